@@ -1,0 +1,91 @@
+"""mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, on a GPU or an emulator.
+
+What a plugin declares is imported from here; so are :func:`kernels`, :func:`run` and :func:`matmul`. Importing mmcore
+imports neither CUDA nor numpy; running something does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mmcore.errors import (
+    CompileError,
+    CompilerMissing,
+    ConflictingKernels,
+    DeviceFault,
+    DeviceLost,
+    InvalidBlock,
+    InvalidKernel,
+    InvalidProblem,
+    KernelFault,
+    MmcoreError,
+    NoDevice,
+    Refused,
+    UnknownKernel,
+)
+from mmcore.hookspecs import hookimpl
+from mmcore.planning.constraints import (
+    BlockAmong,
+    Constraint,
+    FlatBlock,
+    Int32Index,
+    Multiple,
+    Square,
+    SquareBlock,
+)
+from mmcore.planning.geometry import Dim3, ceil_div
+from mmcore.planning.kernel import Kernel
+from mmcore.planning.launch import Launch, Scalar, TensorMap, Workspace
+from mmcore.planning.limits import Limits
+from mmcore.planning.problem import Problem
+
+if TYPE_CHECKING:
+    from mmcore.api import kernels, matmul, run
+    from mmcore.outcome import Outcome
+
+__all__ = [
+    "BlockAmong",
+    "CompileError",
+    "CompilerMissing",
+    "ConflictingKernels",
+    "Constraint",
+    "DeviceFault",
+    "DeviceLost",
+    "Dim3",
+    "FlatBlock",
+    "Int32Index",
+    "InvalidBlock",
+    "InvalidKernel",
+    "InvalidProblem",
+    "Kernel",
+    "KernelFault",
+    "Launch",
+    "Limits",
+    "MmcoreError",
+    "Multiple",
+    "NoDevice",
+    "Outcome",
+    "Problem",
+    "Refused",
+    "Scalar",
+    "Square",
+    "SquareBlock",
+    "TensorMap",
+    "UnknownKernel",
+    "Workspace",
+    "ceil_div",
+    "hookimpl",
+    "kernels",
+    "matmul",
+    "run",
+]
+
+_LAZY = {"Outcome": "mmcore.outcome", "kernels": "mmcore.api", "matmul": "mmcore.api", "run": "mmcore.api"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'mmcore' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,0 +1,229 @@
+"""The Python API: :func:`kernels`, :func:`run` and :func:`matmul`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.errors import InvalidProblem, KernelFault
+from mmcore.experiment import run_kernel
+from mmcore.launching.choose import open_device
+from mmcore.launching.device import Buffer, Device
+from mmcore.launching.prepared import Prepared
+from mmcore.outcome import Outcome
+from mmcore.planning.dtypes import dtype_named
+from mmcore.planning.geometry import Dim3, Shape
+from mmcore.planning.kernel import Kernel
+from mmcore.planning.plan import plan
+from mmcore.registry import registry
+
+
+def kernels() -> dict[str, Kernel]:
+    """Every registered kernel, by name."""
+    return {name: registered.kernel for name, registered in registry().kernels.items()}
+
+
+def device(spec: str = "auto") -> Device:
+    """Open a device: "auto", "cuda", "cuda:1", "emulator" or a third party's; the same one each time.
+
+    Raises:
+        NoDevice: there is none such here.
+    """
+    return _open(spec)
+
+
+@functools.cache
+def _open(spec: str) -> Device:
+    return open_device(spec, registry().providers)
+
+
+def run(
+    kernel: str,
+    size: int | None = None,
+    *,
+    m: int | None = None,
+    n: int | None = None,
+    k: int | None = None,
+    block: str | int | Shape | None = None,
+    device: str = "auto",
+    memory: str = "pageable",
+    seed: int | None = None,
+    force: bool = False,
+    lda: int = 0,
+    ldb: int = 0,
+    ldc: int = 0,
+) -> Outcome:
+    """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it.
+
+    Args:
+        kernel: its name, such as "upc.kernel11".
+        size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
+        m, n, k: C is m×n, A is m×k, B is k×n.
+        block: threads per block, such as 16 (for 16×16), "32x8" or (32, 8); the kernel's first block that fits when None.
+        device: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator" or a third party's.
+        memory: host memory of the copies in the global time, "pageable" or "pinned".
+        seed: seed of the inputs; fresh when None.
+        force: launch against the kernel's own constraints, to see what happens.
+        lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
+
+    Returns:
+        The outcome; its times are None on a device that keeps none.
+
+    Raises:
+        MmcoreError: the request cannot be carried out; one sentence says why. A wrong product is no error but an
+            outcome whose ``verified`` is false.
+    """
+    found = registry().kernel(kernel)
+    sizes = (size, size, size) if size is not None else (m, n, k)
+    if size is not None and (m, n, k) != (None, None, None):
+        raise InvalidProblem("give either one size or m, n and k, not both")
+    if None in sizes:
+        raise InvalidProblem("give one size, or all of m, n and k")
+    problem = found.problem(*sizes, lda=lda, ldb=ldb, ldc=ldc)  # type: ignore[arg-type]
+    opened = _open(device)
+    shape = found.fitting_block(problem) if block is None else found.block(block)
+    return run_kernel(found, problem, shape, opened, memory=memory, seed=seed, force=force)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    kernel: str = "poznan.v3",
+    block: str | int | Shape = 16,
+    device: str = "auto",
+) -> Any:
+    """The product of two matrices, computed by a registered kernel.
+
+    Args:
+        a: m×k, of the kernel's element type. A numpy array with any strides (packed once if its rows are not contiguous), or
+            memory on a GPU (PyTorch, CuPy: DLPack or ``__cuda_array_interface__``), which is used in place.
+        b: k×n, likewise.
+        out: m×n, receives the product: A·B, or ``out`` + A·B for a kernel that accumulates. Only its elements are
+            written, not what lies between the rows of a slice. A new array (of zeros before accumulating) when None.
+        kernel: the kernel's name.
+        block: threads per block.
+        device: where to run it; arrays on a GPU run there.
+
+    Returns:
+        ``out``, or the new m×n array.
+
+    Raises:
+        InvalidProblem: the shapes, types or places of the arrays do not fit each other, the kernel or the device.
+        Refused: the kernel's launch rule forbids this product.
+        KernelFault: the kernel did what it must not do; ``out`` is unchanged.
+    """
+    found = registry().kernel(kernel)
+    on_gpu = [_on_gpu(array) for array in (a, b, out) if array is not None]
+    if any(on_gpu):
+        if not all(on_gpu):
+            raise InvalidProblem("some arrays are on a GPU and some are not")
+        return _matmul_in_place(found, a, b, out, found.block(block), device)
+    return _matmul_numpy(found, a, b, out, found.block(block), _open(device))
+
+
+def _on_gpu(array: object) -> bool:
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
+    place = getattr(array, "__dlpack_device__", None)
+    return place is not None and not isinstance(array, np.ndarray) and int(place()[0]) != _DLPACK_CPU
+
+
+_DLPACK_CPU = 1
+
+
+def _shape(found: Kernel, a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...] | None) -> tuple[int, int, int]:
+    for label, shape in (("A", a), ("B", b)):
+        if len(shape) != 2:
+            raise InvalidProblem(f"{label} must have two dimensions, but has shape {shape}")
+    if a[1] != b[0]:
+        raise InvalidProblem(f"A is {a[0]}×{a[1]} and B is {b[0]}×{b[1]}; A's columns must be as many as B's rows")
+    if out is not None and out != (a[0], b[1]):
+        raise InvalidProblem(f"the product is {a[0]}×{b[1]}, but out has shape {out}")
+    return a[0], b[1], a[1]
+
+
+def _check_type(found: Kernel, label: str, name: str, wanted: str) -> None:
+    if name not in (wanted, dtype_named(wanted).storage):
+        raise InvalidProblem(f"{found.name} takes {wanted}, but {label} is {name}")
+
+
+def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, device: Device) -> Any:
+    for label, array in (("A", a), ("B", b), ("out", out)):
+        if array is not None and not isinstance(array, np.ndarray):
+            raise InvalidProblem(f"{label} is a {type(array).__name__}, not an array")
+    _check_type(found, "A", a.dtype.name, found.dtype)
+    _check_type(found, "B", b.dtype.name, found.dtype)
+    m, n, k = _shape(found, a.shape, b.shape, None if out is None else out.shape)
+    if out is None:
+        out = np.zeros((m, n), dtype_named(found.output).storage if found.output != a.dtype.name else a.dtype)
+    _check_type(found, "out", out.dtype.name, found.output)
+    if not out.flags.writeable:
+        raise InvalidProblem("out is read-only")
+    planned = plan(found, found.problem(m, n, k), block, device.limits)
+    with Prepared(planned, device) as prepared:
+        host: dict[str, NDArray[Any]] = {"A": np.ascontiguousarray(a), "B": np.ascontiguousarray(b)}
+        if found.accumulate:
+            host["C"] = np.ascontiguousarray(out)
+        prepared.upload({label: array.reshape(-1) for label, array in host.items()})
+        _launch(prepared)
+        result = np.empty((m, n), out.dtype)
+        prepared.buffers["C"].download(result.reshape(-1))
+    out[...] = result
+    return out
+
+
+def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, spec: str) -> Any:
+    device = _open("cuda" if spec == "auto" else spec)
+    if out is None:
+        if found.output != found.dtype:
+            raise InvalidProblem(f"{found.name} gives {found.output}; pass an out array of that type")
+        out = _zeros_like(a, a.shape[0], b.shape[1])
+    buffers: dict[str, Buffer] = {}
+    shapes, leading = {}, {}
+    for label, array in (("A", a), ("B", b), ("C", out)):
+        buffers[label], shapes[label], strides, name = device.borrow(label, array)
+        _check_type(found, label, name, found.output if label == "C" else found.dtype)
+        leading[label] = _leading(found, label, shapes[label], strides)
+    m, n, k = _shape(found, shapes["A"], shapes["B"], shapes["C"])
+    problem = found.problem(m, n, k, lda=leading["A"], ldb=leading["B"], ldc=leading["C"])
+    planned = plan(found, problem, block, device.limits)
+    for label in "AB":
+        if planned.over_read(label):
+            raise InvalidProblem(
+                f"{found.name} reads {planned.over_read(label)} elements past the end of {label}, which need not be the "
+                "caller's own; pass numpy arrays, or take a kernel that stays inside"
+            )
+    with Prepared(planned, device, buffers) as prepared:
+        _launch(prepared)
+    return out
+
+
+def _leading(found: Kernel, label: str, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
+    """Leading dimension of an array on a GPU, which is not copied and so must be laid out as the kernel reads it."""
+    if strides is None or len(shape) != 2 or min(shape) == 0:
+        return 0
+    row = strides[0] if shape[0] > 1 else shape[1]
+    if (shape[1] > 1 and strides[1] != 1) or row < shape[1]:
+        raise InvalidProblem(f"{label} is not stored row by row, and on a GPU it is used where it lies")
+    if row != shape[1] and not found.strided:
+        raise InvalidProblem(f"{found.name} takes no leading dimension, but the rows of {label} lie {row} elements apart")
+    return row
+
+
+def _zeros_like(array: Any, rows: int, columns: int) -> Any:
+    if hasattr(array, "new_zeros"):
+        return array.new_zeros((rows, columns))
+    if hasattr(array, "__array_namespace__"):
+        return array.__array_namespace__().zeros((rows, columns), dtype=array.dtype)
+    raise InvalidProblem(f"how to make a new {type(array).__name__} is not known; pass out")
+
+
+def _launch(prepared: Prepared) -> None:
+    faults = prepared.run()
+    if faults:
+        raise KernelFault(f"{prepared.plan.kernel.name}: {faults[0].message}")

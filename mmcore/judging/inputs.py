@@ -1,0 +1,74 @@
+"""The matrices a kernel is judged with: random, fresh, and such that no fault can hide in them."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.judging.poison import poison
+from mmcore.planning.dtypes import dtype_named
+from mmcore.planning.problem import Problem
+
+_SIGN_AND_FRACTION = {"float16": 0x83FF, "bfloat16": 0x807F, "float32": 0x807F_FFFF, "float64": 0x800F_FFFF_FFFF_FFFF}
+_ONE_HALF = {"float16": 0x3800, "bfloat16": 0x3F00, "float32": 0x3F00_0000, "float64": 0x3FE0_0000_0000_0000}
+_WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """A, B and C of one problem, in host memory before a launch.
+
+    Each is a 2-D view, in storage dtype, whose rows lie a leading dimension apart; its ``base`` is the whole
+    contiguous (rows, leading dimension) array, poison in the columns beyond the matrix.
+
+    Attributes:
+        a: m×k.
+        b: k×n.
+        c: m×n, C's old value where the product is added to it and poison where it is not.
+    """
+
+    a: NDArray[Any]
+    b: NDArray[Any]
+    c: NDArray[Any]
+
+
+def fresh_seed() -> int:
+    """A seed of 32 bits from the operating system's entropy."""
+    return secrets.randbits(32)
+
+
+def draw(problem: Problem, seed: int) -> Matrices:
+    """Random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
+
+    Every element has a random sign and a magnitude uniform over the dtype's numbers in [0.5, 1). Hence every single
+    term |a·b| is at least 0.25, however large k is: leaving one out or adding one twice moves C by no less, which is
+    always far above what rounding can do (see :mod:`mmcore.judging.bound`), whereas a normal or uniform distribution
+    around zero has terms that vanish in it. The random signs keep C itself near √k, so that rounding stays small.
+    """
+    rng = np.random.Generator(np.random.SFC64(seed))
+    return Matrices(
+        a=_random(rng, problem.m, problem.k, problem.lda, problem.dtype),
+        b=_random(rng, problem.k, problem.n, problem.ldb, problem.dtype),
+        c=_random(rng, problem.m, problem.n, problem.ldc, problem.output)
+        if problem.accumulate
+        else poison((problem.m, problem.ldc), problem.output)[:, : problem.n],
+    )
+
+
+def _random(rng: np.random.Generator, rows: int, columns: int, leading: int, dtype: str) -> NDArray[Any]:
+    """Keep the sign and fraction of random bits, and give all of them the exponent of 0.5."""
+    named = dtype_named(dtype)
+    whole = np.empty((rows, leading), named.storage)
+    bits = whole.reshape(-1).view(f"u{named.itemsize}")
+    step = _WORDS * 8 // named.itemsize
+    for start in range(0, bits.size, step):
+        chunk = bits[start : start + step]
+        words = rng.integers(2**64, size=-(-chunk.nbytes // 8), dtype=np.uint64)
+        np.bitwise_and(words.view(bits.dtype)[: chunk.size], _SIGN_AND_FRACTION[named.name], out=chunk)
+        chunk |= bits.dtype.type(_ONE_HALF[named.name])
+    whole[:, columns:] = poison((1,), dtype)
+    return whole[:, :columns]

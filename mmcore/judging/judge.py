@@ -1,0 +1,119 @@
+"""The judgement of one product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.errors import InvalidProblem
+from mmcore.judging.bound import ErrorBound, error_bound
+from mmcore.judging.inputs import Matrices
+from mmcore.judging.poison import is_poison
+from mmcore.judging.projections import PROJECTIONS, suspect_rows
+from mmcore.judging.reference import Panel, panels
+from mmcore.judging.storage import stored, widen
+from mmcore.judging.verdict import Mismatch, Verdict
+from mmcore.planning.problem import Problem
+
+FULL_REFERENCE_FLOPS = 2e10
+"""Up to this many operations every element is compared; 2048³, which is 1.7e10, takes a fraction of a second."""
+
+SAMPLED_ROWS = 32
+
+
+def judge(
+    problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[Any], *, entropy: int | None = None
+) -> Verdict:
+    """Whether ``c`` is the product that ``problem`` asks for, by the bound of :mod:`mmcore.judging.bound`.
+
+    Every element is compared with a float64 reference, unless that takes more than :data:`FULL_REFERENCE_FLOPS`. Then
+    32 rows are compared, in full width, and all others by random projections (:mod:`mmcore.judging.projections`);
+    the rows that the projections suspect are compared too, up to the first that is wrong.
+
+    Args:
+        problem: the product.
+        accumulator: type that the kernel sums in, which the bound depends on.
+        matrices: the inputs as :func:`mmcore.judging.inputs.draw` made them, C with its value before the launch.
+        c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
+        entropy: seed of the sampled rows and projections; fresh by default, so that no kernel can foresee them.
+
+    Raises:
+        InvalidProblem: for a ``c`` of another shape or type, or an unknown accumulator.
+    """
+    if c.shape != (problem.m, problem.n):
+        raise InvalidProblem(f"C is {problem.m}×{problem.n}, but the array to judge has the shape {c.shape}")
+    elements = stored(c, problem.output)
+    bound = error_bound(problem, accumulator)
+
+    def compare(rows: NDArray[np.intp]) -> Iterator[_Comparison]:
+        return (_compare(problem, bound, panel, elements) for panel in panels(problem, matrices, rows))
+
+    if problem.flops <= FULL_REFERENCE_FLOPS or problem.m <= SAMPLED_ROWS:
+        return _verdict(list(compare(np.arange(problem.m))), "every element against float64")
+    rng = np.random.default_rng(entropy)
+    sampled = sampled_rows(problem.m, rng)
+    comparisons = list(compare(sampled))
+    suspects = suspect_rows(problem, accumulator, matrices, elements, rng)
+    known = _first_mismatch(comparisons)
+    for comparison in compare(suspects if known is None else suspects[suspects < known.row]):
+        comparisons.append(comparison)
+        if comparison.mismatch:
+            break
+    projections = f"{PROJECTIONS} random projections of every row"
+    return _verdict(comparisons, f"{len(sampled)} rows against float64 and {projections}")
+
+
+def sampled_rows(m: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """:data:`SAMPLED_ROWS` rows of m, ascending: the ends, both sides of tile boundaries, and random ones.
+
+    For each tile height 8, 16, … 128 one random boundary is taken: faults like to sit where tiles meet.
+    """
+    chosen = {0, m - 1}
+    for tile in (8, 16, 32, 64, 128):
+        if tile < m:
+            boundary = tile * int(rng.integers(1, (m - 1) // tile + 1))
+            chosen |= {boundary - 1, boundary}
+    others = (int(row) for row in rng.permutation(m) if row not in chosen)
+    return np.array(sorted(chosen | {next(others) for _ in range(SAMPLED_ROWS - len(chosen))}))
+
+
+class _Comparison(NamedTuple):
+    """Some rows of C compared: the largest error, NaN or infinite where an element is not finite."""
+
+    largest: float
+    mismatch: Mismatch | None
+
+
+def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any]) -> _Comparison:
+    """Compare the panel's rows of C with it."""
+    got = widen(c[panel.rows], problem.output)
+    error = np.abs(got - panel.product)
+    wrong = np.flatnonzero(~(error <= bound(panel.product, panel.magnitude)))
+    if not wrong.size:
+        return _Comparison(float(error.max()), None)
+    index, column = divmod(int(wrong[0]), problem.n)
+    row = int(panel.rows[index])
+    mismatch = Mismatch(
+        row,
+        column,
+        expected=float(panel.product[index, column]),
+        got=float(got[index, column]),
+        unwritten=not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0]),
+    )
+    return _Comparison(float(error.max()), mismatch)
+
+
+def _first_mismatch(comparisons: Sequence[_Comparison]) -> Mismatch | None:
+    """The one in the lowest row."""
+    mismatches = [comparison.mismatch for comparison in comparisons if comparison.mismatch]
+    return min(mismatches, key=lambda mismatch: mismatch.row, default=None)
+
+
+def _verdict(comparisons: Sequence[_Comparison], method: str) -> Verdict:
+    largest = float(np.max([comparison.largest for comparison in comparisons]))
+    mismatch = _first_mismatch(comparisons)
+    return Verdict(mismatch is None, largest if math.isfinite(largest) else None, mismatch, method)

@@ -1,0 +1,31 @@
+"""From ``--device auto|NAME|NAME:INDEX`` to an open device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mmcore.errors import NoDevice
+from mmcore.launching.device import Device, DeviceProvider
+
+
+def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
+    """Open the device a user asked for.
+
+    Args:
+        spec: "auto" (the first device that keeps time, else the first of any kind), "NAME" (index 0) or "NAME:INDEX".
+        providers: the registry's.
+
+    Raises:
+        NoDevice: there is none such; the text says what there is.
+    """
+    if spec == "auto":
+        for provider in sorted(providers.values(), key=lambda provider: not provider.keeps_time):
+            if provider.count():
+                return provider.open(0)
+        raise NoDevice("no device was found; mmcore doctor says why")
+    name, colon, index = spec.partition(":")
+    if name not in providers:
+        raise NoDevice(f"there is no device {spec!r}; there are auto, {', '.join(sorted(providers))}")
+    if colon and not (index.isascii() and index.isdigit()):
+        raise NoDevice(f"{spec!r} is not a device: the number behind the colon must be 0 or more")
+    return providers[name].open(int(index or 0))

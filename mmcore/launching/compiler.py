@@ -1,0 +1,229 @@
+"""From CUDA source to code, with NVRTC, through an on-disk cache.
+
+One compilation yields both what a GPU loads and what the emulator reads, so the two cannot differ. That takes
+``cuda.bindings.nvrtc``: cuda.core's ``Program`` gives one of the two per compilation, and needs a driver for PTX.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
+from mmcore.launching.code import Code, Function
+from mmcore.planning.plan import Plan
+
+if TYPE_CHECKING:
+    from cuda.core.utils import FileStreamProgramCache
+
+_CACHE_FORMAT = b"mmcore code 1"
+_CACHE_BYTES = 256 << 20
+_QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+_ANGLED_INCLUDE = re.compile(r"^\s*#\s*include\s*<", re.MULTILINE)
+_RESOURCES = re.compile(
+    r"Compiling entry function '(?P<symbol>[^']+)'.*?"
+    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
+    re.DOTALL,
+)
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def compile_plan(plan: Plan, architecture: str) -> Code:
+    """Compile what a plan launches.
+
+    Args:
+        plan: the plan; its kernel's own ``architecture`` wins over the device's.
+        architecture: the device's, such as "90".
+
+    Raises:
+        InvalidKernel: the source cannot be read.
+        CompileError: NVRTC rejects it; the text holds its log.
+        CompilerMissing: NVRTC is not installed.
+    """
+    kernel = plan.kernel
+    try:
+        text = kernel.source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InvalidKernel(f"{kernel.name}: its source {kernel.source} cannot be read: {reason}") from None
+    defines = {name: kernel.expand(value, plan.problem, plan.block) for name, value in kernel.defines.items()}
+    options = (
+        f"-arch=sm_{kernel.architecture or architecture}",
+        "-std=c++17",
+        "-lineinfo",
+        "--ptxas-options=-v",
+        *(f"-D{name}={value}" for name, value in sorted(defines.items())),
+        *(kernel.expand(option, plan.problem, plan.block) for option in kernel.options),
+        *_header_options(kernel.source, text),
+    )
+    return _cached(kernel.name, kernel.source, text, options, plan.entries)
+
+
+def _cached(kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> Code:
+    key = hashlib.sha256(_CACHE_FORMAT)
+    for part in (str(nvrtc_version()), str(source), *options, "", *entries, "", *_texts(source, text)):
+        key.update(part.encode() + b"\0")
+    return _compile_once(key.digest(), kernel, source, text, options, entries)
+
+
+@functools.lru_cache(maxsize=256)
+def _compile_once(
+    key: bytes, kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
+) -> Code:
+    cache = program_cache()
+    if cache is not None and (code := _unpacked(cache.get(key))) is not None:
+        return code
+    code = _compile(kernel, source, text, options, entries)
+    if cache is not None:
+        try:
+            cache[key] = _packed(code)
+        except OSError:
+            pass  # a full or read-only disk costs a recompilation, not the result
+    return code
+
+
+def cache_directory() -> Path:
+    """Where compiled code is kept: ``MMCORE_CACHE_DIR``, else ``mmcore`` under the user's cache directory."""
+    if given := os.environ.get("MMCORE_CACHE_DIR"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mmcore"
+
+
+@functools.cache
+def program_cache() -> FileStreamProgramCache | None:
+    """The on-disk cache, or None where its directory cannot be made."""
+    from cuda.core.utils import FileStreamProgramCache
+
+    try:
+        return FileStreamProgramCache(cache_directory(), max_size_bytes=_CACHE_BYTES)
+    except OSError:
+        return None
+
+
+def _packed(code: Code) -> bytes:
+    body = json.dumps(asdict(code) | {"cubin": b64encode(code.cubin).decode()}).encode()
+    return hashlib.sha256(body).digest() + body
+
+
+def _unpacked(entry: bytes | None) -> Code | None:
+    """The code in a cache entry; None when there is none or it is damaged, and must be compiled again."""
+    if entry is None or hashlib.sha256(entry[32:]).digest() != entry[:32]:
+        return None
+    fields = json.loads(entry[32:])
+    functions = {name: Function(**values) for name, values in fields.pop("functions").items()}
+    return Code(functions=functions, cubin=b64decode(fields.pop("cubin")), **fields)
+
+
+def _texts(source: Path, text: str) -> Iterator[str]:
+    """The source and every file it includes by a quoted name, whose changes must change the cache key."""
+    seen = {source}
+    waiting = [(source, text)]
+    while waiting:
+        path, text = waiting.pop()
+        yield text
+        for name in _QUOTED_INCLUDE.findall(text):
+            header = path.parent / name
+            if header not in seen and header.is_file():
+                seen.add(header)
+                waiting.append((header, header.read_text(encoding="utf-8", errors="replace")))
+
+
+def _header_options(source: Path, text: str) -> tuple[str, ...]:
+    """Where NVRTC finds CUDA's own headers (cuda_bf16.h and the like), for sources that include any."""
+    if not any(map(_ANGLED_INCLUDE.search, _texts(source, text))):
+        return ()
+    from cuda.pathfinder import find_nvidia_header_directory
+
+    if directory := find_nvidia_header_directory("cudart"):
+        return (f"-I{directory}",)
+    if nvrtc_version() >= (13, 4):
+        return (f"--use-bundled-headers={cache_directory() / 'cuda-headers'}",)
+    return ()
+
+
+@functools.cache
+def nvrtc_version() -> tuple[int, int]:
+    """NVRTC's version.
+
+    Raises:
+        CompilerMissing: NVRTC cannot be loaded.
+    """
+    try:
+        from cuda.bindings import nvrtc
+
+        _, major, minor = nvrtc.nvrtcVersion()
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CompilerMissing(
+            "NVRTC, CUDA's run-time compiler, cannot be loaded; python -m pip install 'cuda-toolkit[nvrtc]==13.*' "
+            f"brings it ({reason})"
+        ) from None
+    return int(major), int(minor)
+
+
+def _compile(kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> Code:
+    from cuda.bindings import nvrtc
+
+    def call(function: str, *arguments: object) -> object:
+        error, *values = getattr(nvrtc, f"nvrtc{function}")(*arguments)
+        if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise CompileError(f"{kernel}: NVRTC's {function} failed with {error.name}")
+        return values[0] if values else None
+
+    def text_of(what: str) -> bytes:
+        size = call(f"Get{what}Size", program)
+        assert isinstance(size, int)
+        content = b" " * size
+        call(f"Get{what}", program, content)
+        return content
+
+    program = call("CreateProgram", text.encode(), str(source).encode(), 0, [], [])
+    try:
+        for entry in entries:
+            call("AddNameExpression", program, entry.encode())
+        encoded = [option.encode() for option in options]
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
+        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise CompileError(f"{kernel}: {source.name} does not compile:\n{log or result.name}")
+        resources = _resources(log)
+        functions = {}
+        for entry in entries:
+            lowered = call("GetLoweredName", program, entry.encode())
+            assert isinstance(lowered, bytes)
+            symbol = lowered.decode()
+            if symbol not in resources:
+                raise CompileError(f"{kernel}: {entry} in {source.name} is not a __global__ function")
+            functions[entry] = resources[symbol]
+        return Code(
+            architecture=options[0].removeprefix("-arch="),
+            source=source.name,
+            functions=functions,
+            cubin=text_of("CUBIN"),
+            ptx=text_of("PTX").rstrip(b"\0").decode(),
+        )
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _resources(log: str) -> dict[str, Function]:
+    """What ptxas reports of each entry function, by symbol."""
+    functions = {}
+    for found in _RESOURCES.finditer(log):
+        shared = _SHARED.search(found["rest"])
+        functions[found["symbol"]] = Function(
+            symbol=found["symbol"],
+            registers=int(found["registers"]),
+            static_shared_bytes=int(shared[1]) if shared else 0,
+            spill_bytes=int(found["stores"]) + int(found["loads"]),
+        )
+    return functions

@@ -1,0 +1,186 @@
+"""What a device is: the protocol that the CUDA device, the emulator and third parties' devices implement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.launching.code import Code, Function
+from mmcore.launching.faults import Fault
+from mmcore.planning.launch import Launch, TensorMap
+from mmcore.planning.limits import Limits
+
+HostArray: TypeAlias = NDArray[Any]
+
+
+class Buffer(Protocol):
+    """Device memory holding one matrix or workspace, with forbidden ground on either side."""
+
+    @property
+    def label(self) -> str:
+        """The name that faults use: "A", "B", "C" or a workspace's."""
+        ...
+
+    @property
+    def address(self) -> int:
+        """Device address of the first element."""
+        ...
+
+    def upload(self, data: HostArray) -> None:
+        """Copy a contiguous host array to the start of the buffer."""
+        ...
+
+    def download(self, out: HostArray) -> None:
+        """Copy the start of the buffer into a contiguous host array."""
+        ...
+
+    def trespasses(self) -> list[Fault]:
+        """What was written outside the buffer, found afterwards (nothing where the device stops such writes)."""
+        ...
+
+    def close(self) -> None:
+        """Free the memory."""
+        ...
+
+
+@dataclass(frozen=True)
+class MatrixMap:
+    """A :class:`~mmcore.TensorMap` bound to the buffer of its matrix."""
+
+    map: TensorMap
+    buffer: Buffer
+    rows: int
+    columns: int
+    leading: int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One launch with its arguments bound: numpy scalars by value, buffers by address."""
+
+    function: Function
+    launch: Launch
+    arguments: tuple[Buffer | MatrixMap | np.generic, ...]
+
+
+class Program(Protocol):
+    """Code loaded onto a device."""
+
+    def run(self, calls: Sequence[Call]) -> list[Fault]:
+        """Make the launches in order and wait for them; return what they did wrong."""
+        ...
+
+    def kernel_seconds(self, calls: Sequence[Call]) -> float | None:
+        """Device time of the launches together, copies excluded; None on a device without device time."""
+        ...
+
+    def global_seconds(
+        self,
+        calls: Sequence[Call],
+        uploads: Sequence[tuple[Buffer, HostArray]],
+        downloads: Sequence[tuple[Buffer, HostArray]],
+        *,
+        pinned: bool,
+    ) -> float | None:
+        """Device time of copies in, launches and copies out; None on a device without device time."""
+        ...
+
+    def close(self) -> None:
+        """Unload the code."""
+        ...
+
+
+class Device(Protocol):
+    """Something that runs compiled kernels."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it: "cuda:0", "emulator"."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it is: the GPU's product name, for instance."""
+        ...
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether it measures device time."""
+        ...
+
+    @property
+    def architecture(self) -> str:
+        """The architecture to compile for, without prefix: "90"."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """What it allows a launch to ask for."""
+        ...
+
+    def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Buffer:
+        """Memory for a matrix, filled with NaN, then room that may be read past its end but not written.
+
+        Raises:
+            DeviceFault: the memory cannot be had.
+        """
+        ...
+
+    def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
+        """The caller's own device memory, not copied: (buffer, shape, strides in elements or None, dtype name).
+
+        Args:
+            label: what faults call it.
+            array: anything with DLPack or ``__cuda_array_interface__``.
+
+        Raises:
+            InvalidProblem: the array does not live on this device.
+        """
+        ...
+
+    def load(self, code: Code) -> Program:
+        """Make compiled code ready to launch.
+
+        Raises:
+            DeviceFault: the device rejects the code.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what the device holds."""
+        ...
+
+
+class DeviceProvider(Protocol):
+    """Finds and opens the devices of one kind; what a plugin's ``mmcore_devices`` returns."""
+
+    @property
+    def name(self) -> str:
+        """The kind's name, as in ``--device NAME`` or ``--device NAME:INDEX``."""
+        ...
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether its devices measure device time; ``--device auto`` prefers those that do."""
+        ...
+
+    def count(self) -> int:
+        """How many devices there are; 0 when there are none or they cannot be used."""
+        ...
+
+    def findings(self) -> Mapping[str, str]:
+        """What was found on this machine, and what to do about what was not, for ``mmcore doctor``."""
+        ...
+
+    def open(self, index: int) -> Device:
+        """Open device ``index`` (from 0).
+
+        Raises:
+            NoDevice: there is none of that index; it says what there is and why.
+        """
+        ...

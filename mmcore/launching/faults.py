@@ -1,0 +1,38 @@
+"""What a kernel did that it must not do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mmcore.planning.geometry import Dim3
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing a launch did wrong; what the device cannot tell is None.
+
+    Attributes:
+        kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
+            "input-overwritten", "illegal-address", "launch-failure" or "timeout".
+        message: one sentence on what happened.
+        array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's name).
+        source: name of the .cu file.
+        line: line in it.
+        block: index of the first block that did it.
+        thread: index of the first thread in that block.
+    """
+
+    kind: str
+    message: str
+    array: str | None = None
+    source: str | None = None
+    line: int | None = None
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fault as JSON-ready values, indices as [x, y, z]."""
+        return asdict(self) | {
+            name: None if (index := getattr(self, name)) is None else list(index) for name in ("block", "thread")
+        }

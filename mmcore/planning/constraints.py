@@ -1,0 +1,158 @@
+"""What a launch rule needs of problem and block, as objects.
+
+A constraint has a ``sentence`` that states it in general and a ``refusal`` that applies it to one problem and block, with the
+numbers at hand. Listings print the sentence, refused launches quote the refusal, and tests search for problems
+on either side of it. Third parties write their own: anything with these two members is a constraint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from mmcore.planning.geometry import Dim3, Shape, ceil_div, dim3
+from mmcore.planning.problem import Problem
+
+
+@runtime_checkable
+class Constraint(Protocol):
+    """A condition on problem and block under which a kernel may be launched."""
+
+    @property
+    def sentence(self) -> str:
+        """The condition in words, for every problem and block."""
+        ...
+
+    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+        """Why ``problem`` cannot run in blocks of this shape; None when it can."""
+        ...
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def square(problem: Problem) -> bool:
+    """Whether all three matrices are square."""
+    return problem.m == problem.n == problem.k
+
+
+@dataclass(frozen=True)
+class Square:
+    """All three matrices are square: m = n = k."""
+
+    @property
+    def sentence(self) -> str:
+        return "m = n = k"
+
+    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+        if square(problem):
+            return None
+        return f"m, n and k must be equal, but are {problem.m}, {problem.n} and {problem.k}"
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """Some sizes are multiples of a number or of an extent of the block.
+
+    Attributes:
+        sizes: names of the sizes ("m", "n", "k"), or one name.
+        of: a number, or "block.x", "block.y" or "block.z".
+        times: how many of those (2 for a tile two blocks wide).
+    """
+
+    sizes: tuple[str, ...] | str
+    of: int | str
+    times: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.sizes,) if isinstance(self.sizes, str) else self.sizes
+
+    @property
+    def unit(self) -> str:
+        return str(self.of) if self.times == 1 else f"{self.times}·{self.of}"
+
+    def step(self, block: Dim3) -> int:
+        """The number that the sizes must be multiples of, for blocks of this shape."""
+        extent = self.of if isinstance(self.of, int) else getattr(block, self.of.removeprefix("block."))
+        return self.times * int(extent)
+
+    @property
+    def sentence(self) -> str:
+        if len(self.names) == 1:
+            return f"{self.names[0]} is a multiple of {self.unit}"
+        return f"{_listed(self.names)} are multiples of {self.unit}"
+
+    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+        step = self.step(block)
+        unit = str(step) if isinstance(self.of, int) else f"{self.unit} = {step}"
+        # A square problem has one size; it is named once.
+        names = self.names[:1] if square(problem) else self.names
+        off = [f"{name} = {getattr(problem, name)}" for name in names if getattr(problem, name) % step]
+        if not off:
+            return None
+        return f"{_listed(tuple(off))} {'is' if len(off) == 1 else 'are'} not a multiple of {unit}"
+
+
+@dataclass(frozen=True)
+class SquareBlock:
+    """The block has as many threads along x as along y, and one along z."""
+
+    @property
+    def sentence(self) -> str:
+        return "the block is square"
+
+    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+        if block.x == block.y and block.z == 1:
+            return None
+        return f"the block must be square, but is {block}"
+
+
+@dataclass(frozen=True)
+class FlatBlock:
+    """The block has one thread along z."""
+
+    @property
+    def sentence(self) -> str:
+        return "the block has one thread along z"
+
+    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+        return None if block.z == 1 else f"the block must have one thread along z, but is {block}"
+
+
+@dataclass(frozen=True)
+class BlockAmong:
+    """The block is one of a few shapes that the source is written for.
+
+    Attributes:
+        shapes: the shapes, each one to three numbers, x first.
+    """
+
+    shapes: tuple[Shape, ...]
+
+    @property
+    def sentence(self) -> str:
+        return f"the block is {' or '.join(str(dim3(shape)) for shape in self.shapes)}"
+
+    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+        if block in tuple(dim3(shape) for shape in self.shapes):
+            return None
+        return f"the block must be {' or '.join(str(dim3(shape)) for shape in self.shapes)}, but is {block}"
+
+
+@dataclass(frozen=True)
+class Int32Index:
+    """Every matrix, rounded up to whole blocks, has fewer than 2³¹ elements, so that a C ``int`` can index it."""
+
+    @property
+    def sentence(self) -> str:
+        return "no matrix, rounded up to whole blocks, has 2³¹ elements or more"
+
+    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+        step = max(block)
+        m, n, k = (ceil_div(size, step) * step for size in (problem.m, problem.n, problem.k))
+        for matrix, rows, columns in (("A", m, k), ("B", k, n), ("C", m, n)):
+            if rows * columns >= 2**31:
+                return f"{matrix} has {rows * columns} elements; the kernel's int indexes reach 2147483647"
+        return None

@@ -1,0 +1,47 @@
+"""The element types a matrix can have, and what verification has to know about each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mmcore.errors import InvalidProblem
+
+
+class DType(NamedTuple):
+    """An element type.
+
+    Attributes:
+        name: numpy's name for it (``bfloat16`` is the name the ml_dtypes package registers).
+        itemsize: bytes per element.
+        unit_roundoff: half the distance from 1 to the next representable number.
+        storage: name of the numpy type that holds its bits (numpy itself has no bfloat16).
+    """
+
+    name: str
+    itemsize: int
+    unit_roundoff: float
+    storage: str
+
+
+_DTYPES = {
+    dtype.name: dtype
+    for dtype in (
+        DType("float16", 2, 2.0**-11, "float16"),
+        DType("bfloat16", 2, 2.0**-8, "uint16"),
+        DType("float32", 4, 2.0**-24, "float32"),
+        DType("float64", 8, 2.0**-53, "float64"),
+    )
+}
+_SHORT_NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+
+
+def dtype_named(name: str) -> DType:
+    """The element type called ``name`` ("float32", or "f32" for short).
+
+    Raises:
+        InvalidProblem: for a type that mmcore has no kernels of.
+    """
+    try:
+        return _DTYPES[_SHORT_NAMES.get(name, name)]
+    except KeyError:
+        raise InvalidProblem(f"{name!r} is not an element type; there are {', '.join(_DTYPES)}") from None

@@ -1,0 +1,158 @@
+"""What a plugin declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from mmcore.errors import InvalidBlock, InvalidKernel, InvalidProblem
+from mmcore.planning.constraints import Constraint
+from mmcore.planning.dtypes import dtype_named
+from mmcore.planning.geometry import Dim3, Shape, dim3, parse_shape
+from mmcore.planning.launch import Argument, Launch, Scalar, check_argument
+from mmcore.planning.limits import Limits
+from mmcore.planning.problem import Problem
+
+LaunchRule: TypeAlias = Callable[[Problem, Dim3, Limits], Launch | Sequence[Launch]]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
+_ARCHITECTURE = re.compile(r"\d+[af]?")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One variant of the matrix product: its CUDA source, and the rule by which it is launched.
+
+    ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}``, ``{block.y}`` and ``{block.z}``
+    stand for the launch's values, so ``entry="tiled<{block.x}>"`` instantiates a C++ template per block.
+
+    Attributes:
+        name: unique dotted identifier, lecture or package first: "upc.kernel11".
+        title: one line on what the variant does.
+        lecture: where it comes from, down to the page.
+        source: path of its .cu file.
+        entry: the ``__global__`` function, or a template's name expression.
+        arguments: what the function takes, in its own order: "A", "B", "C" (pointers), "m", "n", "k",
+            "lda", "ldb", "ldc" (passed as int), or :class:`Scalar`, :class:`Workspace`, :class:`TensorMap`.
+        launch: the launch rule, ``(problem, block, limits) -> Launch`` or a sequence of launches made in turn.
+        blocks: block shapes it is meant for, the default first.
+        dtype: element type of A and B.
+        accumulator: type the sums are kept in; ``dtype`` when not given.
+        output: element type of C; ``accumulator`` when not given.
+        accumulate: whether C's old value is added (C = C + A·B).
+        constraints: what problem and block must satisfy.
+        defines: preprocessor macros.
+        options: further NVRTC options.
+        least_capability: least compute capability it runs on, (major, minor).
+        architecture: architecture to compile for instead of the device's own, such as "90a".
+        known_faults: what is wrong with it on purpose, one sentence each; empty for all but variants that teach a mistake.
+
+    Raises:
+        InvalidKernel: when the declaration contradicts itself. (Whether the source exists is asked when it is compiled.)
+    """
+
+    name: str
+    title: str
+    lecture: str
+    source: Path
+    entry: str
+    arguments: tuple[Argument, ...]
+    launch: LaunchRule
+    blocks: tuple[Shape, ...]
+    dtype: str = "float32"
+    accumulator: str = ""
+    output: str = ""
+    accumulate: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    defines: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    least_capability: tuple[int, int] = (7, 5)
+    architecture: str = ""
+    known_faults: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise InvalidKernel(f"{self.name!r} is not a kernel name: lower-case words joined by dots, such as acme.fast")
+        try:
+            self._normalise()
+        except (InvalidProblem, InvalidBlock, InvalidKernel) as error:
+            raise InvalidKernel(f"{self.name}: {error}") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InvalidKernel(f"{self.name} is declared with a value of the wrong type: {error}") from None
+
+    def _normalise(self) -> None:
+        for attribute in ("title", "lecture", "entry"):
+            if not isinstance(getattr(self, attribute), str) or not getattr(self, attribute).strip():
+                raise InvalidKernel(f"its {attribute} must be a non-empty text")
+        if not callable(self.launch):
+            raise InvalidKernel("its launch rule is not callable")
+        object.__setattr__(self, "source", Path(self.source))
+        object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
+        object.__setattr__(self, "accumulator", dtype_named(self.accumulator or self.dtype).name)
+        object.__setattr__(self, "output", dtype_named(self.output or self.accumulator).name)
+        object.__setattr__(self, "blocks", tuple(dim3(shape) for shape in self.blocks))
+        object.__setattr__(self, "arguments", tuple(self.arguments))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        if not self.blocks:
+            raise InvalidKernel("it declares no block shape")
+        for argument in self.arguments:
+            check_argument(argument)
+        for constraint in self.constraints:
+            if not isinstance(constraint, Constraint):
+                raise InvalidKernel(f"{constraint!r} is not a constraint: it has no sentence or no refusal")
+        if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
+            raise InvalidKernel(f"architecture {self.architecture!r} is not of the form 90 or 90a")
+
+    @property
+    def operation(self) -> str:
+        """ "C=AB" or "C=C+AB"."""
+        return "C=C+AB" if self.accumulate else "C=AB"
+
+    @property
+    def strided(self) -> bool:
+        """Whether it takes leading dimensions; one that does not gets its matrices packed."""
+        names = {argument.value if isinstance(argument, Scalar) else argument for argument in self.arguments}
+        return not names.isdisjoint(("lda", "ldb", "ldc"))
+
+    def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
+        """The m×n×k product in this kernel's types.
+
+        Raises:
+            InvalidProblem: for sizes below 1 or leading dimensions shorter than a row.
+        """
+        return Problem(m, n, k, self.dtype, self.output, lda, ldb, ldc, self.accumulate)
+
+    def block(self, shape: str | int | Shape) -> Dim3:
+        """A block shape as a user writes it: "32x8", (32, 8), or "32" for 32×32 (32×1 if all declared blocks are flat).
+
+        Raises:
+            InvalidBlock: unless it is one to three positive whole numbers.
+        """
+        if isinstance(shape, str):
+            shape = parse_shape(shape)
+        elif isinstance(shape, int):
+            shape = (shape,)
+        if len(shape) == 1 and any(dim3(declared).y > 1 for declared in self.blocks):
+            shape = (shape[0], shape[0])
+        return dim3(shape)
+
+    def fitting_block(self, problem: Problem) -> Dim3:
+        """The first declared block in which ``problem`` may run; the first of all when it may run in none."""
+        for block in self.blocks:
+            if not any(constraint.refusal(problem, dim3(block)) for constraint in self.constraints):
+                return dim3(block)
+        return dim3(self.blocks[0])
+
+    def expand(self, template: str, problem: Problem, block: Dim3) -> str:
+        """``template`` with the launch's values filled in.
+
+        Raises:
+            InvalidKernel: for a placeholder that is no value of a launch.
+        """
+        try:
+            return template.format(m=problem.m, n=problem.n, k=problem.k, block=block)
+        except (KeyError, IndexError, AttributeError, ValueError) as error:
+            raise InvalidKernel(f"{self.name}: {template!r} cannot be filled in ({error})") from None

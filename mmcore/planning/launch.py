@@ -1,0 +1,118 @@
+"""What a launch rule returns: one launch of one entry point, with its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from mmcore.errors import InvalidKernel
+from mmcore.planning.geometry import Dim3, Shape, dim3
+
+MATRICES = ("A", "B", "C")
+SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number passed by value.
+
+    Attributes:
+        value: the number, or the name of one of the problem's sizes ("m", "n", "k", "lda", "ldb", "ldc").
+        type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
+    """
+
+    value: float | str
+    type: str = "int32"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A pointer to device memory that lives for one product; launches that name the same one share it.
+
+    Attributes:
+        name: what faults call it.
+        nbytes: its size in bytes. It starts out filled with NaN.
+    """
+
+    name: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A tensor map (``CUtensorMap``, passed by value as ``__grid_constant__``) over one matrix.
+
+    Attributes:
+        matrix: "A", "B" or "C".
+        box: extents of the tile that one bulk copy moves, slowest axis (rows) first, in elements.
+        swizzle: bytes of the shared-memory swizzle: 0, 32, 64 or 128.
+    """
+
+    matrix: str
+    box: tuple[int, int]
+    swizzle: int = 0
+
+
+Argument: TypeAlias = str | Scalar | Workspace | TensorMap
+
+
+def check_argument(argument: Argument) -> None:
+    """Reject an argument that names neither a matrix nor a size.
+
+    Raises:
+        InvalidKernel: saying which names there are.
+    """
+    name = argument
+    if isinstance(argument, Workspace):
+        return
+    if isinstance(argument, Scalar):
+        name = argument.value if isinstance(argument.value, str) else "m"
+    elif isinstance(argument, TensorMap):
+        name = argument.matrix
+    if name not in MATRICES + SIZES:
+        raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES)}")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: its geometry, what it may read past the matrices, and its arguments.
+
+    Attributes:
+        grid: blocks along x, y, z (one to three numbers).
+        block: threads along x, y, z (one to three numbers).
+        shared_bytes: dynamic shared memory of a block, in bytes.
+        cluster: blocks of a thread block cluster along x, y, z; None for none.
+        over_read: elements past the end of a matrix that the kernel may load but never use, by matrix.
+        entry: the kernel function, where it is not the kernel's own ``entry``.
+        arguments: its arguments, where they are not the kernel's own ``arguments``.
+    """
+
+    grid: Shape
+    block: Shape
+    shared_bytes: int = 0
+    cluster: Shape | None = None
+    over_read: dict[str, int] = field(default_factory=dict)
+    entry: str | None = None
+    arguments: tuple[Argument, ...] | None = None
+
+    def __post_init__(self) -> None:
+        # A grid can come out empty when a rule is forced against its constraints; the planner refuses it in words.
+        object.__setattr__(self, "grid", Dim3(*self.grid))
+        object.__setattr__(self, "block", dim3(self.block))
+        if self.cluster is not None:
+            object.__setattr__(self, "cluster", dim3(self.cluster))
+        for matrix, elements in self.over_read.items():
+            if matrix not in MATRICES or elements < 0:
+                raise InvalidKernel(f"an over-read of {elements} elements behind {matrix!r} makes no sense")
+        for argument in self.arguments or ():
+            check_argument(argument)
+
+    @property
+    def grid_dim(self) -> Dim3:
+        """The grid as a :class:`Dim3`."""
+        return Dim3(*self.grid)
+
+    @property
+    def block_dim(self) -> Dim3:
+        """The block as a :class:`Dim3`."""
+        return Dim3(*self.block)

@@ -1,0 +1,125 @@
+"""From a kernel, a problem and a block to the launches that compute it, or to the reasons why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmcore.errors import InvalidKernel, InvalidProblem, Refused
+from mmcore.planning.dtypes import dtype_named
+from mmcore.planning.geometry import Dim3
+from mmcore.planning.kernel import Kernel
+from mmcore.planning.launch import Argument, Launch, Workspace
+from mmcore.planning.limits import Limits
+from mmcore.planning.problem import Problem
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A launch that nothing forbids.
+
+    Attributes:
+        kernel: the kernel.
+        problem: the product as the device sees it (packed, unless the kernel takes leading dimensions).
+        block: the block shape it was planned for.
+        launches: the launches, in order.
+        forced: whether the kernel's own constraints were passed over.
+    """
+
+    kernel: Kernel
+    problem: Problem
+    block: Dim3
+    launches: tuple[Launch, ...]
+    forced: bool = False
+
+    def arguments(self, launch: Launch) -> tuple[Argument, ...]:
+        """The arguments of one of the launches."""
+        return self.kernel.arguments if launch.arguments is None else launch.arguments
+
+    def entry(self, launch: Launch) -> str:
+        """The name expression of one launch's kernel function."""
+        return self.kernel.expand(launch.entry or self.kernel.entry, self.problem, self.block)
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Every name expression the launches need, each once."""
+        return tuple(dict.fromkeys(self.entry(launch) for launch in self.launches))
+
+    @property
+    def workspaces(self) -> dict[str, Workspace]:
+        """The extra device memory that the launches ask for, by name."""
+        return {
+            argument.name: argument
+            for launch in self.launches
+            for argument in self.arguments(launch)
+            if isinstance(argument, Workspace)
+        }
+
+    def over_read(self, matrix: str) -> int:
+        """Elements behind ``matrix`` that some launch may load but never use."""
+        return max(launch.over_read.get(matrix, 0) for launch in self.launches)
+
+    @property
+    def device_bytes(self) -> int:
+        """Device memory for the matrices, their over-read room and the workspaces, in bytes."""
+        inputs = sum(self.problem.span(matrix) + self.over_read(matrix) for matrix in "AB")
+        return (
+            inputs * dtype_named(self.problem.dtype).itemsize
+            + (self.problem.span("C") + self.over_read("C")) * dtype_named(self.problem.output).itemsize
+            + sum(workspace.nbytes for workspace in self.workspaces.values())
+        )
+
+
+def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force: bool = False) -> Plan:
+    """Apply the kernel's launch rule.
+
+    Args:
+        kernel: the kernel.
+        problem: the product, in the kernel's types.
+        block: threads per block.
+        limits: what the device allows. Its limits hold even when forced.
+        force: pass over the kernel's own constraints, to see what happens.
+
+    Raises:
+        InvalidProblem: the problem's types or operation are not the kernel's.
+        Refused: a constraint or a device limit forbids the launch; it quotes each with its numbers.
+        InvalidKernel: the rule raised, or did not return launches.
+    """
+    theirs, ours = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
+    if theirs != ours:
+        raise InvalidProblem(f"{kernel.name} computes {'→'.join(dict.fromkeys(ours))}, not {'→'.join(dict.fromkeys(theirs))}")
+    if problem.accumulate != kernel.accumulate:
+        raise InvalidProblem(f"{kernel.name} computes {kernel.operation}")
+    if not kernel.strided:
+        problem = problem.packed
+    if limits.compute_capability < kernel.least_capability:
+        needed, found = (".".join(map(str, pair)) for pair in (kernel.least_capability, limits.compute_capability))
+        raise Refused(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
+    reasons = limits.launch_refusals(Dim3(1), block, 0)
+    if not force:
+        reasons += [reason for each in kernel.constraints if (reason := each.refusal(problem, block))]
+    if reasons:
+        raise Refused(kernel.name, reasons)
+    planned = Plan(kernel, problem, block, _launches(kernel, problem, block, limits), force)
+    for launch in planned.launches:
+        reasons += limits.launch_refusals(launch.grid_dim, launch.block_dim, launch.shared_bytes)
+        if launch.grid_dim.size < 1:
+            reasons.append(f"its rule gives an empty {launch.grid_dim} grid for {problem} in {block} blocks")
+    if planned.device_bytes > limits.memory_bytes:
+        reasons.append(
+            f"the matrices take {planned.device_bytes / 1e9:.1f} GB; the device has {limits.memory_bytes / 1e9:.1f} GB"
+        )
+    if reasons:
+        raise Refused(kernel.name, list(dict.fromkeys(reasons)))
+    return planned
+
+
+def _launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
+    try:
+        ruled = kernel.launch(problem, block, limits)
+    except Exception as error:
+        raise InvalidKernel(f"{kernel.name}: its launch rule failed: {type(error).__name__}: {error}") from error
+    launches = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
+    if not launches or not all(isinstance(launch, Launch) for launch in launches):
+        raise InvalidKernel(f"{kernel.name}: its launch rule returned {ruled!r}, not a Launch or several")
+    return launches

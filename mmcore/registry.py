@@ -1,0 +1,173 @@
+"""Plugins, found and loaded: which kernels and devices there are, who brought them, and which plugins are broken.
+
+Entry points in the group ``mmcore`` are loaded when :func:`registry` is first called, not when mmcore is imported. A plugin that
+cannot be imported, raises in a hook or declares nonsense is set aside with its reason; everything else works.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib.metadata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from mmcore import hookspecs
+from mmcore.errors import ConflictingKernels, MmcoreError, UnknownKernel
+from mmcore.planning.kernel import Kernel
+
+if TYPE_CHECKING:
+    from mmcore.launching.device import DeviceProvider
+
+GROUP = "mmcore"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A kernel and who brought it.
+
+    Attributes:
+        kernel: the kernel.
+        plugin: name of the entry point.
+        distribution: name of the installed package, as pip knows it.
+    """
+
+    kernel: Kernel
+    plugin: str
+    distribution: str
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A plugin, or part of one, that was set aside.
+
+    Attributes:
+        plugin: name of the entry point.
+        distribution: name of the installed package.
+        reason: what is wrong, in one sentence.
+    """
+
+    plugin: str
+    distribution: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"plugin {self.plugin} of {self.distribution} is set aside: {self.reason}"
+
+
+@dataclass
+class Registry:
+    """Everything the plugins bring.
+
+    Attributes:
+        kernels: by name, sorted.
+        providers: of devices, by name.
+        broken: what was set aside.
+        claims: names that several plugins claim, with the claimants; nobody gets them.
+    """
+
+    kernels: dict[str, Registered] = field(default_factory=dict)
+    providers: dict[str, DeviceProvider] = field(default_factory=dict)
+    broken: list[Broken] = field(default_factory=list)
+    claims: dict[str, list[Registered]] = field(default_factory=dict)
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel called ``name``.
+
+        Raises:
+            ConflictingKernels: several plugins claim the name.
+            UnknownKernel: there is none; the text gives the nearest names, or the plugin that was to bring it.
+        """
+        if name in self.kernels:
+            return self.kernels[name].kernel
+        if name in self.claims:
+            raise ConflictingKernels(self._conflict(name))
+        near = difflib.get_close_matches(name, self.kernels, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; mmcore list-kernels shows what there is"
+        for broken in self.broken:
+            if broken.plugin == name:
+                hint = f": {broken}"
+        raise UnknownKernel(f"there is no kernel {name!r}{hint}")
+
+    def _conflict(self, name: str) -> str:
+        claimants = " and ".join(f"{claim.plugin} of {claim.distribution}" for claim in self.claims[name])
+        return f"kernel {name!r} is claimed by {claimants}; it belongs to neither until one of them renames it"
+
+    def complaints(self) -> list[str]:
+        """One sentence for every broken plugin and every contested name."""
+        return [str(broken) for broken in self.broken] + [self._conflict(name) for name in sorted(self.claims)]
+
+    def add(self, plugin: object, name: str, distribution: str) -> None:
+        """Take over what one plugin's hooks return; what is wrong with it ends up in :attr:`broken`.
+
+        Args:
+            plugin: the module or object that implements the hooks.
+            name: name of its entry point.
+            distribution: name of the package it comes from.
+        """
+        manager = pluggy.PluginManager(GROUP)
+        manager.add_hookspecs(hookspecs)
+        set_aside = functools.partial(self._set_aside, name, distribution)
+        if not set_aside(lambda: self._register(manager, plugin, name)):
+            return
+        set_aside(lambda: self._add_kernels(_returned(manager.hook.mmcore_kernels), name, distribution))
+        set_aside(lambda: self._add_providers(_returned(manager.hook.mmcore_devices)))
+
+    def _set_aside(self, plugin: str, distribution: str, step: Callable[[], None]) -> bool:
+        try:
+            step()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plugin may raise anything at all, SystemExit included
+            text = str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}"
+            self.broken.append(Broken(plugin, distribution, text.splitlines()[0] if text else repr(error)))
+            return False
+        return True
+
+    @staticmethod
+    def _register(manager: pluggy.PluginManager, plugin: object, name: str) -> None:
+        manager.register(plugin, name=name)
+        manager.check_pending()
+        if not manager.get_hookcallers(plugin):
+            raise MmcoreError("it implements no hook of mmcore")
+
+    def _add_kernels(self, kernels: Iterable[Any], plugin: str, distribution: str) -> None:
+        for kernel in kernels:
+            if not isinstance(kernel, Kernel):
+                raise MmcoreError(f"mmcore_kernels returned {kernel!r}, which is not a Kernel")
+            claim = Registered(kernel, plugin, distribution)
+            if kernel.name in self.claims:
+                self.claims[kernel.name].append(claim)
+            elif kernel.name in self.kernels:
+                self.claims[kernel.name] = [self.kernels.pop(kernel.name), claim]
+            else:
+                self.kernels[kernel.name] = claim
+
+    def _add_providers(self, providers: Iterable[DeviceProvider]) -> None:
+        for provider in providers:
+            if provider.name in self.providers:
+                raise MmcoreError(f"there is a device called {provider.name!r} already")
+            self.providers[provider.name] = provider
+
+
+def _returned(hook: pluggy.HookCaller) -> list[Any]:
+    return [item for returned in hook() for item in returned]
+
+
+@functools.cache
+def registry() -> Registry:
+    """Load every installed plugin, once per process."""
+    from mmcore.launching import cuda
+
+    found = Registry()
+    found.add(cuda, "cuda", "mmcore")
+    for entry_point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+        distribution = entry_point.dist.name if entry_point.dist else "an unknown distribution"
+        loaded: list[object] = []
+        if found._set_aside(entry_point.name, distribution, lambda: loaded.append(entry_point.load())):  # noqa: B023
+            found.add(loaded[0], entry_point.name, distribution)
+    found.kernels = dict(sorted(found.kernels.items()))
+    return found

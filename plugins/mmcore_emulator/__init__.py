@@ -1,0 +1,41 @@
+"""A device that runs the PTX that NVRTC compiled, on any machine, with numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mmcore.errors import NoDevice
+from mmcore.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from mmcore.launching.device import Device, DeviceProvider
+
+
+class EmulatorProvider:
+    """Provides the one emulator that every machine has."""
+
+    name = "emulator"
+    keeps_time = False
+
+    def count(self) -> int:
+        return 1
+
+    def findings(self) -> Mapping[str, str]:
+        from mmcore_emulator.device import Emulator, host_memory_bytes
+
+        capability = ".".join(map(str, Emulator().limits.compute_capability))
+        return {"emulator": f"emulates compute capability {capability} in {host_memory_bytes() / 1e9:.1f} GB of memory"}
+
+    def open(self, index: int) -> Device:
+        if index:
+            raise NoDevice(f"emulator:{index} does not exist; there is one emulator")
+        from mmcore_emulator.device import Emulator
+
+        return Emulator()
+
+
+@hookimpl
+def mmcore_devices() -> list[DeviceProvider]:
+    """The emulator."""
+    return [EmulatorProvider()]

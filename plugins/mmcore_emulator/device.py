@@ -1,0 +1,162 @@
+"""The emulator as a device of mmcore."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+
+import numpy as np
+
+from mmcore.errors import DeviceFault, InvalidProblem
+from mmcore.launching.code import Code
+from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
+from mmcore.launching.faults import Fault
+from mmcore.planning.geometry import Dim3
+from mmcore.planning.limits import Limits
+from mmcore_emulator.machine import Run, parameter_bytes
+from mmcore_emulator.memory import Array, DeviceMemory
+from mmcore_emulator.ptx import parse
+from mmcore_emulator.translate import Translation, UnsupportedInstruction, translate
+
+# Compute capability 9.0, from the CUDA C++ Programming Guide's table of technical specifications.
+_CAPABILITY = (9, 0)
+_LIMITS = {
+    "threads_per_block": 1024,
+    "block": Dim3(1024, 1024, 64),
+    "grid": Dim3(2**31 - 1, 65535, 65535),
+    "shared_bytes": 48 * 1024,
+    "shared_bytes_optin": 227 * 1024,
+    "registers_per_block": 65536,
+}
+
+
+class EmulatedBuffer:
+    """A matrix or workspace in the emulator's device memory; no access reaches beyond it."""
+
+    def __init__(self, memory: DeviceMemory, array: Array) -> None:
+        self._memory = memory
+        self._array = array
+
+    @property
+    def label(self) -> str:
+        return self._array.label
+
+    @property
+    def address(self) -> int:
+        return self._array.base
+
+    def upload(self, data: HostArray) -> None:
+        self._array.content[: data.nbytes] = data.reshape(-1).view(np.uint8)
+
+    def download(self, out: HostArray) -> None:
+        out.reshape(-1).view(np.uint8)[:] = self._array.content[: out.nbytes]
+
+    def trespasses(self) -> list[Fault]:
+        return []
+
+    def close(self) -> None:
+        self._memory.free(self._array)
+
+
+class EmulatedProgram:
+    """Translated functions of one compiled source."""
+
+    def __init__(self, memory: DeviceMemory, code: Code) -> None:
+        self._memory = memory
+        self._functions = parse(code.ptx)
+        self._translations: dict[str, Translation] = {}
+        #: PTX instructions executed by the last :meth:`run`, counted once per thread.
+        self.thread_instructions = 0
+
+    def run(self, calls: Sequence[Call]) -> list[Fault]:
+        faults: list[Fault] = []
+        self.thread_instructions = 0
+        for call in calls:
+            run = self._launch(call)
+            faults += run.faults.values()
+            self.thread_instructions += run.thread_instructions
+        return faults
+
+    def _launch(self, call: Call) -> Run:
+        if call.launch.cluster is not None:
+            raise UnsupportedInstruction("the emulator does not know thread block clusters")
+        symbol = call.function.symbol
+        if symbol not in self._translations:
+            self._translations[symbol] = translate(self._functions[symbol])
+        translation = self._translations[symbol]
+        if len(call.arguments) != len(translation.parameters):
+            raise DeviceFault(
+                f"{symbol} takes {len(translation.parameters)} arguments, but {len(call.arguments)} are declared"
+            )
+        values = [_argument_bytes(argument) for argument in call.arguments]
+        for value, parameter in zip(values, self._functions[symbol].parameters, strict=True):
+            if len(value) != parameter.nbytes:
+                raise DeviceFault(
+                    f"{symbol} takes {parameter.nbytes} bytes as {parameter.name}, but {len(value)} are declared"
+                )
+        content = parameter_bytes(translation, values)
+        launch = call.launch
+        run = Run(translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory)
+        run.execute()
+        return run
+
+    def kernel_seconds(self, calls: Sequence[Call]) -> None:
+        return None
+
+    def global_seconds(
+        self,
+        calls: Sequence[Call],
+        uploads: Sequence[tuple[Buffer, HostArray]],
+        downloads: Sequence[tuple[Buffer, HostArray]],
+        *,
+        pinned: bool,
+    ) -> None:
+        return None
+
+    def close(self) -> None:
+        self._translations.clear()
+
+
+def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> bytes:
+    if isinstance(argument, np.generic):
+        return argument.tobytes()
+    if isinstance(argument, MatrixMap):
+        raise UnsupportedInstruction("the emulator does not know tensor maps")
+    return argument.address.to_bytes(8, "little")
+
+
+class Emulator:
+    """A device that runs PTX on the host, checks every access and keeps no time."""
+
+    name = "emulator"
+    keeps_time = False
+    architecture = "90"
+
+    def __init__(self) -> None:
+        self._memory = DeviceMemory()
+
+    @property
+    def description(self) -> str:
+        return "runs the compiled PTX on the host's processor; no kernel times"
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(compute_capability=_CAPABILITY, memory_bytes=host_memory_bytes(), **_LIMITS)  # type: ignore[arg-type]
+
+    def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
+        return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))
+
+    def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
+        raise InvalidProblem(f"{label} lives on a GPU; the emulator takes numpy arrays")
+
+    def load(self, code: Code) -> EmulatedProgram:
+        return EmulatedProgram(self._memory, code)
+
+    def close(self) -> None:
+        self._memory = DeviceMemory()
+
+
+def host_memory_bytes() -> int:
+    """The host's physical memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

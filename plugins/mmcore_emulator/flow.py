@@ -1,0 +1,179 @@
+"""Basic blocks of a function, in an order that lets diverged threads meet again, and what is live in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mmcore_emulator.ptx import Address, Function, Instruction, Operand, PtxError, Register, Symbol
+
+EXIT = -1
+
+_JUMPS = ("bra", "ret", "exit")
+_BARRIERS = ("bar", "barrier")
+
+
+@dataclass
+class Block:
+    """Straight-line code.
+
+    Attributes:
+        body: its instructions, without the one that ends it.
+        end: the branch, return or barrier that ends it; None where it falls through.
+        taken: block that the ending branch leads to; EXIT for a return; None for none.
+        following: block entered when the branch is not taken, or behind the barrier; EXIT at the function's end.
+        live_in: registers whose value on entry may still be read.
+        live_out: registers whose value on leaving may still be read.
+    """
+
+    body: list[Instruction]
+    end: Instruction | None
+    taken: int | None
+    following: int
+    live_in: frozenset[Register] = frozenset()
+    live_out: frozenset[Register] = frozenset()
+    defines: frozenset[Register] = field(default_factory=frozenset)
+
+    @property
+    def is_barrier(self) -> bool:
+        """Whether it ends at a barrier for the whole thread block."""
+        return self.end is not None and is_barrier(self.end)
+
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """Blocks that can come next, EXIT left out."""
+        conditional = self.taken is None or (self.end is not None and self.end.guard is not None)
+        targets = ((self.taken,) if self.taken is not None else ()) + ((self.following,) if conditional else ())
+        return tuple(target for target in targets if target != EXIT)
+
+
+def is_barrier(instruction: Instruction) -> bool:
+    """Whether it makes the threads of a block wait for each other."""
+    return instruction.opcode[0] in _BARRIERS and "warp" not in instruction.opcode
+
+
+def reads(instruction: Instruction) -> Iterator[Register]:
+    """Registers that an instruction reads."""
+    if instruction.guard is not None:
+        yield instruction.guard
+    writes_first = destinations(instruction)
+    for position, operand in enumerate(instruction.operands):
+        if position == 0 and writes_first and not isinstance(operand, Address):
+            # Under a guard the old value survives where the guard is false.
+            if instruction.guard is not None:
+                yield from writes_first
+        else:
+            yield from _registers(operand)
+
+
+def destinations(instruction: Instruction) -> tuple[Register, ...]:
+    """Registers that an instruction writes."""
+    if instruction.opcode[0] in ("st", "red", *_JUMPS, *_BARRIERS) or not instruction.operands:
+        return ()
+    first = instruction.operands[0]
+    return () if isinstance(first, Address) else tuple(_registers(first))
+
+
+def _registers(operand: Operand) -> Iterator[Register]:
+    for part in operand if isinstance(operand, tuple) else (operand,):
+        if isinstance(part, Address):
+            part = part.base
+        if isinstance(part, Register):
+            yield part
+
+
+def blocks_of(function: Function) -> list[Block]:
+    """The function's blocks in reverse postorder, liveness included; the first is the entry.
+
+    Running, among the blocks that threads wait to enter, always the first in this order lets threads that
+    diverged in a branch or left a loop early wait where the others will come by.
+    """
+    cut, start_at = _cut(function)
+    order = _reverse_postorder(cut, start_at)
+    position = {start: index for index, start in enumerate(order)} | {EXIT: EXIT}
+    blocks = []
+    for start in order:
+        block = cut[start]
+        block.taken = None if block.taken is None else position[block.taken]
+        # What follows an unconditional branch is not reached from it, and may not be reached at all.
+        block.following = position.get(block.following, EXIT)
+        block.defines = frozenset(register for each in block.body for register in destinations(each))
+        blocks.append(block)
+    _liveness(blocks)
+    return blocks
+
+
+def _cut(function: Function) -> tuple[dict[int, Block], int]:
+    body = function.body
+    starts = {0, *function.labels.values()}
+    for index, instruction in enumerate(body):
+        if instruction.opcode[0] in _JUMPS or is_barrier(instruction):
+            starts.add(index + 1)
+    ordered = sorted(start for start in starts if start < len(body))
+    blocks: dict[int, Block] = {}
+    for start, next_start in zip(ordered, [*ordered[1:], len(body)], strict=True):
+        inner = body[start:next_start]
+        following = next_start if next_start < len(body) else EXIT
+        last = inner[-1]
+        if last.opcode[0] == "bra":
+            blocks[start] = Block(inner[:-1], last, _target(function, last), following)
+        elif last.opcode[0] in _JUMPS:
+            blocks[start] = Block(inner[:-1], last, EXIT, following)
+        elif is_barrier(last):
+            blocks[start] = Block(inner[:-1], last, None, following)
+        else:
+            blocks[start] = Block(inner, None, None, following)
+    if not blocks:
+        raise PtxError(f"PTX function {function.name} is empty")
+    return blocks, ordered[0]
+
+
+def _target(function: Function, branch: Instruction) -> int:
+    target = branch.operands[0] if branch.operands else None
+    if not isinstance(target, Symbol) or target.name not in function.labels:
+        raise PtxError(f"PTX branch {branch.mnemonic} leads nowhere")
+    index = function.labels[target.name]
+    return index if index < len(function.body) else EXIT
+
+
+def _reverse_postorder(blocks: dict[int, Block], start: int) -> list[int]:
+    postorder: list[int] = []
+    seen = {start}
+    stack = [(start, iter(_visits(blocks[start])))]
+    while stack:
+        node, successors = stack[-1]
+        for successor in successors:
+            if successor not in seen:
+                seen.add(successor)
+                stack.append((successor, iter(_visits(blocks[successor]))))
+                break
+        else:
+            stack.pop()
+            postorder.append(node)
+    return postorder[::-1]
+
+
+def _visits(block: Block) -> list[int]:
+    # The block later in the text is visited first, and so comes last in reverse postorder: a loop's body stays before its exit.
+    return sorted(block.successors, reverse=True)
+
+
+def _liveness(blocks: list[Block]) -> None:
+    upward: list[set[Register]] = []
+    for block in blocks:
+        exposed: set[Register] = set()
+        defined: set[Register] = set()
+        for instruction in [*block.body, *([block.end] if block.end else [])]:
+            exposed.update(register for register in reads(instruction) if register not in defined)
+            defined.update(destinations(instruction))
+        upward.append(exposed)
+        block.live_in = frozenset(exposed)
+    changed = True
+    while changed:
+        changed = False
+        for block, exposed in zip(reversed(blocks), reversed(upward), strict=True):
+            block.live_out = frozenset().union(*(blocks[successor].live_in for successor in block.successors))
+            live_in = frozenset(exposed | (block.live_out - block.defines))
+            if live_in != block.live_in:
+                block.live_in = live_in
+                changed = True

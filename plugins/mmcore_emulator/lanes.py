@@ -1,0 +1,142 @@
+"""Threads as array elements.
+
+The threads of a batch of blocks are the elements of a six-dimensional array with axes
+(block z, thread z, block y, thread y, block x, thread x). A value that depends on some of these indices only, such as
+a row number, has extent 1 along the others, and numpy's broadcasting spreads it where it meets a value that does
+not. Most address arithmetic of a matrix product so runs on a few dozen numbers instead of one per thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.planning.geometry import Dim3
+
+# A batch's arrays should fit the processor's second-level cache, and be long enough to hide Python's own time.
+LANES_PER_BATCH = 20480
+
+WARP = 32
+SPECIAL_REGISTERS = frozenset(
+    [f"%{name}.{axis}" for name in ("tid", "ctaid", "ntid", "nctaid") for axis in "xyz"]
+    + ["%laneid", "%warpid", "WARP_SZ"]
+)
+
+Shape6 = tuple[int, ...]
+_BLOCK_AXES = {"x": 4, "y": 2, "z": 0}
+_THREAD_AXES = {"x": 5, "y": 3, "z": 1}
+
+
+def along(axis: int, values: NDArray[Any]) -> NDArray[Any]:
+    """One-dimensional ``values`` as an array of lanes that varies along one axis."""
+    shape = [1] * 6
+    shape[axis] = len(values)
+    return values.reshape(shape)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A box of blocks that run together.
+
+    Attributes:
+        grid: the whole grid.
+        block: threads of each block.
+        first: index of the box's first block.
+        extent: blocks of the box along x, y, z.
+    """
+
+    grid: Dim3
+    block: Dim3
+    first: Dim3
+    extent: Dim3
+    shape: Shape6 = field(init=False)
+
+    def __post_init__(self) -> None:
+        shape = (self.extent.z, self.block.z, self.extent.y, self.block.y, self.extent.x, self.block.x)
+        object.__setattr__(self, "shape", shape)
+
+    @property
+    def lanes(self) -> int:
+        """Number of threads."""
+        return self.extent.size * self.block.size
+
+    def special(self, name: str) -> NDArray[np.uint32]:
+        """One of the SPECIAL_REGISTERS, as lanes."""
+        register, _, axis = name.removeprefix("%").partition(".")
+        if register == "tid":
+            return along(_THREAD_AXES[axis], np.arange(getattr(self.block, axis), dtype=np.uint32))
+        if register == "ctaid":
+            first, extent = getattr(self.first, axis), getattr(self.extent, axis)
+            return along(_BLOCK_AXES[axis], np.arange(first, first + extent, dtype=np.uint32))
+        if register in ("ntid", "nctaid"):
+            return uniform(getattr(self.block if register == "ntid" else self.grid, axis))
+        if register == "WARP_SZ":
+            return uniform(WARP)
+        thread = self.thread_index().astype(np.uint32)
+        return thread % np.uint32(WARP) if register == "laneid" else thread // np.uint32(WARP)
+
+    def thread_index(self) -> NDArray[np.int64]:
+        """Number of each thread in its block, x fastest; extent 1 along the block axes."""
+        x, y, z = (along(_THREAD_AXES[axis], np.arange(getattr(self.block, axis))) for axis in "xyz")
+        return x + self.block.x * (y + self.block.y * z)
+
+    def block_index(self) -> NDArray[np.int64]:
+        """Number of each block in the batch, x fastest; extent 1 along the thread axes."""
+        x, y, z = (along(_BLOCK_AXES[axis], np.arange(getattr(self.extent, axis))) for axis in "xyz")
+        return x + self.extent.x * (y + self.extent.y * z)
+
+    def position(self, lane: tuple[int, ...]) -> tuple[Dim3, Dim3]:
+        """(block, thread) of a lane's index along the six axes."""
+        block = Dim3(self.first.x + lane[4], self.first.y + lane[2], self.first.z + lane[0])
+        return block, Dim3(lane[5], lane[3], lane[1])
+
+    def first_of(self, lanes: NDArray[np.bool_]) -> tuple[Dim3, Dim3]:
+        """(block, thread) that comes first, x fastest, among the lanes that are true."""
+        found = np.argwhere(np.broadcast_to(lanes, self.shape))
+        order = np.lexsort((found[:, 5], found[:, 3], found[:, 1], found[:, 4], found[:, 2], found[:, 0]))
+        return self.position(tuple(int(index) for index in found[order[0]]))
+
+
+def uniform(value: int) -> NDArray[np.uint32]:
+    """The same 32-bit number in every lane."""
+    return np.full((1,) * 6, value, dtype=np.uint32)
+
+
+def batches(grid: Dim3, block: Dim3) -> Iterator[Batch]:
+    """The grid cut into boxes of whole blocks, of about LANES_PER_BATCH threads each, in launch order."""
+    wide = min(grid.x, max(1, LANES_PER_BATCH // block.size))
+    high = min(grid.y, max(1, LANES_PER_BATCH // (block.size * wide))) if wide == grid.x else 1
+    for z in range(grid.z):
+        for y in range(0, grid.y, high):
+            for x in range(0, grid.x, wide):
+                extent = Dim3(min(wide, grid.x - x), min(high, grid.y - y), 1)
+                yield Batch(grid, block, Dim3(x, y, z), extent)
+
+
+class Mask:
+    """The lanes that take part in an instruction, when not all do."""
+
+    def __init__(self, lanes: NDArray[np.bool_], batch: Batch) -> None:
+        self.lanes = lanes
+        self._batch = batch
+        self._reduced: dict[Shape6, NDArray[np.bool_]] = {}
+        self._count: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many lanes take part."""
+        if self._count is None:
+            self._count = int(self.lanes.sum()) * (self._batch.lanes // self.lanes.size)
+        return self._count
+
+    def over(self, shape: Shape6) -> NDArray[np.bool_]:
+        """For values of ``shape``: which of them belong to some lane that takes part."""
+        if shape not in self._reduced:
+            axes = tuple(axis for axis in range(6) if shape[axis] == 1 and self.lanes.shape[axis] > 1)
+            reduced = self.lanes.any(axis=axes, keepdims=True) if axes else self.lanes
+            self._reduced[shape] = np.broadcast_to(reduced, np.broadcast_shapes(reduced.shape, shape))
+        return self._reduced[shape]

@@ -1,0 +1,255 @@
+"""Runs a translated kernel over a grid: batches of blocks in lockstep, diverged threads apart, barriers together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.launching.faults import Fault
+from mmcore.planning.geometry import Dim3
+from mmcore_emulator import memory
+from mmcore_emulator.floats import Values
+from mmcore_emulator.flow import EXIT
+from mmcore_emulator.lanes import Batch, Mask, batches
+from mmcore_emulator.memory import Array, CopiedMemory, DeviceMemory, Space, Violation
+from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.translate import LOCAL_WINDOW, SHARED_WINDOW, Step, Translation
+
+_VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
+
+
+@dataclass
+class Run:
+    """One launch on the emulator, and what came of it.
+
+    Attributes:
+        translation: the kernel.
+        grid, block: the launch's geometry.
+        shared_bytes: dynamic shared memory of a block.
+        parameters: the content of parameter memory.
+        device_memory: the arrays that pointers lead into.
+        faults: by kind, array and line; the first occurrence of each.
+        thread_instructions: PTX instructions executed, counted once per thread.
+    """
+
+    translation: Translation
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+    parameters: NDArray[np.uint8]
+    device_memory: DeviceMemory
+    faults: dict[tuple[Any, ...], Fault] = field(default_factory=dict)
+    thread_instructions: int = 0
+
+    def execute(self) -> None:
+        """Run every block of the grid."""
+        with np.errstate(all="ignore"):
+            for batch in batches(self.grid, self.block):
+                _BatchRun(self, batch).execute()
+
+    def report(self, kind: str, array: str | None, at: Instruction | None, batch: Batch, lanes: Values, text: str) -> None:
+        """Note a fault, unless this line has committed it already.
+
+        Args:
+            kind, array: as in :class:`~mmcore.launching.faults.Fault`.
+            at: the instruction.
+            batch: the batch it ran in.
+            lanes: the lanes at fault.
+            text: what each of them did.
+        """
+        line = at.line if at is not None and at.line else None
+        source = at.source if at is not None and at.source else None
+        if (kind, array, source, line) in self.faults:
+            return
+        block, thread = batch.first_of(lanes)
+        where = f" at {source}:{line}" if line else ""
+        message = f"thread {_index(thread)} of block {_index(block)} {text}{where}"
+        self.faults[kind, array, source, line] = Fault(kind, message, array, source, line, block, thread)
+
+
+def _index(index: Dim3) -> str:
+    return f"({', '.join(map(str, index if index.z else index[:2]))})"
+
+
+class _BatchRun:
+    """One batch of blocks; implements translate.Ports for its blocks' code."""
+
+    def __init__(self, run: Run, batch: Batch) -> None:
+        self._run = run
+        self._batch = batch
+        translation = run.translation
+        shared_bytes = translation.static_shared_bytes + run.shared_bytes
+        thread_number = batch.thread_index() + batch.block.size * batch.block_index()
+        parameters = Array("parameters", 0, len(run.parameters), 0, run.parameters)
+        self._spaces: dict[str, Space] = {
+            "global": run.device_memory,
+            "shared": CopiedMemory("shared", shared_bytes, batch.block_index()),
+            "param": _Whole(parameters),
+        }
+        if translation.local_bytes:
+            self._spaces["local"] = CopiedMemory("local", translation.local_bytes, thread_number)
+        self._specials: dict[str, Values] = {}
+        self._registers = list(translation.registers)
+        # Which lanes wait to enter which step; None stands for all lanes of the batch.
+        self._ready: dict[int, Mask | None] = {0: None}
+        self._at_barrier: dict[int, Mask | None] = {}
+
+    def execute(self) -> None:
+        """Run the batch to its end."""
+        steps = self._run.translation.steps
+        while True:
+            while self._ready:
+                # The first in order lets lanes that are behind catch up with those that wait further on.
+                index = min(self._ready)
+                self._step(steps[index], index, self._ready.pop(index))
+            if not self._at_barrier:
+                return
+            self._release()
+
+    def _step(self, step: Step, index: int, mask: Mask | None) -> None:
+        block = step.block
+        self._run.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
+        keep = mask is not None and self._others_need(block.defines)
+        predicate = step.run(self._registers, mask, keep, self)
+        if block.is_barrier:
+            self._join(self._at_barrier, index, mask)
+        elif predicate is None:
+            self._enter(block.following if block.taken is None else block.taken, mask)
+        else:
+            assert block.end is not None and block.taken is not None
+            taken = ~predicate if block.end.negated else predicate
+            self._branch(taken, mask, block.taken, block.following)
+
+    def _others_need(self, defined: frozenset[Any]) -> bool:
+        """Whether lanes that wait elsewhere will read a register that the running step is about to define."""
+        steps = self._run.translation.steps
+        waiting = [steps[index].block.live_in for index in self._ready]
+        waiting += [steps[index].block.live_out for index in self._at_barrier]
+        return any(not defined.isdisjoint(needed) for needed in waiting)
+
+    def _branch(self, taken: Values, mask: Mask | None, target: int, following: int) -> None:
+        if taken.size == 1:
+            self._enter(target if taken.item() else following, mask)
+            return
+        goes, stays = self.narrow(mask, taken), self.narrow(mask, ~taken)
+        if goes is None or goes.count:
+            self._enter(target, goes)
+        if stays is None or stays.count:
+            self._enter(following, stays)
+
+    def _enter(self, index: int, mask: Mask | None) -> None:
+        if index != EXIT:
+            self._join(self._ready, index, mask)
+
+    def _join(self, waiting: dict[int, Mask | None], index: int, mask: Mask | None) -> None:
+        if index in waiting:
+            already = waiting[index]
+            both = True if already is None or mask is None else already.lanes | mask.lanes
+            mask = None if both is True else self._masked(both)
+        waiting[index] = mask
+
+    def _masked(self, lanes: NDArray[np.bool_]) -> Mask | None:
+        return None if lanes.all() else Mask(lanes, self._batch)
+
+    def _release(self) -> None:
+        """Let the lanes at barriers go on, as every lane that has not left the kernel is at one."""
+        steps = self._run.translation.steps
+        for index, mask in self._at_barrier.items():
+            if mask is not None:
+                self._check_barrier(steps[index], mask)
+        for index, mask in self._at_barrier.items():
+            self._enter(steps[index].block.following, mask)
+        self._at_barrier.clear()
+
+    def _check_barrier(self, step: Step, mask: Mask) -> None:
+        present = np.broadcast_to(mask.lanes, self._batch.shape)
+        threads = (1, 3, 5)
+        some, every = present.any(axis=threads, keepdims=True), present.all(axis=threads, keepdims=True)
+        if (some & ~every).any():
+            text = "does not reach a barrier that other threads of its block wait at"
+            absent = ~present & some
+            self._run.report("divergent-barrier", None, step.block.end, self._batch, absent, text)
+
+    # What translated code asks for.
+
+    def load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
+        if mask is not None and not mask.count:
+            return np.zeros((1,) * 6, dtype)
+        found, address = self._resolve(space, address, mask)
+        return memory.load(found, address, dtype, mask, self._reporter(at))
+
+    def store(
+        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
+    ) -> None:
+        if mask is None or mask.count:
+            found, address = self._resolve(space, address, mask)
+            memory.store(found, address, value, dtype, mask, self._reporter(at))
+
+    def accumulate(
+        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
+    ) -> None:
+        if mask is None or mask.count:
+            found, address = self._resolve(space, address, mask)
+            lanes = np.ones(self._batch.shape, np.bool_) if mask is None else np.broadcast_to(mask.lanes, self._batch.shape)
+            memory.accumulate(found, address, value, dtype, lanes, self._reporter(at))
+
+    def align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
+        crooked = (address & np.uint64(nbytes - 1)) != 0
+        if mask is not None:
+            crooked = crooked & mask.over(crooked.shape)
+        if crooked.any():
+            found, resolved = self._resolve(space, address, mask)
+            self._reporter(at)(memory.misalignment(found, resolved, crooked, nbytes))
+
+    def special(self, name: str) -> Values:
+        if name not in self._specials:
+            self._specials[name] = self._batch.special(name)
+        return self._specials[name]
+
+    def narrow(self, mask: Mask | None, predicate: Values) -> Mask | None:
+        return self._masked(predicate if mask is None else mask.lanes & predicate)
+
+    def merge(self, mask: Mask, new: Values, old: Values) -> Values:
+        return np.where(mask.lanes, new, old)
+
+    def _resolve(self, space: str, address: Values, mask: Mask | None) -> tuple[Space, Values]:
+        """The memory that an access goes to; a generic address says so by the window it lies in."""
+        if space == "generic":
+            active = address if mask is None else address[mask.over(address.shape)]
+            window = int(active.flat[0]) & ~(SHARED_WINDOW - 1)
+            space = {SHARED_WINDOW: "shared", LOCAL_WINDOW: "local"}.get(window, "global")
+            if space != "global":
+                address = address - np.uint64(window)
+        return self._spaces[space], address
+
+    def _reporter(self, at: Instruction) -> memory.Report:
+        def report(violation: Violation) -> None:
+            if violation.kind == "misaligned":
+                text = f"uses {violation.where}, for {at.mnemonic}"
+            else:
+                text = f"{_VERBS[violation.kind]} {violation.where}"
+            self._run.report(violation.kind, violation.array, at, self._batch, violation.lanes, text)
+
+        return report
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A memory that is one array."""
+
+    array: Array
+
+    def at(self, address: int) -> Array | None:
+        return self.array
+
+
+def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Parameter memory holding ``values`` in the kernel's order, each as long as its parameter."""
+    content = np.zeros(translation.parameter_bytes + 64, np.uint8)
+    for offset, value in zip(translation.parameters.values(), values, strict=True):
+        content[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
+    return content

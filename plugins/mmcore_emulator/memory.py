@@ -1,0 +1,269 @@
+"""The memories a kernel sees, with every access checked.
+
+Device memory is a set of arrays, each in the middle of an address range of its own, so that an address that has run
+out of an array still tells which array it ran out of. Shared memory is one array of which every block has a copy,
+local memory one of which every thread has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.errors import DeviceFault
+from mmcore.judging.poison import POISON_HALFWORD
+from mmcore_emulator.floats import Values
+from mmcore_emulator.lanes import Mask
+
+_RANGE_BITS = 40
+_PADDING = 64
+
+
+def poisoned(nbytes: int) -> NDArray[np.uint8]:
+    """Bytes that are NaN in every floating-point type, with room behind to be viewed in any."""
+    return np.full((nbytes + _PADDING) // 2, POISON_HALFWORD, dtype=np.uint16).view(np.uint8)
+
+
+@dataclass
+class Array:
+    """Bytes, and the addresses at which a kernel finds them.
+
+    Attributes:
+        label: what faults call it.
+        base: address of its first byte.
+        readable: bytes that may be read.
+        writable: bytes that may be written.
+        content: the bytes; of memory that blocks or threads have copies of, all copies.
+        copies: offset of each lane's own copy in ``content``, in bytes; None where there is only one.
+    """
+
+    label: str
+    base: int
+    readable: int
+    writable: int
+    content: NDArray[np.uint8]
+    copies: NDArray[np.uint64] | None = None
+    _views: dict[np.dtype[Any], Values] = field(default_factory=dict)
+
+    def view(self, dtype: np.dtype[Any]) -> Values:
+        """The content as elements of ``dtype``."""
+        if dtype not in self._views:
+            whole = len(self.content) // dtype.itemsize * dtype.itemsize
+            self._views[dtype] = self.content[:whole].view(dtype)
+        return self._views[dtype]
+
+    def index(self, address: Values, itemsize: int) -> NDArray[np.int64]:
+        """Which element of ``view`` lies at each address."""
+        offset = address - np.uint64(self.base)
+        if self.copies is not None:
+            offset = offset + self.copies
+        return (offset >> np.uint64(itemsize.bit_length() - 1)).view(np.int64)
+
+
+class Space(Protocol):
+    """Something with addresses."""
+
+    def at(self, address: int) -> Array | None:
+        """The array that an address lies in or ran out of."""
+        ...
+
+
+class DeviceMemory:
+    """All arrays of the device."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, Array] = {}
+
+    def allocate(self, label: str, nbytes: int, over_read_bytes: int) -> Array:
+        """A new array, all NaN.
+
+        Raises:
+            DeviceFault: the host has no memory for it.
+        """
+        slot = next(slot for slot in range(1, 1 << (63 - _RANGE_BITS)) if slot not in self._arrays)
+        base = (slot << _RANGE_BITS) + (1 << (_RANGE_BITS - 1))
+        try:
+            content = poisoned(nbytes + over_read_bytes)
+        except MemoryError:
+            raise DeviceFault(f"the host has no memory for the {nbytes + over_read_bytes} bytes of {label}") from None
+        array = Array(label, base, nbytes + over_read_bytes, nbytes, content)
+        self._arrays[slot] = array
+        return array
+
+    def free(self, array: Array) -> None:
+        """Forget an array; a later access to it is out of bounds."""
+        self._arrays.pop(array.base >> _RANGE_BITS, None)
+
+    def at(self, address: int) -> Array | None:
+        return self._arrays.get(address >> _RANGE_BITS)
+
+
+class CopiedMemory:
+    """Shared or local memory: the same addresses, another copy for each block or thread."""
+
+    def __init__(self, label: str, nbytes: int, owner: NDArray[np.int64]) -> None:
+        """``owner`` numbers, as lanes, which copy is whose; there are as many as its largest number says."""
+        stride = -(-nbytes // 16) * 16
+        content = poisoned(stride * (int(owner.max()) + 1))
+        self._array = Array(label, 0, nbytes, nbytes, content, owner.astype(np.uint64) * np.uint64(stride))
+
+    def at(self, address: int) -> Array | None:
+        return self._array
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Accesses of one instruction that must not happen.
+
+    Attributes:
+        kind: "out-of-bounds-read", "out-of-bounds-write" or "misaligned".
+        array: label of the array they ran out of, None where there is none near.
+        lanes: the lanes that made them.
+        where: one clause on where the first went.
+    """
+
+    kind: str
+    array: str | None
+    lanes: NDArray[np.bool_]
+    where: str
+
+
+Report = Callable[[Violation], None]
+
+
+def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report) -> Values:
+    """What lies at each lane's ``address``; a lane whose access is a violation reads NaN.
+
+    Args:
+        space: the memory.
+        address: byte addresses (uint64), as lanes.
+        dtype: element type.
+        mask: the lanes that take part; None for all.
+        report: takes the violations.
+    """
+    taking_part = None if mask is None else mask.over(address.shape)
+    active = address if taking_part is None else address[taking_part]
+    array = _only_array(space, active, dtype.itemsize, writing=False)
+    if array is None:
+        return _load_some(space, address, dtype, taking_part, report)
+    index = array.index(address, dtype.itemsize)
+    if taking_part is not None:
+        index = np.where(taking_part, index, 0)
+    return array.view(dtype).take(index)
+
+
+def store(
+    space: Space, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report
+) -> None:
+    """Write ``value`` at each lane's ``address``; violations are reported and not carried out. Arguments as for load."""
+    shape = np.broadcast_shapes(address.shape, value.shape, (1,) * 6 if mask is None else mask.lanes.shape)
+    taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
+    address = np.broadcast_to(address, shape)
+    active = address if taking_part is None else address[taking_part]
+    array = _only_array(space, active, dtype.itemsize, writing=True)
+    if array is not None:
+        _write(array, address, value, dtype, taking_part)
+        return
+    for each, lanes in _permitted(space, address, dtype.itemsize, taking_part, "write", report):
+        _write(each, address, value, dtype, lanes)
+
+
+def accumulate(
+    space: Space, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_], report: Report
+) -> None:
+    """Add ``value`` at the addresses of ``lanes`` (all axes in full), one lane after the other."""
+    address, value = np.broadcast_to(address, lanes.shape), np.broadcast_to(value, lanes.shape)
+    for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
+        np.add.at(array.view(dtype), array.index(address, dtype.itemsize)[permitted], value[permitted])
+
+
+def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> Violation:
+    """The violation of ``lanes`` whose address is no multiple of ``nbytes``."""
+    first = int(address[lanes][0])
+    array = space.at(first)
+    return Violation("misaligned", array and array.label, lanes, f"address {first:#x}, no multiple of {nbytes}")
+
+
+def _write(
+    array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None
+) -> None:
+    index = array.index(address, dtype.itemsize)
+    value = np.broadcast_to(value, np.broadcast_shapes(index.shape, value.shape))
+    index = np.broadcast_to(index, value.shape)
+    if lanes is not None:
+        lanes = np.broadcast_to(lanes, index.shape)
+        index, value = index[lanes], value[lanes]
+    array.view(dtype)[index] = value
+
+
+def _only_array(space: Space, address: Values, size: int, *, writing: bool) -> Array | None:
+    """The one array that all accesses properly fall into; None where there is none such."""
+    low, high = int(address.min()), int(address.max())
+    array = space.at(low)
+    if array is None:
+        return None
+    end = array.base + (array.writable if writing else array.readable)
+    if low < array.base or high + size > end:
+        return None
+    if size > 1 and int(np.bitwise_or.reduce(address, axis=None)) & (size - 1):
+        return None
+    return array
+
+
+def _load_some(
+    space: Space, address: Values, dtype: np.dtype[Any], taking_part: NDArray[np.bool_] | None, report: Report
+) -> Values:
+    """As :func:`load`, array by array, where lanes read from several arrays or where they must not."""
+    at = space.at(int(address.flat[0]))
+    copies = () if at is None or at.copies is None else at.copies.shape
+    shape = np.broadcast_shapes(address.shape, copies)
+    nbytes = int(np.prod(shape)) * dtype.itemsize
+    result = poisoned(nbytes)[:nbytes].view(dtype).reshape(shape)
+    for array, lanes in _permitted(space, address, dtype.itemsize, taking_part, "read", report):
+        index = array.index(address, dtype.itemsize)
+        lanes = np.broadcast_to(lanes, index.shape)
+        result[lanes] = array.view(dtype)[index[lanes]]
+    return result
+
+
+def _permitted(
+    space: Space,
+    address: Values,
+    size: int,
+    taking_part: NDArray[np.bool_] | None,
+    access: str,
+    report: Report,
+) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
+    """The arrays that lanes may access at these addresses, with the lanes of each; everything else is reported."""
+    rest = np.ones(address.shape, np.bool_) if taking_part is None else taking_part
+    misaligned = rest & ((address & np.uint64(size - 1)) != 0)
+    if misaligned.any():
+        report(misalignment(space, address, misaligned, size))
+    rest = rest & ~misaligned
+    ranges = address >> np.uint64(_RANGE_BITS)
+    for number in np.unique(ranges[rest]):
+        lanes = rest & (ranges == number)
+        first = int(address[lanes][0])
+        array = space.at(first)
+        if array is None:
+            report(Violation(f"out-of-bounds-{access}", None, lanes, f"address {first:#x}, far from every array"))
+            continue
+        end = array.base + (array.writable if access == "write" else array.readable)
+        inside = lanes & (address >= np.uint64(array.base)) & (address + np.uint64(size) <= np.uint64(end))
+        outside = lanes & ~inside
+        if outside.any():
+            where = _where(array, int(address[outside][0]))
+            report(Violation(f"out-of-bounds-{access}", array.label, outside, where))
+        if inside.any():
+            yield array, inside
+
+
+def _where(array: Array, address: int) -> str:
+    if address < array.base:
+        return f"{array.base - address} bytes before the start of {array.label}"
+    past = address - array.base - array.writable
+    return f"{past} bytes past the end of {array.label}" if past else f"the first byte past the end of {array.label}"

@@ -1,0 +1,339 @@
+"""What each PTX instruction that computes does, on numpy arrays of lanes.
+
+:func:`operation` knows an opcode or it does not; an unknown modifier makes an unknown opcode, so nothing is
+executed with another meaning than its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmcore_emulator import floats
+from mmcore_emulator.floats import Values
+
+_INTEGERS = tuple(f"{kind}{bits}" for kind in "us" for bits in (16, 32, 64))
+_BITS = ("b16", "b32", "b64")
+_FLOATS = ("f32", "f64")
+
+NUMPY = {
+    "pred": np.dtype(np.bool_),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(np.uint16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    **{f"{kind}{bits}": np.dtype(f"uint{bits}") for kind in "ub" for bits in (8, 16, 32, 64)},
+    **{f"s{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What an opcode computes.
+
+    Attributes:
+        compute: from source arrays to the result array.
+        sources: PTX type that each source operand is read as.
+        result: PTX type of the result.
+    """
+
+    compute: Callable[..., Values]
+    sources: tuple[str, ...]
+    result: str
+
+
+def operation(opcode: tuple[str, ...]) -> Operation | None:
+    """The operation of an opcode such as ("fma", "rn", "f32"); None for one that is not known."""
+    find = _FAMILIES.get(opcode[0])
+    return find(opcode[1:]) if find and len(opcode) > 1 else None
+
+
+def _arithmetic(function: Callable[..., Values], modifiers: tuple[str, ...], *, arity: int = 2) -> Operation | None:
+    """Operations that numpy's own are right for: wrapping integers, and IEEE floats rounded to nearest."""
+    *rounding, kind = modifiers
+    if kind in _INTEGERS and not rounding:
+        # Wrapping arithmetic is the same for signed and unsigned numbers.
+        unsigned = f"u{kind[1:]}"
+        return Operation(function, (unsigned,) * arity, unsigned)
+    if kind in _FLOATS and rounding in ([], ["rn"]):
+        return Operation(function, (kind,) * arity, kind)
+    if kind == "f16" and rounding in ([], ["rn"]):
+        return Operation(function, (kind,) * arity, kind)
+    return None
+
+
+def _add(modifiers: tuple[str, ...]) -> Operation | None:
+    return _arithmetic(np.add, modifiers)
+
+
+def _subtract(modifiers: tuple[str, ...]) -> Operation | None:
+    return _arithmetic(np.subtract, modifiers)
+
+
+def _multiply(modifiers: tuple[str, ...]) -> Operation | None:
+    if modifiers[0] in ("lo", "wide", "hi"):
+        return _product(modifiers)
+    return None if modifiers[-1] in _INTEGERS else _arithmetic(np.multiply, modifiers)
+
+
+def _widths(part: str, kind: str) -> str | None:
+    """Result type of an integer product: of its low or high half, or of the whole."""
+    if kind not in _INTEGERS:
+        return None
+    if part == "wide":
+        return f"{kind[0]}{2 * int(kind[1:])}" if kind[1:] != "64" else None
+    return kind
+
+
+def _product(modifiers: tuple[str, ...]) -> Operation | None:
+    if len(modifiers) != 2:
+        return None
+    part, kind = modifiers
+    result = _widths(part, kind)
+    if result is None:
+        return None
+    if part == "lo":
+        return _arithmetic(np.multiply, (kind,))
+    if part == "wide":
+        wide = NUMPY[result]
+        return Operation(lambda a, b: np.multiply(a, b, dtype=wide), (kind, kind), result)
+    return Operation(_high_half(kind), (kind, kind), kind)
+
+
+def _high_half(kind: str) -> Callable[[Values, Values], Values]:
+    bits = int(kind[1:])
+    if bits < 64:
+        wide, narrow = np.dtype(f"{'int' if kind[0] == 's' else 'uint'}{2 * bits}"), NUMPY[kind]
+        return lambda a, b: (np.multiply(a, b, dtype=wide) >> wide.type(bits)).astype(narrow)
+    return _high_signed64 if kind[0] == "s" else _high_unsigned64
+
+
+def _high_unsigned64(a: Values, b: Values) -> Values:
+    half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
+    a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
+    middle = a_high * b_low + (a_low * b_low >> half)
+    return a_high * b_high + (middle >> half) + ((a_low * b_high + (middle & mask)) >> half)
+
+
+def _high_signed64(a: Values, b: Values) -> Values:
+    unsigned = _high_unsigned64(a.view(np.uint64), b.view(np.uint64)).view(np.int64)
+    return unsigned - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
+
+
+def _multiply_add(modifiers: tuple[str, ...]) -> Operation | None:
+    if len(modifiers) == 2 and modifiers[0] == "rn":
+        return _fused(modifiers)
+    product = _product(modifiers)
+    if product is None:
+        return None
+    multiply = product.compute
+    return Operation(lambda a, b, c: multiply(a, b) + c, (*product.sources, product.result), product.result)
+
+
+def _fused(modifiers: tuple[str, ...]) -> Operation | None:
+    functions = {"f32": floats.fma32, "f64": floats.fma64, "f16": floats.fma16, "bf16": floats.fma_bfloat16}
+    if len(modifiers) != 2 or modifiers[0] != "rn" or modifiers[1] not in functions:
+        return None
+    kind = modifiers[1]
+    return Operation(functions[kind], (kind,) * 3, kind)
+
+
+def _quotient(a: Values, b: Values) -> Values:
+    # PTX truncates towards zero, as np.fmod does; numpy's // rounds down.
+    return (a - np.fmod(a, b)) // b
+
+
+def _divide(modifiers: tuple[str, ...]) -> Operation | None:
+    *rounding, kind = modifiers
+    if kind in _INTEGERS and not rounding:
+        return Operation(_quotient, (kind, kind), kind)
+    return Operation(np.divide, (kind, kind), kind) if kind in _FLOATS and rounding == ["rn"] else None
+
+
+def _remainder(modifiers: tuple[str, ...]) -> Operation | None:
+    (kind,) = modifiers if len(modifiers) == 1 else ("",)
+    return Operation(np.fmod, (kind, kind), kind) if kind in _INTEGERS else None
+
+
+def _extreme(integer: Callable[..., Values], real: Callable[..., Values]) -> Callable[[tuple[str, ...]], Operation | None]:
+    def find(modifiers: tuple[str, ...]) -> Operation | None:
+        (kind,) = modifiers if len(modifiers) == 1 else ("",)
+        if kind in _INTEGERS:
+            return Operation(integer, (kind, kind), kind)
+        return Operation(real, (kind, kind), kind) if kind in _FLOATS else None
+
+    return find
+
+
+def _unary(
+    function: Callable[..., Values], kinds: tuple[str, ...], rounding: tuple[str, ...] = ()
+) -> Callable[[tuple[str, ...]], Operation | None]:
+    def find(modifiers: tuple[str, ...]) -> Operation | None:
+        if modifiers[:-1] != rounding or modifiers[-1] not in kinds:
+            return None
+        return Operation(function, (modifiers[-1],), modifiers[-1])
+
+    return find
+
+
+def _bitwise(function: Callable[..., Values], arity: int = 2) -> Callable[[tuple[str, ...]], Operation | None]:
+    def find(modifiers: tuple[str, ...]) -> Operation | None:
+        (kind,) = modifiers if len(modifiers) == 1 else ("",)
+        return Operation(function, (kind,) * arity, kind) if kind in (*_BITS, "pred") else None
+
+    return find
+
+
+def _shift(function: Callable[..., Values]) -> Callable[[tuple[str, ...]], Operation | None]:
+    def find(modifiers: tuple[str, ...]) -> Operation | None:
+        (kind,) = modifiers if len(modifiers) == 1 else ("",)
+        if kind not in (*_INTEGERS, *_BITS):
+            return None
+        # numpy, like PTX, lets amounts beyond the width shift everything out.
+        dtype = NUMPY[kind]
+        return Operation(lambda a, amount: function(a, np.minimum(amount, 64).astype(dtype)), (kind, "u32"), kind)
+
+    return find
+
+
+_COMPARISONS: dict[str, Callable[..., Values]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "lo": np.less,
+    "ls": np.less_equal,
+    "hi": np.greater,
+    "hs": np.greater_equal,
+}
+_LOGICAL: dict[str, Callable[..., Values]] = {
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "xor": np.logical_xor,
+}
+
+
+def _comparison(name: str, kind: str) -> Callable[..., Values] | None:
+    if kind in (*_INTEGERS, *_BITS):
+        return _COMPARISONS.get(name)
+    if kind not in _FLOATS:
+        return None
+    if name == "num":
+        return lambda a, b: ~(np.isnan(a) | np.isnan(b))
+    if name == "nan":
+        return lambda a, b: np.isnan(a) | np.isnan(b)
+    if name == "ne":
+        # The ordered "not equal" is false of NaN, numpy's is true.
+        return lambda a, b: (a < b) | (a > b)
+    if name.endswith("u") and name[:-1] in ("eq", "ne", "lt", "le", "gt", "ge"):
+        ordered = _COMPARISONS[name[:-1]]
+        return lambda a, b: ordered(a, b) | np.isnan(a) | np.isnan(b)
+    return _COMPARISONS.get(name) if name not in ("lo", "ls", "hi", "hs") else None
+
+
+def _set_predicate(modifiers: tuple[str, ...]) -> Operation | None:
+    name, *combine, kind = modifiers
+    compare = _comparison(name, kind)
+    if compare is None or len(combine) > 1 or (combine and combine[0] not in _LOGICAL):
+        return None
+    if not combine:
+        return Operation(compare, (kind, kind), "pred")
+    logical = _LOGICAL[combine[0]]
+    return Operation(lambda a, b, p: logical(compare(a, b), p), (kind, kind, "pred"), "pred")
+
+
+def _select(modifiers: tuple[str, ...]) -> Operation | None:
+    (kind,) = modifiers if len(modifiers) == 1 else ("",)
+    if kind not in (*_INTEGERS, *_BITS, *_FLOATS):
+        return None
+    return Operation(lambda a, b, p: np.where(p, a, b), (kind, kind, "pred"), kind)
+
+
+def _convert(modifiers: tuple[str, ...]) -> Operation | None:
+    *rounding, to, origin = modifiers
+    integers = (*_INTEGERS, "u8", "s8")
+    if to in integers and origin in integers and not rounding:
+        dtype = NUMPY[to]
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    if to in (*_FLOATS, "f16") and origin in integers and rounding == ["rn"]:
+        dtype = NUMPY[to]
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    if to in integers and origin in _FLOATS and rounding == ["rzi"]:
+        return Operation(_to_integer(to), (origin,), to)
+    return _convert_float(rounding, to, origin)
+
+
+def _convert_float(rounding: list[str], to: str, origin: str) -> Operation | None:
+    widths = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8}
+    if to not in widths or origin not in widths:
+        return None
+    if widths[to] > widths[origin] and not rounding:
+        dtype = NUMPY[to]
+        if origin == "bf16":
+            return Operation(lambda a: floats.from_bfloat16(a).astype(dtype), (origin,), to)
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    if widths[to] < widths[origin] and rounding == ["rn"]:
+        if to == "bf16":
+            return Operation(floats.to_bfloat16, (origin,), to) if origin == "f32" else None
+        dtype = NUMPY[to]
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    return None
+
+
+def _to_integer(kind: str) -> Callable[[Values], Values]:
+    # Out of range saturates, NaN becomes 0. The largest 64-bit integers are no floats, hence the two bounds.
+    dtype = NUMPY[kind]
+    info = np.iinfo(dtype)
+
+    def convert(a: Values) -> Values:
+        whole = np.trunc(np.where(np.isnan(a), 0, a).astype(np.float64))
+        above, below = whole >= float(info.max), whole <= float(info.min)
+        inside = np.where(above | below, 0, whole).astype(dtype)
+        return np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
+
+    return convert
+
+
+def _field_extract(modifiers: tuple[str, ...]) -> Operation | None:
+    (kind,) = modifiers if len(modifiers) == 1 else ("",)
+    if kind not in ("u32", "u64"):
+        return None
+    dtype, bits = NUMPY[kind], int(kind[1:])
+
+    def extract(a: Values, position: Values, length: Values) -> Values:
+        position, length = (position & 0xFF).astype(dtype), (length & 0xFF).astype(dtype)
+        mask = np.where(length >= bits, dtype.type(2**bits - 1), (dtype.type(1) << length) - dtype.type(1))
+        return (a >> position) & mask
+
+    return Operation(extract, (kind, "u32", "u32"), kind)
+
+
+_FAMILIES: dict[str, Callable[[tuple[str, ...]], Operation | None]] = {
+    "add": _add,
+    "sub": _subtract,
+    "mul": _multiply,
+    "mad": _multiply_add,
+    "fma": _fused,
+    "div": _divide,
+    "rem": _remainder,
+    "min": _extreme(np.minimum, np.fmin),
+    "max": _extreme(np.maximum, np.fmax),
+    "neg": _unary(np.negative, ("s16", "s32", "s64", *_FLOATS)),
+    "abs": _unary(np.abs, ("s16", "s32", "s64", *_FLOATS)),
+    "rcp": _unary(lambda a: np.divide(a.dtype.type(1), a), _FLOATS, ("rn",)),
+    "sqrt": _unary(np.sqrt, _FLOATS, ("rn",)),
+    "and": _bitwise(np.bitwise_and),
+    "or": _bitwise(np.bitwise_or),
+    "xor": _bitwise(np.bitwise_xor),
+    "not": _bitwise(np.invert, 1),
+    "shl": _shift(np.left_shift),
+    "shr": _shift(np.right_shift),
+    "setp": _set_predicate,
+    "selp": _select,
+    "cvt": _convert,
+    "bfe": _field_extract,
+}

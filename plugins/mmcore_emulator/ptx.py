@@ -1,0 +1,331 @@
+"""PTX text, as NVRTC writes it, read into instructions.
+
+Only structure is understood here (functions, declarations, labels, operands, source lines); what an instruction
+does is operations.py's business. Reference: NVIDIA, Parallel Thread Execution ISA.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from mmcore.errors import MmcoreError
+
+TYPE_BYTES = {
+    f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)
+} | {"pred": 1, "bf16": 2}
+
+
+class PtxError(MmcoreError):
+    """The text is not PTX that this reader understands."""
+
+
+@dataclass(frozen=True)
+class Register:
+    """A virtual register; ``type`` is as declared ("b32", "f64", "pred")."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A literal. ``bits`` is its 64-bit pattern for an integer; ``type`` is "int", "f32" or "f64"."""
+
+    bits: int
+    type: str = "int"
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name: a variable, a parameter, a label or a special register such as %tid.x."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Address:
+    """Memory operand ``[base + offset]``."""
+
+    base: Register | Symbol | Constant
+    offset: int = 0
+
+
+Scalar: TypeAlias = Register | Constant | Symbol
+Vector: TypeAlias = tuple[Scalar, ...]
+Operand: TypeAlias = Scalar | Address | Vector
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction.
+
+    Attributes:
+        opcode: its parts, as in ("ld", "global", "f32").
+        operands: destination first.
+        guard: predicate register of ``@%p``, or None.
+        negated: whether it is ``@!%p``.
+        line: line of the .cu file, 0 where the compiler gave none.
+        source: name of that file.
+    """
+
+    opcode: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    guard: Register | None = None
+    negated: bool = False
+    line: int = 0
+    source: str = ""
+
+    @property
+    def mnemonic(self) -> str:
+        """The opcode as written: "ld.global.f32"."""
+        return ".".join(self.opcode)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter: its name, element type and size in bytes."""
+
+    name: str
+    type: str
+    nbytes: int
+
+
+@dataclass
+class Variable:
+    """A .shared, .local or other variable; ``nbytes`` is 0 for an ``extern`` array."""
+
+    name: str
+    space: str
+    nbytes: int
+    align: int
+
+
+@dataclass
+class Function:
+    """One ``.entry``.
+
+    Attributes:
+        name: its symbol.
+        parameters: in order.
+        variables: .shared and .local variables, its own and the module's.
+        body: instructions in order.
+        labels: index in ``body`` that each label stands before.
+    """
+
+    name: str
+    parameters: list[Parameter]
+    variables: dict[str, Variable]
+    body: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?[^{;]*")
+_VARIABLE = re.compile(
+    r"\.(?P<space>shared|local|global|const)\s*(?:\.align\s+(?P<align>\d+)\s*)?\.(?P<type>\w+)\s+"
+    r"(?P<name>[\w$]+)\s*(?P<extents>(?:\[\d*\])*)"
+)
+_PARAMETER = re.compile(
+    r"\.param\s*(?:\.align\s+\d+\s*)?\.(?P<type>\w+)\s*(?:\.ptr\b[^%\w]*(?:\.\w+\s+)*(?:\.align\s+\d+\s+)?)?"
+    r"(?P<name>[\w$]+)\s*(?:\[(?P<extent>\d+)\])?\s*$"
+)
+_REGISTERS = re.compile(r"\.reg\s*\.(?P<type>\w+)\s+(?P<names>.*)$", re.DOTALL)
+_STATEMENT = re.compile(
+    r"\s*(?:(?P<loc>\.loc\b[^\n]*)|(?P<file>\.file\b[^\n]*)|(?P<label>[\w$]+):(?!:)|(?P<open>\{)|(?P<close>\})"
+    r"|(?P<statement>[^;]+);)"
+)
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
+_INSTRUCTION = re.compile(r"(?:@(?P<not>!?)(?P<guard>%[\w$]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL)
+_ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*\]$")
+_INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)U?$")
+_FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]+)$")
+
+
+def parse(text: str) -> dict[str, Function]:
+    """The functions of a PTX module, by symbol.
+
+    Raises:
+        PtxError: the text cannot be read; the message quotes the statement.
+    """
+    files = {int(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
+    text = _COMMENT.sub(" ", text)
+    functions: dict[str, Function] = {}
+    spans = [(found, *_body(text, found.end())) for found in _ENTRY.finditer(text)]
+    outside = _outside(text, [(found.start(), end) for found, _, end in spans])
+    module_variables = {found["name"]: _variable(found) for found in _VARIABLE.finditer(outside)}
+    for found, begin, end in spans:
+        parameters = [_parameter(item) for item in (found["parameters"] or "").split(",") if item.strip()]
+        function = Function(found[1], parameters, dict(module_variables))
+        _Body(function, files).read(text[begin : end - 1])
+        functions[function.name] = function
+    return functions
+
+
+def _body(text: str, position: int) -> tuple[int, int]:
+    """Begin of the text inside the braces at ``position``, and end of the text behind them."""
+    if text[position : position + 1] != "{":
+        raise PtxError("a PTX function has no body")
+    depth = 0
+    for brace in re.compile(r"[{}]").finditer(text, position):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return position + 1, brace.end()
+    raise PtxError("a PTX function's body does not end")
+
+
+def _outside(text: str, spans: list[tuple[int, int]]) -> str:
+    kept, position = [], 0
+    for begin, end in spans:
+        kept.append(text[position:begin])
+        position = end
+    return " ".join([*kept, text[position:]])
+
+
+def _parameter(text: str) -> Parameter:
+    found = _PARAMETER.search(" ".join(text.split()))
+    if not found or found["type"] not in TYPE_BYTES:
+        raise PtxError(f"PTX parameter {text.strip()!r} is not understood")
+    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * int(found["extent"] or 1))
+
+
+def _variable(found: re.Match[str]) -> Variable:
+    if found["type"] not in TYPE_BYTES:
+        raise PtxError(f"PTX variable {found[0].strip()!r} is not understood")
+    nbytes = TYPE_BYTES[found["type"]]
+    align = int(found["align"] or nbytes)
+    for extent in re.findall(r"\[(\d*)\]", found["extents"]):
+        nbytes *= int(extent or 0)
+    return Variable(found["name"], found["space"], nbytes, align)
+
+
+class _Body:
+    """Reads the statements of one function, keeping track of scopes and source lines."""
+
+    def __init__(self, function: Function, files: dict[int, str]) -> None:
+        self._function = function
+        self._files = files
+        self._scopes: list[dict[str, Register]] = [{}]
+        self._families: list[tuple[str, int, str]] = []
+        self._line = 0
+        self._source = ""
+
+    def read(self, text: str) -> None:
+        position = 0
+        while found := _STATEMENT.match(text, position):
+            position = found.end()
+            if found["loc"]:
+                self._locate(found["loc"])
+            elif found["label"]:
+                self._function.labels[found["label"]] = len(self._function.body)
+            elif found["open"]:
+                self._scopes.append({})
+            elif found["close"]:
+                if len(self._scopes) == 1:
+                    raise PtxError(f"PTX function {self._function.name} closes a scope it did not open")
+                self._scopes.pop()
+            elif found["statement"]:
+                self._statement(" ".join(found["statement"].split()))
+        if rest := text[position:].strip():
+            raise PtxError(f"PTX statement {rest.splitlines()[0]!r} is not understood")
+
+    def _locate(self, text: str) -> None:
+        found = _LOC.match(text)
+        if not found:
+            raise PtxError(f"PTX line mark {text!r} is not understood")
+        # Line 0 marks code that belongs to no line of its own; it keeps the line before it.
+        if int(found[2]):
+            self._line, self._source = int(found[2]), self._files.get(int(found[1]), "")
+
+    def _statement(self, text: str) -> None:
+        if found := _REGISTERS.match(text):
+            self._declare(found["type"], found["names"])
+        elif found := _VARIABLE.match(text):
+            self._function.variables[found["name"]] = _variable(found)
+        elif text.startswith((".pragma", ".branchtargets")):
+            return
+        elif found := _INSTRUCTION.match(text):
+            guard = found["guard"] and self._scalar(found["guard"])
+            if guard is not None and not isinstance(guard, Register):
+                raise PtxError(f"PTX guard in {text!r} is not a register")
+            self._function.body.append(
+                Instruction(
+                    tuple(found["opcode"].split(".")),
+                    tuple(self._operand(operand) for operand in _split(found["operands"])),
+                    guard,
+                    bool(found["not"]),
+                    self._line,
+                    self._source,
+                )
+            )
+        else:
+            raise PtxError(f"PTX statement {text!r} is not understood")
+
+    def _declare(self, kind: str, names: str) -> None:
+        if kind not in TYPE_BYTES:
+            # A register of an exotic type is only a problem where an instruction uses it.
+            return
+        for name in names.split(","):
+            name = name.strip()
+            if found := re.fullmatch(r"(%[\w$]+)<(\d+)>", name):
+                self._families.append((found[1], int(found[2]), kind))
+            else:
+                # Scopes of inline assembly may reuse a name; each declaration is a register of its own.
+                unique = name if len(self._scopes) == 1 else f"{name}@{len(self._function.body)}"
+                self._scopes[-1][name] = Register(unique, kind)
+
+    def _operand(self, text: str) -> Operand:
+        if text.startswith("{"):
+            return tuple(self._scalar(part) for part in _split(text[1:-1]))
+        if text.startswith("["):
+            found = _ADDRESS.match(text)
+            if not found:
+                raise PtxError(f"PTX address {text!r} is not understood")
+            offset = int(found["offset"], 0) if found["offset"] else 0
+            return Address(self._scalar(found["base"]), offset)
+        return self._scalar(text)
+
+    def _scalar(self, text: str) -> Scalar:
+        for scope in reversed(self._scopes):
+            if text in scope:
+                return scope[text]
+        if text.startswith("%"):
+            for prefix, count, kind in self._families:
+                number = text.removeprefix(prefix)
+                if number != text and number.isdigit() and int(number) < count:
+                    return self._scopes[0].setdefault(text, Register(text, kind))
+        elif found := _INTEGER.match(text):
+            magnitude = int(found[2], 16) if found[2][:2] in ("0x", "0X") else int(found[2], 8 if found[2][0] == "0" else 10)
+            return Constant((-magnitude if found[1] else magnitude) & 0xFFFFFFFFFFFFFFFF)
+        elif found := _FLOAT.match(text):
+            kind, digits = found[1].lower(), (8 if found[1].lower() == "f" else 16)
+            if len(found[2]) != digits:
+                raise PtxError(f"PTX constant {text!r} is not understood")
+            return Constant(int(found[2], 16), "f32" if kind == "f" else "f64")
+        if not re.fullmatch(r"[%\w$.|!-]+", text):
+            raise PtxError(f"PTX operand {text!r} is not understood")
+        return Symbol(text)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Operands, separated by commas that stand outside brackets and braces."""
+    depth, begin = 0, 0
+    for position, character in enumerate(text):
+        depth += (character in "[{(") - (character in "]})")
+        if character == "," and depth == 0:
+            yield text[begin:position].strip()
+            begin = position + 1
+    if depth:
+        raise PtxError(f"PTX operands {text!r} are not closed")
+    if last := text[begin:].strip():
+        yield last
+
+
+def float_value(constant: Constant) -> float:
+    """The number that a floating-point constant stands for."""
+    pack, unpack = ("<I", "<f") if constant.type == "f32" else ("<Q", "<d")
+    return float(struct.unpack(unpack, struct.pack(pack, constant.bits))[0])

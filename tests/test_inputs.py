@@ -1,0 +1,172 @@
+"""What a kernel is given: values that cannot hide a fault, in storage that shows what nobody wrote."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mmcore.errors import InvalidProblem
+from mmcore.judging.inputs import draw, fresh_seed
+from mmcore.judging.poison import POISON_HALFWORD, is_poison, poison
+from mmcore.judging.storage import narrow, widen
+from mmcore.planning.problem import Problem
+
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_element_has_a_magnitude_from_a_half_to_one(dtype: str) -> None:
+    matrices = draw(Problem(60, 70, 80, dtype, accumulate=True), seed=1)
+    for matrix in (matrices.a, matrices.b, matrices.c):
+        magnitudes = np.abs(widen(matrix, dtype))
+        assert magnitudes.min() >= 0.5
+        assert magnitudes.max() < 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_signs_and_magnitudes_are_spread_evenly(dtype: str) -> None:
+    values = widen(draw(Problem(300, 1, 300, dtype), seed=2).a, dtype)
+    assert abs(np.sign(values).mean()) < 0.02
+    assert np.histogram(np.abs(values), bins=8, range=(0.5, 1))[0] == pytest.approx(300 * 300 / 8, rel=0.05)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_seed_draws_one_set_of_matrices(dtype: str) -> None:
+    problem = Problem(5, 6, 7, dtype, accumulate=True)
+    for first, second in zip(*(vars(draw(problem, seed=3)).values() for _ in range(2)), strict=True):
+        assert np.array_equal(first, second)
+
+
+def test_each_seed_draws_other_matrices_and_no_matrix_repeats_another() -> None:
+    square = Problem(30, 30, 30, accumulate=True)
+    drawn = [matrix for seed in (4, 5) for matrix in vars(draw(square, seed)).values()]
+    for one, other in itertools.combinations(drawn, 2):
+        assert np.mean(one == other) < 0.01
+
+
+def test_a_matrix_longer_than_one_batch_of_random_words_does_not_repeat_itself() -> None:
+    row = draw(Problem(1, 1, 400_000), seed=6).a[0]
+    assert len(np.unique(row)) > 380_000
+
+
+def test_fresh_seeds_are_32_bits_and_differ() -> None:
+    seeds = {fresh_seed() for _ in range(100)}
+    assert len(seeds) > 98
+    assert 0 <= min(seeds) <= max(seeds) < 2**32
+    assert max(seeds) > 2**24
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_lie_a_leading_dimension_apart_and_the_gap_is_poison(dtype: str) -> None:
+    matrices = draw(Problem(9, 20, 30, dtype, lda=40, ldb=50, ldc=60, accumulate=True), seed=7)
+    for matrix, shape, leading in ((matrices.a, (9, 30), 40), (matrices.b, (30, 20), 50), (matrices.c, (9, 20), 60)):
+        whole = matrix.base
+        assert whole is not None
+        assert matrix.shape == shape
+        assert matrix.strides == (leading * matrix.itemsize, matrix.itemsize)
+        assert whole.shape == (shape[0], leading)
+        assert whole.flags.c_contiguous
+        assert np.shares_memory(matrix, whole)
+        assert np.isnan(widen(whole, dtype)[:, shape[1] :]).all()
+        assert is_poison(whole[:, shape[1] :]).all()
+        assert not is_poison(matrix).any()
+
+
+@pytest.mark.parametrize("output", DTYPES)
+def test_c_is_poison_unless_the_product_is_added_to_it(output: str) -> None:
+    poisoned = draw(Problem(4, 5, 6, "float16", output), seed=8).c
+    added_to = draw(Problem(4, 5, 6, "float16", output, accumulate=True), seed=8).c
+    assert is_poison(poisoned).all()
+    assert np.isnan(widen(poisoned, output)).all()
+    assert np.isfinite(widen(added_to, output)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_poison_is_a_quiet_nan_in_every_type(dtype: str) -> None:
+    memory = np.full(4, POISON_HALFWORD, np.uint16)
+    quiet_bit = {"float16": 1 << 9, "float32": 1 << 22, "float64": 1 << 51}[dtype]
+    assert np.isnan(memory.view(dtype)).all()
+    assert (memory.view(f"u{np.dtype(dtype).itemsize}") & quiet_bit).all()
+    assert np.array_equal(poison((8 // np.dtype(dtype).itemsize,), dtype).view(np.uint16), memory)
+
+
+def test_the_poison_is_a_quiet_nan_in_bfloat16() -> None:
+    assert POISON_HALFWORD & 0x7F80 == 0x7F80
+    assert POISON_HALFWORD & 0x0040
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_other_nans_and_single_changed_bits_are_not_poison(dtype: str) -> None:
+    elements = poison((3, 4), dtype)
+    elements[1, 2] = narrow(np.nan, dtype)
+    elements.view(np.uint8)[2, 0] ^= 1
+    expected = np.ones((3, 4), bool)
+    expected[1, 2] = expected[2, 0] = False
+    assert np.array_equal(is_poison(elements), expected)
+    assert np.array_equal(is_poison(elements.T), expected.T)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_every_16_bit_number_widens_and_narrows_to_itself(dtype: str) -> None:
+    bits = np.arange(2**16, dtype=np.uint16)
+    elements: NDArray[Any] = bits if dtype == "bfloat16" else bits.view(np.float16)
+    values = widen(elements, dtype)
+    back = narrow(values, dtype)
+    nan = np.isnan(values)
+    assert nan.sum() == {"float16": 2 * 1023, "bfloat16": 2 * 127}[dtype]
+    assert np.array_equal(back.view(np.uint16)[~nan], bits[~nan])
+    assert np.isnan(widen(back, dtype)[nan]).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [
+        (1.0, 0x3F80),
+        (-2.0, 0xC000),
+        (2.0**-133, 0x0001),
+        (2.0**-134, 0x0000),
+        (math.inf, 0x7F80),
+        (3.3895e38, 0x7F7F),
+        (3.3962e38, 0x7F80),
+        (-1e300, 0xFF80),
+        (-0.0, 0x8000),
+    ],
+)
+def test_bfloat16_bits_are_the_upper_half_of_float32(value: float, bits: int) -> None:
+    assert int(narrow(value, "bfloat16")) == bits
+
+
+def test_bfloat16_rounds_once_even_where_float32_would_make_a_tie() -> None:
+    above_the_tie = 1 + 2.0**-8 + 2.0**-40
+    assert widen(narrow(1 + 2.0**-8, "bfloat16"), "bfloat16") == 1
+    assert widen(narrow(above_the_tie, "bfloat16"), "bfloat16") == 1 + 2.0**-7
+    assert widen(narrow(1 + 3 * 2.0**-8 - 2.0**-40, "bfloat16"), "bfloat16") == 1 + 2.0**-7
+
+
+@given(st.floats(-3.38e38, 3.38e38))
+def test_bfloat16_is_the_nearest_number_and_even_in_a_tie(value: float) -> None:
+    bits = int(narrow(value, "bfloat16"))
+    neighbours = np.array([bits - 1 if bits & 0x7FFF else bits, bits, bits + 1], np.uint16)
+    distances = np.abs(widen(neighbours, "bfloat16") - value)
+    assert distances[1] == distances.min()
+    assert bits % 2 == 0 or np.count_nonzero(distances == distances.min()) == 1
+
+
+def test_an_array_of_another_type_is_not_a_matrix_of_this_one() -> None:
+    with pytest.raises(InvalidProblem, match="a bfloat16 matrix is stored as uint16, but the array holds float32"):
+        widen(np.ones(3, np.float32), "bfloat16")
+    with pytest.raises(InvalidProblem, match="a float32 matrix is stored as float32, but the array holds float64"):
+        widen(np.ones(3), "float32")
+
+
+def test_ml_dtypes_bfloat16_is_read_in_place() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    values = np.array([[1.5, -0.25, 3.0], [8.0, 0.0, -1.0]])
+    assert np.array_equal(widen(values.astype(ml_dtypes.bfloat16).T, "bfloat16"), values.T)
