@@ -62,7 +62,7 @@ def run(
         kernel: its name, such as "upc.kernel11".
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         m, n, k: C is m×n, A is m×k, B is k×n.
-        block: threads per block, such as 16 (for 16×16), "32x8" or (32, 8); the kernel's first block that fits when None.
+        block: threads per block: 16 (for 16×16), "32x8" or (32, 8); the kernel's first block that fits when None.
         device: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator" or a third party's.
         memory: host memory of the copies in the global time, "pageable" or "pinned".
         seed: seed of the inputs; fresh when None.
@@ -100,8 +100,8 @@ def matmul(
     """The product of two matrices, computed by a registered kernel.
 
     Args:
-        a: m×k, of the kernel's element type. A numpy array with any strides (packed once if its rows are not contiguous), or
-            memory on a GPU (PyTorch, CuPy: DLPack or ``__cuda_array_interface__``), which is used in place.
+        a: m×k, of the kernel's element type. A numpy array with any strides (packed once if its rows are not
+            contiguous), or memory on a GPU (PyTorch, CuPy: DLPack or ``__cuda_array_interface__``), used in place.
         b: k×n, likewise.
         out: m×n, receives the product: A·B, or ``out`` + A·B for a kernel that accumulates. Only its elements are
             written, not what lies between the rows of a slice. A new array (of zeros before accumulating) when None.
@@ -195,8 +195,8 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, spec:
     for label in "AB":
         if planned.over_read(label):
             raise InvalidProblem(
-                f"{found.name} reads {planned.over_read(label)} elements past the end of {label}, which need not be the "
-                "caller's own; pass numpy arrays, or take a kernel that stays inside"
+                f"{found.name} reads {planned.over_read(label)} elements past the end of {label}, which need not be "
+                "the caller's own; pass numpy arrays, or take a kernel that stays inside"
             )
     with Prepared(planned, device, buffers) as prepared:
         _launch(prepared)
@@ -211,15 +211,17 @@ def _leading(found: Kernel, label: str, shape: tuple[int, ...], strides: tuple[i
     if (shape[1] > 1 and strides[1] != 1) or row < shape[1]:
         raise InvalidProblem(f"{label} is not stored row by row, and on a GPU it is used where it lies")
     if row != shape[1] and not found.strided:
-        raise InvalidProblem(f"{found.name} takes no leading dimension, but the rows of {label} lie {row} elements apart")
+        raise InvalidProblem(
+            f"{found.name} takes no leading dimension, but the rows of {label} lie {row} elements apart"
+        )
     return row
 
 
 def _zeros_like(array: Any, rows: int, columns: int) -> Any:
     if hasattr(array, "new_zeros"):
         return array.new_zeros((rows, columns))
-    if hasattr(array, "__array_namespace__"):
-        return array.__array_namespace__().zeros((rows, columns), dtype=array.dtype)
+    if hasattr(array, "__array_function__"):
+        return np.zeros_like(array, shape=(rows, columns))
     raise InvalidProblem(f"how to make a new {type(array).__name__} is not known; pass out")
 
 

@@ -54,8 +54,9 @@ def run_kernel(
         host = _host_arrays(planned, matrices)
         prepared.upload(host)
         faults = prepared.run()
-        verdict, result = None, np.empty_like(host["C"])
-        if not any(fault.kind in _FATAL for fault in faults):
+        verdict = None
+        result = np.empty_like(host["C"])
+        if not any(fault.fatal for fault in faults):
             prepared.buffers["C"].download(result)
             faults += _overwritten_inputs(prepared, host)
             faults += _overwritten_gaps(planned, result)
@@ -77,10 +78,6 @@ def run_kernel(
             kernel_seconds=kernel_seconds,
             global_seconds=global_seconds,
         )
-
-
-#: Faults after which the device's memory cannot be read any more.
-_FATAL = ("illegal-address", "launch-failure", "timeout")
 
 
 def _host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:

@@ -6,6 +6,7 @@ One compilation yields both what a GPU loads and what the emulator reads, so the
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -84,10 +85,9 @@ def _compile_once(
         return code
     code = _compile(kernel, source, text, options, entries)
     if cache is not None:
-        try:
+        # A full or read-only disk costs a recompilation, not the result.
+        with contextlib.suppress(OSError):
             cache[key] = _packed(code)
-        except OSError:
-            pass  # a full or read-only disk costs a recompilation, not the result
     return code
 
 

@@ -21,6 +21,7 @@ class Fault:
         line: line in it.
         block: index of the first block that did it.
         thread: index of the first thread in that block.
+        fatal: whether the device's memory could not be read afterwards.
     """
 
     kind: str
@@ -30,9 +31,12 @@ class Fault:
     line: int | None = None
     block: Dim3 | None = None
     thread: Dim3 | None = None
+    fatal: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The fault as JSON-ready values, indices as [x, y, z]."""
-        return asdict(self) | {
-            name: None if (index := getattr(self, name)) is None else list(index) for name in ("block", "thread")
-        }
+        values = asdict(self)
+        del values["fatal"]
+        for name in ("block", "thread"):
+            values[name] = values[name] and list(values[name])
+        return values

@@ -1,8 +1,8 @@
 """What a launch rule needs of problem and block, as objects.
 
-A constraint has a ``sentence`` that states it in general and a ``refusal`` that applies it to one problem and block, with the
-numbers at hand. Listings print the sentence, refused launches quote the refusal, and tests search for problems
-on either side of it. Third parties write their own: anything with these two members is a constraint.
+A constraint has a ``sentence`` that states it in general and a ``refusal`` that applies it to one problem and block,
+with the numbers at hand. Listings print the sentence, refused launches quote the refusal, and tests search for
+problems on either side of it. Third parties write their own: anything with these two members is a constraint.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ _ARCHITECTURE = re.compile(r"\d+[af]?")
 class Kernel:
     """One variant of the matrix product: its CUDA source, and the rule by which it is launched.
 
-    ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}``, ``{block.y}`` and ``{block.z}``
-    stand for the launch's values, so ``entry="tiled<{block.x}>"`` instantiates a C++ template per block.
+    ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}``, ``{block.y}`` and
+    ``{block.z}`` stand for the launch's values, so ``entry="tiled<{block.x}>"`` instantiates a C++ template per block.
 
     Attributes:
         name: unique dotted identifier, lecture or package first: "upc.kernel11".
@@ -48,10 +48,10 @@ class Kernel:
         options: further NVRTC options.
         least_capability: least compute capability it runs on, (major, minor).
         architecture: architecture to compile for instead of the device's own, such as "90a".
-        known_faults: what is wrong with it on purpose, one sentence each; empty for all but variants that teach a mistake.
+        known_faults: what is wrong with it on purpose, a sentence each; empty but for variants that teach a mistake.
 
     Raises:
-        InvalidKernel: when the declaration contradicts itself. (Whether the source exists is asked when it is compiled.)
+        InvalidKernel: when the declaration contradicts itself. (Its source is only looked for when it is compiled.)
     """
 
     name: str
@@ -75,7 +75,9 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise InvalidKernel(f"{self.name!r} is not a kernel name: lower-case words joined by dots, such as acme.fast")
+            raise InvalidKernel(
+                f"{self.name!r} is not a kernel name: lower-case words joined by dots, such as acme.fast"
+            )
         try:
             self._normalise()
         except (InvalidProblem, InvalidBlock, InvalidKernel) as error:

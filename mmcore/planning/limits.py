@@ -35,9 +35,7 @@ class Limits:
         """Why this geometry cannot be launched on the device; empty when it can."""
         reasons = []
         if block.size > self.threads_per_block:
-            reasons.append(
-                f"a {block} block has {block.size} threads; the device allows {self.threads_per_block}"
-            )
+            reasons.append(f"a {block} block has {block.size} threads; the device allows {self.threads_per_block}")
         for axis in Dim3._fields:
             threads, most = getattr(block, axis), getattr(self.block, axis)
             if most < threads <= self.threads_per_block:

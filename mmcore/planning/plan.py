@@ -87,7 +87,9 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
     """
     theirs, ours = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
     if theirs != ours:
-        raise InvalidProblem(f"{kernel.name} computes {'→'.join(dict.fromkeys(ours))}, not {'→'.join(dict.fromkeys(theirs))}")
+        raise InvalidProblem(
+            f"{kernel.name} computes {'→'.join(dict.fromkeys(ours))}, not {'→'.join(dict.fromkeys(theirs))}"
+        )
     if problem.accumulate != kernel.accumulate:
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation}")
     if not kernel.strided:

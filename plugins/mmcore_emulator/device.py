@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-
 import numpy as np
 
 from mmcore.errors import DeviceFault, InvalidProblem

@@ -82,12 +82,12 @@ class Batch:
     def thread_index(self) -> NDArray[np.int64]:
         """Number of each thread in its block, x fastest; extent 1 along the block axes."""
         x, y, z = (along(_THREAD_AXES[axis], np.arange(getattr(self.block, axis))) for axis in "xyz")
-        return x + self.block.x * (y + self.block.y * z)
+        return np.asarray(x + self.block.x * (y + self.block.y * z))
 
     def block_index(self) -> NDArray[np.int64]:
         """Number of each block in the batch, x fastest; extent 1 along the thread axes."""
         x, y, z = (along(_BLOCK_AXES[axis], np.arange(getattr(self.extent, axis))) for axis in "xyz")
-        return x + self.extent.x * (y + self.extent.y * z)
+        return np.asarray(x + self.extent.x * (y + self.extent.y * z))
 
     def position(self, lane: tuple[int, ...]) -> tuple[Dim3, Dim3]:
         """(block, thread) of a lane's index along the six axes."""

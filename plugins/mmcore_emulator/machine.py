@@ -51,7 +51,9 @@ class Run:
             for batch in batches(self.grid, self.block):
                 _BatchRun(self, batch).execute()
 
-    def report(self, kind: str, array: str | None, at: Instruction | None, batch: Batch, lanes: Values, text: str) -> None:
+    def report(
+        self, kind: str, array: str | None, at: Instruction | None, batch: Batch, lanes: Values, text: str
+    ) -> None:
         """Note a fault, unless this line has committed it already.
 
         Args:
@@ -148,8 +150,7 @@ class _BatchRun:
     def _join(self, waiting: dict[int, Mask | None], index: int, mask: Mask | None) -> None:
         if index in waiting:
             already = waiting[index]
-            both = True if already is None or mask is None else already.lanes | mask.lanes
-            mask = None if both is True else self._masked(both)
+            mask = None if already is None or mask is None else self._masked(already.lanes | mask.lanes)
         waiting[index] = mask
 
     def _masked(self, lanes: NDArray[np.bool_]) -> Mask | None:
@@ -194,7 +195,7 @@ class _BatchRun:
     ) -> None:
         if mask is None or mask.count:
             found, address = self._resolve(space, address, mask)
-            lanes = np.ones(self._batch.shape, np.bool_) if mask is None else np.broadcast_to(mask.lanes, self._batch.shape)
+            lanes = np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape)
             memory.accumulate(found, address, value, dtype, lanes, self._reporter(at))
 
     def align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:

@@ -185,12 +185,11 @@ def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes
     """The violation of ``lanes`` whose address is no multiple of ``nbytes``."""
     first = int(address[lanes][0])
     array = space.at(first)
-    return Violation("misaligned", array and array.label, lanes, f"address {first:#x}, no multiple of {nbytes}")
+    label = None if array is None else array.label
+    return Violation("misaligned", label, lanes, f"address {first:#x}, no multiple of {nbytes}")
 
 
-def _write(
-    array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None
-) -> None:
+def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None) -> None:
     index = array.index(address, dtype.itemsize)
     value = np.broadcast_to(value, np.broadcast_shapes(index.shape, value.shape))
     index = np.broadcast_to(index, value.shape)

@@ -114,12 +114,12 @@ def _high_unsigned64(a: Values, b: Values) -> Values:
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
     a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
     middle = a_high * b_low + (a_low * b_low >> half)
-    return a_high * b_high + (middle >> half) + ((a_low * b_high + (middle & mask)) >> half)
+    return np.asarray(a_high * b_high + (middle >> half) + ((a_low * b_high + (middle & mask)) >> half))
 
 
 def _high_signed64(a: Values, b: Values) -> Values:
     unsigned = _high_unsigned64(a.view(np.uint64), b.view(np.uint64)).view(np.int64)
-    return unsigned - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
+    return np.asarray(unsigned - np.where(a < 0, b, 0) - np.where(b < 0, a, 0))
 
 
 def _multiply_add(modifiers: tuple[str, ...]) -> Operation | None:
@@ -142,7 +142,7 @@ def _fused(modifiers: tuple[str, ...]) -> Operation | None:
 
 def _quotient(a: Values, b: Values) -> Values:
     # PTX truncates towards zero, as np.fmod does; numpy's // rounds down.
-    return (a - np.fmod(a, b)) // b
+    return np.asarray((a - np.fmod(a, b)) // b)
 
 
 def _divide(modifiers: tuple[str, ...]) -> Operation | None:
@@ -157,7 +157,9 @@ def _remainder(modifiers: tuple[str, ...]) -> Operation | None:
     return Operation(np.fmod, (kind, kind), kind) if kind in _INTEGERS else None
 
 
-def _extreme(integer: Callable[..., Values], real: Callable[..., Values]) -> Callable[[tuple[str, ...]], Operation | None]:
+def _extreme(
+    integer: Callable[..., Values], real: Callable[..., Values]
+) -> Callable[[tuple[str, ...]], Operation | None]:
     def find(modifiers: tuple[str, ...]) -> Operation | None:
         (kind,) = modifiers if len(modifiers) == 1 else ("",)
         if kind in _INTEGERS:
@@ -250,7 +252,11 @@ def _select(modifiers: tuple[str, ...]) -> Operation | None:
     (kind,) = modifiers if len(modifiers) == 1 else ("",)
     if kind not in (*_INTEGERS, *_BITS, *_FLOATS):
         return None
-    return Operation(lambda a, b, p: np.where(p, a, b), (kind, kind, "pred"), kind)
+    return Operation(_chosen, (kind, kind, "pred"), kind)
+
+
+def _chosen(a: Values, b: Values, predicate: Values) -> Values:
+    return np.where(predicate, a, b)
 
 
 def _convert(modifiers: tuple[str, ...]) -> Operation | None:
@@ -307,7 +313,7 @@ def _field_extract(modifiers: tuple[str, ...]) -> Operation | None:
     def extract(a: Values, position: Values, length: Values) -> Values:
         position, length = (position & 0xFF).astype(dtype), (length & 0xFF).astype(dtype)
         mask = np.where(length >= bits, dtype.type(2**bits - 1), (dtype.type(1) << length) - dtype.type(1))
-        return (a >> position) & mask
+        return np.asarray((a >> position) & mask)
 
     return Operation(extract, (kind, "u32", "u32"), kind)
 

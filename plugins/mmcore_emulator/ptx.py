@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 from mmcore.errors import MmcoreError
 
-TYPE_BYTES = {
-    f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)
-} | {"pred": 1, "bf16": 2}
+TYPE_BYTES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)} | {
+    "pred": 1,
+    "bf16": 2,
+}
 
 
 class PtxError(MmcoreError):
@@ -140,7 +141,9 @@ _STATEMENT = re.compile(
 )
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
-_INSTRUCTION = re.compile(r"(?:@(?P<not>!?)(?P<guard>%[\w$]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL)
+_INSTRUCTION = re.compile(
+    r"(?:@(?P<not>!?)(?P<guard>%[\w$]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL
+)
 _ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*\]$")
 _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)U?$")
 _FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]+)$")
@@ -284,7 +287,8 @@ class _Body:
         if text.startswith("["):
             found = _ADDRESS.match(text)
             if not found:
-                raise PtxError(f"PTX address {text!r} is not understood")
+                # Only newer instructions have such addresses; the translation refuses those by name.
+                return Symbol(text)
             offset = int(found["offset"], 0) if found["offset"] else 0
             return Address(self._scalar(found["base"]), offset)
         return self._scalar(text)
@@ -299,7 +303,9 @@ class _Body:
                 if number != text and number.isdigit() and int(number) < count:
                     return self._scopes[0].setdefault(text, Register(text, kind))
         elif found := _INTEGER.match(text):
-            magnitude = int(found[2], 16) if found[2][:2] in ("0x", "0X") else int(found[2], 8 if found[2][0] == "0" else 10)
+            magnitude = (
+                int(found[2], 16) if found[2][:2] in ("0x", "0X") else int(found[2], 8 if found[2][0] == "0" else 10)
+            )
             return Constant((-magnitude if found[1] else magnitude) & 0xFFFFFFFFFFFFFFFF)
         elif found := _FLOAT.match(text):
             kind, digits = found[1].lower(), (8 if found[1].lower() == "f" else 16)

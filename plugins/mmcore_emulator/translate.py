@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from mmcore.errors import MmcoreError
-from mmcore_emulator.flow import Block, blocks_of
 from mmcore_emulator.floats import Values
+from mmcore_emulator.flow import Block, blocks_of
 from mmcore_emulator.lanes import SPECIAL_REGISTERS, Mask
 from mmcore_emulator.operations import NUMPY, operation
 from mmcore_emulator.ptx import (
@@ -215,8 +215,14 @@ class _Writer:
         name = instruction.opcode[0]
         if instruction.opcode in _NOTHING_TO_DO:
             return
-        write = {"ld": self._load, "ldu": self._load, "st": self._store, "red": self._reduce, "mov": self._move, "cvta": self._window}
-        (write.get(name) or self._compute)(instruction)
+        write = {
+            "ld": self._load,
+            "st": self._store,
+            "red": self._reduce,
+            "mov": self._move,
+            "cvta": self._window,
+        }.get(name, self._compute)
+        write(instruction)
 
     def _guarded_mask(self, instruction: Instruction) -> str:
         if instruction.guard is None:
@@ -225,7 +231,7 @@ class _Writer:
         return "narrowed"
 
     def _assign(self, instruction: Instruction, register: Operand, value: str, kind: str) -> None:
-        """``register = value``, where ``value`` is of PTX type ``kind`` and the register perhaps wider or of another kind."""
+        """``register = value``, with ``value`` of PTX type ``kind`` and the register perhaps wider or of another kind."""
         if not isinstance(register, Register):
             raise self._unsupported(instruction)
         have, want = NUMPY[kind], NUMPY[register.type]

@@ -1,0 +1,271 @@
+"""A GPU as a device of mmcore, on cuda.core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+from cuda.bindings import driver
+from cuda.core import (
+    Device,
+    LaunchConfig,
+    LegacyPinnedMemoryResource,
+    ObjectCode,
+    Stream,
+    launch,
+)
+from cuda.core.graph import GraphBuilder
+from cuda.core.utils import StridedMemoryView
+
+from mmcore.errors import DeviceFault, DeviceLost, InvalidProblem
+from mmcore.launching.code import Code
+from mmcore.launching.cuda.clock import median_elapsed, seconds_per_run
+from mmcore.launching.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
+from mmcore.launching.cuda.tensormap import tensor_map
+from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
+from mmcore.launching.faults import Fault
+from mmcore.planning.geometry import Dim3
+from mmcore.planning.limits import Limits
+
+# What the driver calls a kernel's misdeeds. After any of these the process can use no GPU any more.
+_STICKY = {
+    "CUDA_ERROR_ILLEGAL_ADDRESS": ("illegal-address", "the kernel accessed memory that is not there"),
+    "CUDA_ERROR_MISALIGNED_ADDRESS": ("misaligned", "the kernel accessed memory at a misaligned address"),
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE": ("illegal-address", "the kernel used an address in the wrong memory"),
+    "CUDA_ERROR_INVALID_PC": ("launch-failure", "the kernel jumped out of its code"),
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION": ("launch-failure", "the kernel ran into an illegal instruction"),
+    "CUDA_ERROR_HARDWARE_STACK_ERROR": ("launch-failure", "the kernel's stack overflowed"),
+    "CUDA_ERROR_LAUNCH_TIMEOUT": ("timeout", "the kernel ran longer than the display driver lets it"),
+    "CUDA_ERROR_ASSERT": ("launch-failure", "an assertion in the kernel failed"),
+    "CUDA_ERROR_LAUNCH_FAILED": ("launch-failure", "the kernel failed"),
+}
+_DEFAULT_SHARED_BYTES = 48 * 1024
+
+
+def describe(index: int) -> str:
+    """One line on a GPU: name, compute capability, memory, driver."""
+    device = Device(index)
+    capability = ".".join(map(str, device.compute_capability))
+    _, version = driver.cuDriverGetVersion()
+    _, memory = driver.cuDeviceTotalMem(index)
+    return f"{device.name}, compute capability {capability}, {memory / 1e9:.1f} GB, driver for CUDA {_dotted(version)}"
+
+
+def _dotted(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+class CudaDevice:
+    """GPU number ``index``."""
+
+    keeps_time = True
+
+    def __init__(self, index: int) -> None:
+        self.name = f"cuda:{index}"
+        self._index = index
+        self._device = Device(index)
+        self._device.set_current()
+        self._stream = self._device.create_stream()
+        self._lost = ""
+
+    @property
+    def description(self) -> str:
+        return str(self._device.name)
+
+    @property
+    def architecture(self) -> str:
+        major, minor = self._device.compute_capability
+        return f"{major}{minor}"
+
+    @property
+    def limits(self) -> Limits:
+        self.use()
+        properties = self._device.properties
+        _, free, _ = driver.cuMemGetInfo()
+        return Limits(
+            compute_capability=tuple(self._device.compute_capability),
+            threads_per_block=properties.max_threads_per_block,
+            block=Dim3(properties.max_block_dim_x, properties.max_block_dim_y, properties.max_block_dim_z),
+            grid=Dim3(properties.max_grid_dim_x, properties.max_grid_dim_y, properties.max_grid_dim_z),
+            shared_bytes=properties.max_shared_memory_per_block,
+            shared_bytes_optin=properties.max_shared_memory_per_block_optin,
+            registers_per_block=properties.max_registers_per_block,
+            memory_bytes=int(free),
+        )
+
+    def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> OwnedBuffer:
+        self.use()
+        size = GUARD_BYTES + nbytes + over_read_bytes + GUARD_BYTES
+        with self.translating(f"the {size} bytes of {label} cannot be allocated"):
+            return OwnedBuffer(label, self._device.allocate(size + size % 2, stream=self._stream), nbytes, self._stream)
+
+    def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
+        self.use()
+        try:
+            # Giving our stream makes it wait for what the caller has put on theirs.
+            view = StridedMemoryView.from_any_interface(array, stream_ptr=int(self._stream.handle))
+        except Exception as error:
+            raise InvalidProblem(f"{label} cannot be used where it lies: {error}") from None
+        if view.device_id != self._index:
+            raise InvalidProblem(f"{label} lies on cuda:{view.device_id}, not on {self.name}")
+        if label == "C" and view.readonly:
+            raise InvalidProblem("out is read-only")
+        buffer = BorrowedBuffer(label, int(view.ptr), view)
+        return buffer, tuple(view.shape), view.strides and tuple(view.strides), _dtype_name(view)
+
+    def load(self, code: Code) -> CudaProgram:
+        self.use()
+        with self.translating(f"the code compiled from {code.source} cannot be loaded"):
+            return CudaProgram(self, self._device, self._stream, code)
+
+    def close(self) -> None:
+        if not self._lost:
+            self._stream.close()
+
+    def use(self) -> None:
+        """Make this GPU current for the calling thread.
+
+        Raises:
+            DeviceLost: a kernel destroyed the process's CUDA context.
+        """
+        if self._lost:
+            raise DeviceLost(f"{self.name} cannot be used in this process any more: {self._lost}")
+        self._device.set_current()
+
+    def lose(self, reason: str) -> None:
+        """Note that the context is gone."""
+        self._lost = reason
+
+    @property
+    def lost(self) -> bool:
+        """Whether the context is gone."""
+        return bool(self._lost)
+
+    @contextmanager
+    def translating(self, failure: str) -> Iterator[None]:
+        """Turn cuda.core's errors into a DeviceFault that begins with ``failure``."""
+        try:
+            yield
+        except Exception as error:
+            _raise_fault(failure, error)
+
+
+def _raise_fault(failure: str, error: Exception) -> NoReturn:
+    raise DeviceFault(f"{failure}: {str(error).splitlines()[0]}") from error
+
+
+def _dtype_name(view: StridedMemoryView) -> str:
+    try:
+        return str(np.dtype(view.dtype).name)
+    except (TypeError, NotImplementedError, ValueError):
+        # numpy has no bfloat16 unless ml_dtypes brings it; what else it lacks is no type of a matrix.
+        return "bfloat16"
+
+
+class CudaProgram:
+    """A loaded module and its launches."""
+
+    def __init__(self, owner: CudaDevice, device: Device, stream: Stream, code: Code) -> None:
+        self._owner = owner
+        self._device = device
+        self._stream = stream
+        self._module = ObjectCode.from_cubin(code.cubin, name=code.source)
+        self._kernels = {
+            function.symbol: self._module.get_kernel(function.symbol) for function in code.functions.values()
+        }
+
+    def run(self, calls: Sequence[Call]) -> list[Fault]:
+        self._owner.use()
+        try:
+            self._launch(self._stream, self._bind(calls))
+            self._stream.sync()
+        except Exception as error:
+            return [self._fault(error)]
+        return []
+
+    def kernel_seconds(self, calls: Sequence[Call]) -> float:
+        self._owner.use()
+        bound = self._bind(calls)
+        with self._owner.translating("the kernel cannot be timed"):
+            return seconds_per_run(self._device, self._stream, lambda target: self._launch(target, bound))
+
+    def global_seconds(
+        self,
+        calls: Sequence[Call],
+        uploads: Sequence[tuple[Buffer, HostArray]],
+        downloads: Sequence[tuple[Buffer, HostArray]],
+        *,
+        pinned: bool,
+    ) -> float:
+        self._owner.use()
+        bound = self._bind(calls)
+        with ExitStack() as memory, self._owner.translating("the copies cannot be timed"):
+            moves = [
+                (_window(buffer, array), memory.enter_context(self._staged(array)) if pinned else host_view(array))
+                for buffer, array in (*uploads, *downloads)
+            ]
+
+            def work() -> None:
+                for on_device, on_host in moves[: len(uploads)]:
+                    on_device.copy_from(on_host, stream=self._stream)
+                self._launch(self._stream, bound)
+                for on_device, on_host in moves[len(uploads) :]:
+                    on_device.copy_to(on_host, stream=self._stream)
+
+            return median_elapsed(self._device, self._stream, work)
+
+    def close(self) -> None:
+        self._kernels.clear()
+
+    def _staged(self, array: HostArray) -> Any:
+        """Pinned host memory holding a copy of ``array``."""
+        buffer = LegacyPinnedMemoryResource().allocate(array.nbytes)
+        np.from_dlpack(buffer).view(np.uint8)[:] = array.reshape(-1).view(np.uint8)
+        return buffer
+
+    def _bind(self, calls: Sequence[Call]) -> list[tuple[LaunchConfig, Any, tuple[Any, ...]]]:
+        return [(self._config(call), self._kernels[call.function.symbol], self._arguments(call)) for call in calls]
+
+    def _launch(self, target: Stream | GraphBuilder, bound: list[tuple[LaunchConfig, Any, tuple[Any, ...]]]) -> None:
+        for config, kernel, arguments in bound:
+            launch(target, config, kernel, *arguments)
+
+    def _config(self, call: Call) -> LaunchConfig:
+        made = call.launch
+        kernel = self._kernels[call.function.symbol]
+        if made.shared_bytes > _DEFAULT_SHARED_BYTES - call.function.static_shared_bytes:
+            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            (error,) = driver.cuKernelSetAttribute(attribute, made.shared_bytes, kernel.handle, self._device.device_id)
+            if error != driver.CUresult.CUDA_SUCCESS:
+                raise DeviceFault(f"{made.shared_bytes} bytes of dynamic shared memory cannot be had: {error.name}")
+        if made.cluster is None:
+            return LaunchConfig(grid=tuple(made.grid), block=tuple(made.block), shmem_size=made.shared_bytes)
+        cluster = Dim3(*made.cluster)
+        # cuda.core counts the grid in clusters where there are any.
+        clusters = tuple(blocks // each for blocks, each in zip(made.grid_dim, cluster, strict=True))
+        return LaunchConfig(
+            grid=clusters, cluster=tuple(cluster), block=tuple(made.block), shmem_size=made.shared_bytes
+        )
+
+    def _arguments(self, call: Call) -> tuple[Any, ...]:
+        return tuple(self._argument(argument) for argument in call.arguments)
+
+    def _argument(self, argument: Buffer | MatrixMap | np.generic) -> Any:
+        if isinstance(argument, MatrixMap):
+            return tensor_map(argument)
+        return argument if isinstance(argument, np.generic) else np.uint64(argument.address)
+
+    def _fault(self, error: Exception) -> Fault:
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        for name, (kind, message) in _STICKY.items():
+            if name in text:
+                self._owner.lose(message)
+                return Fault(kind, f"{message} ({name})", fatal=True)
+        return Fault("launch-failure", f"the launch failed: {text}", fatal=True)
+
+
+def _window(buffer: Buffer, array: HostArray) -> Any:
+    assert isinstance(buffer, (OwnedBuffer, BorrowedBuffer))
+    return buffer.window(array.nbytes)
