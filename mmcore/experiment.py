@@ -51,7 +51,7 @@ def run_kernel(
     seed = fresh_seed() if seed is None else seed
     with Prepared(planned, device) as prepared:
         matrices = draw(problem, seed)
-        host = _host_arrays(planned, matrices)
+        host = host_arrays(planned, matrices)
         prepared.upload(host)
         faults = prepared.run()
         verdict = None
@@ -80,7 +80,7 @@ def run_kernel(
         )
 
 
-def _host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
+def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
     """A, B and C as the device gets them: one contiguous run of elements each, packed unless the kernel is strided."""
     views = {"A": matrices.a, "B": matrices.b, "C": matrices.c}
     if not planned.kernel.strided:

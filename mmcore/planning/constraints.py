@@ -87,9 +87,10 @@ class Multiple:
     def refusal(self, problem: Problem, block: Dim3) -> str | None:
         step = self.step(block)
         unit = str(step) if isinstance(self.of, int) else f"{self.unit} = {step}"
-        # A square problem has one size; it is named once.
-        names = self.names[:1] if square(problem) else self.names
-        off = [f"{name} = {getattr(problem, name)}" for name in names if getattr(problem, name) % step]
+        off = [f"{name} = {getattr(problem, name)}" for name in self.names if getattr(problem, name) % step]
+        if square(problem) and len(off) > 1:
+            # A square problem has one size, which is off once.
+            off = [f"m = n = k = {problem.n}"]
         if not off:
             return None
         return f"{_listed(tuple(off))} {'is' if len(off) == 1 else 'are'} not a multiple of {unit}"

@@ -141,12 +141,27 @@ class Kernel:
             shape = (shape[0], shape[0])
         return dim3(shape)
 
+    def refusals(self, problem: Problem, block: Dim3) -> list[str]:
+        """Why its constraints forbid ``problem`` in such blocks, a clause each; empty when they do not."""
+        return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
+
     def fitting_block(self, problem: Problem) -> Dim3:
         """The first declared block in which ``problem`` may run; the first of all when it may run in none."""
-        for block in self.blocks:
-            if not any(constraint.refusal(problem, dim3(block)) for constraint in self.constraints):
-                return dim3(block)
-        return dim3(self.blocks[0])
+        shapes = [dim3(block) for block in self.blocks]
+        return next((shape for shape in shapes if not self.refusals(problem, shape)), shapes[0])
+
+    def square_problem(self, least: int, *blocks: Dim3) -> Problem:
+        """The smallest product with m = n = k from ``least`` on that one of ``blocks`` allows.
+
+        ``least`` itself when none up to 4096 more is allowed, so that its refusal can say why. Any declared block
+        will do when none is given.
+        """
+        shapes = blocks or tuple(dim3(block) for block in self.blocks)
+        for size in range(least, least + 4097):
+            problem = self.problem(size, size, size)
+            if not all(self.refusals(problem, shape) for shape in shapes):
+                return problem
+        return self.problem(least, least, least)
 
     def expand(self, template: str, problem: Problem, block: Dim3) -> str:
         """``template`` with the launch's values filled in.

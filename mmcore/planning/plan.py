@@ -99,7 +99,7 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
         raise Refused(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
     reasons = limits.launch_refusals(Dim3(1), block, 0)
     if not force:
-        reasons += [reason for each in kernel.constraints if (reason := each.refusal(problem, block))]
+        reasons += kernel.refusals(problem, block)
     if reasons:
         raise Refused(kernel.name, reasons)
     planned = Plan(kernel, problem, block, _launches(kernel, problem, block, limits), force)

@@ -74,8 +74,9 @@ class OwnedBuffer:
     def _damage(self, offset: int, nbytes: int) -> HostArray:
         """Which 16-bit words of a poisoned zone are no longer poison."""
         words = np.empty(nbytes // 2, np.uint16)
-        self._part(offset, nbytes).copy_to(host_view(words), stream=self._stream)
-        self._stream.sync()
+        if nbytes:
+            self._part(offset, nbytes).copy_to(host_view(words), stream=self._stream)
+            self._stream.sync()
         return np.flatnonzero(~is_poison(words))
 
     def _trespass(self, where: str) -> Fault:

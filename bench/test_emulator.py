@@ -1,0 +1,29 @@
+"""How fast the emulator runs: PTX instructions per second of one core."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from mmcore.api import device, kernels
+from mmcore.experiment import host_arrays
+from mmcore.judging.inputs import draw
+from mmcore.launching.prepared import Prepared
+from mmcore.planning.plan import plan
+
+
+@pytest.mark.parametrize(("name", "block"), [("upc.kernel01", 32), ("upc.kernel11", 32), ("poznan.v3", 16)])
+def test_emulated_instructions_per_second(
+    name: str, block: int, benchmark: BenchmarkFixture, summary: list[str]
+) -> None:
+    emulator, kernel = device("emulator"), kernels()[name]
+    planned = plan(kernel, kernel.problem(640, 640, 640), kernel.block(block), emulator.limits)
+    benchmark.group = "emulator, 640×640×640: EMULATION time on the host, not kernel time"
+    with Prepared(planned, emulator) as prepared:
+        prepared.upload(host_arrays(planned, draw(planned.problem, seed=1)))
+        faults = benchmark.pedantic(prepared.run, rounds=1)
+        assert not faults
+        instructions = prepared.program.thread_instructions  # type: ignore[attr-defined]
+    rate = instructions / benchmark.stats.stats.mean
+    benchmark.extra_info["thread_instructions_per_second"] = rate
+    summary.append(f"emulated {name} 640×640×640 b={block}: {rate:.2e} thread-instructions/s of one core")

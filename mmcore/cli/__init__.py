@@ -1,0 +1,20 @@
+"""The command ``mmcore``."""
+
+from __future__ import annotations
+
+import click
+
+from mmcore.cli.commandline import CommandLine
+
+
+@click.group(cls=CommandLine, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mmcore", prog_name="mmcore", message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """CUDA matrix-product kernels, verified before they are timed, on a GPU or an emulator.
+
+    Every command takes --json. The exit status is 0 on success, 1 when the answer is no (a wrong product, a fault), and
+    2 when the request cannot be carried out.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -1,0 +1,78 @@
+"""How kernels are described, and the problem they are shown and run with when the user names none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mmcore.planning.geometry import Dim3, dim3
+from mmcore.planning.kernel import Kernel
+from mmcore.planning.launch import Argument, Scalar, TensorMap, Workspace
+from mmcore.registry import Registered
+
+USUAL_SIZE = 640
+"""The lectures' own first example."""
+
+_FURTHEST_SIZE = 1 << 14
+
+
+def summary(registered: Registered) -> dict[str, Any]:
+    """What ``list-kernels --json`` says of a kernel."""
+    kernel = registered.kernel
+    return {
+        "name": kernel.name,
+        "title": kernel.title,
+        "lecture": kernel.lecture,
+        "dtype": kernel.dtype,
+        "operation": kernel.operation,
+        "blocks": [list(dim3(block)) for block in kernel.blocks],
+        "constraints": sentences(kernel),
+        "known_faults": list(kernel.known_faults),
+        "plugin": registered.plugin,
+        "distribution": registered.distribution,
+        "source": str(kernel.source),
+    }
+
+
+def sentences(kernel: Kernel) -> list[str]:
+    """Its constraints in words."""
+    return [constraint.sentence for constraint in kernel.constraints]
+
+
+def blocks(kernel: Kernel) -> str:
+    """The block shapes it is meant for, on one line."""
+    return " ".join(str(dim3(block)) for block in kernel.blocks)
+
+
+def typed_operation(kernel: Kernel) -> str:
+    """Operation and types: "C=AB f32", or "C=AB f16→f32" where C's type is not that of A and B."""
+    types = "→".join(dict.fromkeys((kernel.dtype, kernel.output))).replace("float", "f")
+    return f"{kernel.operation} {types}"
+
+
+def usual_size(kernel: Kernel, block: Dim3 | None = None) -> int:
+    """The size m = n = k to take when the user gives none.
+
+    It is 640 where a declared block (or ``block``, when given) allows it, else the next size that the first one
+    allows; 640 again when there is none such, so that the refusal can say why.
+    """
+    shapes = [block] if block else [dim3(shape) for shape in kernel.blocks]
+    if any(_allowed(kernel, USUAL_SIZE, shape) for shape in shapes):
+        return USUAL_SIZE
+    larger = range(USUAL_SIZE + 1, _FURTHEST_SIZE + 1)
+    return next((size for size in larger if _allowed(kernel, size, shapes[0])), USUAL_SIZE)
+
+
+def _allowed(kernel: Kernel, size: int, block: Dim3) -> bool:
+    problem = kernel.problem(size, size, size)
+    return not any(constraint.refusal(problem, block) for constraint in kernel.constraints)
+
+
+def argument_text(argument: Argument) -> str:
+    """An argument of a kernel function, as its signature would have it."""
+    if isinstance(argument, Scalar):
+        return f"{argument.type} {argument.value}"
+    if isinstance(argument, Workspace):
+        return f"workspace {argument.name} ({argument.nbytes} bytes)"
+    if isinstance(argument, TensorMap):
+        return f"tensor map of {argument.matrix} in boxes of {Dim3(*argument.box)}"
+    return argument

@@ -1,0 +1,73 @@
+"""A kernel's launch rule, as its author wrote it and as it works out for example problems."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from mmcore.cli.kernels import USUAL_SIZE, usual_size
+from mmcore.errors import MmcoreError
+from mmcore.planning.geometry import Dim3
+from mmcore.planning.kernel import Kernel, LaunchRule
+from mmcore.planning.limits import Limits
+from mmcore.planning.plan import Plan, plan
+
+
+def source(kernel: Kernel) -> str:
+    """The rule's source code, or its docstring where Python cannot find the code."""
+    try:
+        return inspect.getsource(_function(kernel)).rstrip()
+    except (OSError, TypeError):
+        return in_words(kernel)
+
+
+def in_words(kernel: Kernel) -> str:
+    """The rule's docstring; empty when it has none."""
+    return " ".join((inspect.getdoc(_function(kernel)) or "").split())
+
+
+def _function(kernel: Kernel) -> LaunchRule:
+    rule = kernel.launch
+    while isinstance(rule, functools.partial):
+        rule = rule.func
+    return rule
+
+
+def examples(kernel: Kernel) -> list[str]:
+    """What the rule makes of the usual size, and of one element more where the constraints allow that."""
+    usual = usual_size(kernel)
+    sizes = (usual, USUAL_SIZE + 1) if usual == USUAL_SIZE else (usual,)
+    return [text for size in sizes if (text := _example(kernel, size)) or size == usual]
+
+
+def _example(kernel: Kernel, size: int) -> str:
+    problem = kernel.problem(size, size, size)
+    block = kernel.fitting_block(problem)
+    try:
+        planned = plan(kernel, problem, block, _limits(kernel))
+    except MmcoreError:
+        return ""
+    grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
+    return f"{problem}: {grids}, {_over_read(planned)}"
+
+
+def _over_read(planned: Plan) -> str:
+    reads = [f"{elements} elements past {matrix}" for matrix in "ABC" if (elements := planned.over_read(matrix))]
+    return f"may read {' and '.join(reads)}" if reads else "reads nothing past the matrices"
+
+
+def _limits(kernel: Kernel) -> Limits:
+    """Limits for an example, which must not need a device.
+
+    They are those of compute capability 9.0 in the CUDA C++ Programming Guide's table of technical specifications.
+    """
+    return Limits(
+        compute_capability=max((9, 0), kernel.least_capability),
+        threads_per_block=1024,
+        block=Dim3(1024, 1024, 64),
+        grid=Dim3(2**31 - 1, 65535, 65535),
+        shared_bytes=48 << 10,
+        shared_bytes_optin=227 << 10,
+        registers_per_block=1 << 16,
+        memory_bytes=1 << 40,
+    )

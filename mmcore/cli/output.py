@@ -1,0 +1,88 @@
+"""What every command does the same way: load the plugins, and write a document, text or tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from mmcore.registry import Registry
+
+READER_GONE = 141
+"""The exit code of a program whose reader has closed the pipe: 128 + SIGPIPE, as the shell reports it."""
+
+_UNBOUNDED = 10_000
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+
+
+def loaded_registry() -> Registry:
+    """The registry; what is wrong with the plugins goes to stderr, one warning each."""
+    from mmcore.registry import registry
+
+    found = registry()
+    for complaint in found.complaints():
+        click.echo(f"warning: {complaint}", err=True)
+    return found
+
+
+def write_json(document: Any) -> None:
+    """Write one JSON document to stdout.
+
+    Raises:
+        ValueError: a number in it is NaN or infinite, which JSON does not have.
+    """
+    write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def write(text: str) -> None:
+    """Write text and a newline to stdout; the program ends quietly when nobody reads it any more."""
+    try:
+        click.echo(text)
+    except OSError as error:
+        # What is still buffered must go somewhere, or the interpreter complains when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise click.exceptions.Exit(READER_GONE) from None
+        raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that stdout is; None when it is none, and lines may be as long as they like."""
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console().width
+
+
+def render(*parts: RenderableType) -> None:
+    """Write rich's rendering of some parts to stdout: wrapped and coloured on a terminal, plain elsewhere."""
+    from rich.console import Console
+
+    console = Console(width=terminal_width() or _UNBOUNDED, markup=False, emoji=False, highlight=False)
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    write("\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n")))
+
+
+def fields(rows: Iterable[tuple[str, str]]) -> Table:
+    """Names on the left, values on the right; rows without a value are left out."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        if value:
+            table.add_row(name, value)
+    return table

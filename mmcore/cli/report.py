@@ -1,0 +1,97 @@
+"""What ``mmcore run`` prints of an outcome."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from mmcore.cli.output import fields
+from mmcore.judging.verdict import Mismatch
+from mmcore.launching.faults import Fault
+from mmcore.outcome import Outcome
+from mmcore.planning.geometry import Dim3
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def report(outcome: Outcome, *, chosen: bool) -> list[RenderableType]:
+    """The lecture's report: the launch, its times, the verification and the judgement in two words.
+
+    Args:
+        outcome: what came of the run.
+        chosen: whether mmcore chose the device.
+    """
+    from rich.text import Text
+
+    kernel = outcome.plan.kernel
+    lines = [fault_line(fault) for fault in outcome.faults]
+    if outcome.verdict and outcome.verdict.mismatch:
+        lines.append(mismatch_line(outcome.verdict.mismatch))
+    judgement = Text("TEST PASS", "bold green") if outcome.verified else Text("TEST FAIL", "bold red")
+    return [f"{kernel.name}: {kernel.title}\n", fields(_facts(outcome, chosen)), "", *lines, judgement]
+
+
+def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
+    plan, problem = outcome.plan, outcome.plan.problem
+    launches = [(launch.block_dim, launch.grid_dim) for launch in plan.launches]
+    return [
+        ("device", f"{outcome.device}{' (chosen by auto)' if chosen else ''}: {outcome.device_description}"),
+        ("problem", f"{plan.kernel.operation}, m×n×k = {problem}, {plan.kernel.dtype}"),
+        ("forced", _forced_against(outcome)),
+        ("block", ", then ".join(f"{block} ({_count(block, 'thread')})" for block, _ in launches)),
+        ("grid", ", then ".join(f"{grid} ({_count(grid, 'block')})" for _, grid in launches)),
+        ("registers", f"{outcome.registers} per thread"),
+        ("shared memory", f"{outcome.shared_bytes} bytes per block"),
+        ("host memory", outcome.memory),
+        ("kernel time", _time(outcome, outcome.kernel_seconds, outcome.kernel_gflops)),
+        ("global time", _time(outcome, outcome.global_seconds, outcome.global_gflops)),
+        ("seed", str(outcome.seed)),
+        ("verification", _verification(outcome)),
+    ]
+
+
+def _count(extent: Dim3, what: str) -> str:
+    return f"{extent.size} {what}{'' if extent.size == 1 else 's'}"
+
+
+def _forced_against(outcome: Outcome) -> str:
+    plan = outcome.plan
+    if not plan.forced:
+        return ""
+    refusals = (constraint.refusal(plan.problem, plan.block) for constraint in plan.kernel.constraints)
+    return "; ".join(refusal for refusal in refusals if refusal) or "against nothing: its constraints hold"
+
+
+def _time(outcome: Outcome, seconds: float | None, gflops: float | None) -> str:
+    if seconds is None or gflops is None:
+        return "this device keeps no time" if outcome.verified else "none: only a verified product is timed"
+    return f"{seconds * 1e3:.4f} ms, {gflops:.{1 if gflops >= 10 else 4}f} GFLOP/s"
+
+
+def _verification(outcome: Outcome) -> str:
+    verdict = outcome.verdict
+    if verdict is None:
+        return "none: the fault left no product to judge"
+    error = "an element is not finite" if verdict.max_error is None else f"largest error {verdict.max_error:.3g}"
+    return f"{verdict.method}; {error}"
+
+
+def fault_line(fault: Fault) -> str:
+    """A fault on one line, with its place in the source."""
+    place = f"{fault.source}:{fault.line}"
+    known = fault.source is None or fault.line is None or place in fault.message
+    return f"{fault.kind}: {fault.message}" + ("" if known else f" at {place}")
+
+
+def mismatch_line(mismatch: Mismatch) -> str:
+    """The first wrong element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000"."""
+    note = " (never written)" if mismatch.unwritten else ""
+    place = f"{mismatch.row}:{mismatch.column}"
+    return f"{place}: expected {mismatch.expected:.6f} - got {_number(mismatch.got)}{note}"
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return f"{value:.6f}"

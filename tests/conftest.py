@@ -1,0 +1,35 @@
+"""Every test that takes ``device`` runs on the emulator and, where there is a GPU, on the GPU as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmcore.launching.choose import open_device
+from mmcore.launching.cuda import CudaProvider
+from mmcore.launching.device import Device
+from mmcore.registry import registry
+
+DEVICES = ("emulator", "cuda") if CudaProvider().count() else ("emulator",)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests compile into a cache of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MMCORE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", params=DEVICES)
+def device(request: pytest.FixtureRequest) -> Device:
+    """Each device that this machine has."""
+    return open_device(request.param, registry().providers)
+
+
+@pytest.fixture
+def cu_file(tmp_path: Path) -> Path:
+    """Where a test writes a kernel's source."""
+    return tmp_path / "kernel.cu"

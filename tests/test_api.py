@@ -1,0 +1,297 @@
+"""The Python API on numpy arrays, and on a GPU's own where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mmcore
+from mmcore import Dim3, Kernel, Launch, Limits, Problem
+from mmcore.experiment import run_kernel
+from mmcore.launching.device import Device
+from mmcore.planning.plan import plan
+from tests.conftest import DEVICES
+
+RNG = np.random.default_rng(1)
+
+
+def normal(*shape: int, dtype: Any = np.float32) -> Any:
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+@pytest.fixture
+def source(cu_file: Path) -> Path:
+    cu_file.write_text('extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = n; }')
+    return cu_file
+
+
+def kernel_of(source: Path, **changes: Any) -> Kernel:
+    """A kernel whose every attribute a test can change."""
+
+    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+        return Launch(grid=(1,), block=block)
+
+    attributes: dict[str, Any] = {
+        "name": "test.f",
+        "title": "a test's own",
+        "lecture": "none",
+        "source": source,
+        "entry": "f",
+        "arguments": ("A", "B", "C", "n"),
+        "launch": launch,
+        "blocks": ((1,),),
+    }
+    return Kernel(**attributes | changes)
+
+
+def test_matmul_multiplies(device: Device) -> None:
+    a, b = normal(64, 64), normal(64, 64)
+    np.testing.assert_allclose(mmcore.matmul(a, b, device=device.name), a @ b, rtol=0, atol=1e-4)
+
+
+def test_matmul_takes_any_shape_that_the_kernel_takes(device: Device) -> None:
+    a, b = normal(33, 100), normal(100, 7)
+    product = mmcore.matmul(a, b, kernel="upc.kernel11", device=device.name)
+    assert product.shape == (33, 7)
+    np.testing.assert_allclose(product, a @ b, rtol=0, atol=1e-4)
+
+
+def test_matmul_writes_into_out_and_returns_it(device: Device) -> None:
+    a, b, out = normal(32, 32), normal(32, 32), np.empty((32, 32), np.float32)
+    assert mmcore.matmul(a, b, out, device=device.name) is out
+    np.testing.assert_allclose(out, a @ b, rtol=0, atol=1e-4)
+
+
+def test_matmul_accumulates_into_a_slice_and_leaves_what_lies_between_its_rows(device: Device) -> None:
+    whole_a, whole_b = normal(64, 100, dtype=np.float64), normal(64, 70, dtype=np.float64)
+    a, b = whole_a[:, 30:94], whole_b[:, 3:67]
+    whole = normal(130, 140, dtype=np.float64)
+    before = whole.copy()
+    expected = before.copy()
+    expected[1:129:2, 5:69] += a @ b
+    mmcore.matmul(a, b, whole[1:129:2, 5:69], kernel="lezione9.kernel2", block=32, device=device.name)
+    np.testing.assert_allclose(whole, expected, rtol=1e-12, atol=1e-12)
+    untouched = np.ones(whole.shape, bool)
+    untouched[1:129:2, 5:69] = False
+    assert (whole[untouched] == before[untouched]).all()
+
+
+def test_matmul_takes_transposed_and_reversed_views(device: Device) -> None:
+    a, b = normal(48, 32).T[::-1], normal(32, 48)[:, ::-1].T
+    product = mmcore.matmul(a[:, :32], b[:32, :32], kernel="hpsee.simple", device=device.name)
+    np.testing.assert_allclose(product, a[:, :32] @ b[:32, :32], rtol=0, atol=1e-4)
+
+
+def test_matmul_without_out_starts_an_accumulating_kernel_from_zero(device: Device) -> None:
+    a, b = normal(32, 32, dtype=np.float64), normal(32, 32, dtype=np.float64)
+    product = mmcore.matmul(a, b, kernel="lezione9.kernel1", block=32, device=device.name)
+    np.testing.assert_allclose(product, a @ b, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "sentence"),
+    [
+        (normal(4, 5), normal(4, 5), {}, "A is 4×5 and B is 4×5; A's columns must be as many as B's rows"),
+        (normal(4), normal(4, 5), {}, "A must have two dimensions, but has shape (4,)"),
+        (normal(16, 16, dtype=np.float64), normal(16, 16), {}, "poznan.v3 takes float32, but A is float64"),
+        (normal(16, 16), normal(16, 16), {"out": np.empty((16, 17), np.float32)}, "the product is 16×16, but out has"),
+        (normal(16, 16), normal(16, 16), {"out": np.empty((16, 16))}, "poznan.v3 takes float32, but out is float64"),
+        ([[1.0]], normal(1, 1), {}, "A is a list, not an array"),
+        (normal(0, 16), normal(16, 16), {}, "m must be a positive whole number, but is 0"),
+        (normal(16, 16), normal(16, 16), {"kernel": "poznan.v33"}, "did you mean poznan.v3"),
+        (normal(16, 16), normal(16, 16), {"block": "wide"}, "'wide' is not a block"),
+        (normal(16, 16), normal(16, 16), {"block": (16, -16)}, "is not a block shape"),
+        (normal(17, 17), normal(17, 17), {}, "poznan.v3: n = 17 is not a multiple of block.x = 16"),
+        (normal(16, 16), normal(16, 16), {"device": "cuda:x"}, "the number behind the colon"),
+        (normal(16, 16), normal(16, 16), {"device": "abacus"}, "there is no device 'abacus'; there are auto, cuda"),
+    ],
+)
+def test_what_cannot_be_multiplied_is_refused_in_one_sentence(
+    a: Any, b: Any, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(mmcore.MmcoreError) as refusal:
+        mmcore.matmul(a, b, **{"device": "emulator"} | options)
+    assert sentence in str(refusal.value)
+
+
+def test_a_read_only_out_is_refused() -> None:
+    out = np.empty((16, 16), np.float32)
+    out.flags.writeable = False
+    with pytest.raises(mmcore.InvalidProblem, match="out is read-only"):
+        mmcore.matmul(normal(16, 16), normal(16, 16), out, device="emulator")
+
+
+def test_run_returns_what_it_launched_and_how_it_judged(device: Device) -> None:
+    outcome = mmcore.run("upc.kernel01", m=40, n=50, k=60, block="16x8", device=device.name, seed=5)
+    assert outcome.verified
+    record = outcome.to_json()
+    assert record["problem"] == {"m": 40, "n": 50, "k": 60}
+    assert (record["grid"], record["block"]) == ([4, 5, 1], [16, 8, 1])
+    assert record["seed"] == 5
+    assert record["first_mismatch"] is None
+    assert record["registers"] > 0
+    assert (record["kernel_ms"] is None) == (not device.keeps_time)
+    assert (record["global_gflops"] is None) == (not device.keeps_time)
+
+
+@pytest.mark.parametrize("memory", ["pageable", "pinned"])
+def test_a_device_that_keeps_time_times_kernel_and_copies(device: Device, memory: str) -> None:
+    outcome = mmcore.run("upc.kernel10", 512, block=32, device=device.name, memory=memory)
+    assert outcome.verified
+    if not device.keeps_time:
+        assert outcome.kernel_seconds is outcome.global_seconds is None
+        return
+    assert outcome.kernel_seconds is not None
+    assert outcome.global_seconds is not None
+    assert 0 < outcome.kernel_seconds < outcome.global_seconds
+    assert outcome.kernel_gflops == outcome.plan.problem.flops / outcome.kernel_seconds / 1e9
+
+
+@pytest.mark.parametrize("leading", [{"lda": 45}, {"ldb": 71}, {"ldc": 66}, {"lda": 33, "ldb": 64, "ldc": 100}])
+def test_sub_blocks_of_larger_arrays_are_packed_for_kernels_without_leading_dimensions(
+    device: Device, leading: dict[str, int]
+) -> None:
+    assert mmcore.run("lezione9.kernel1", m=64, n=64, k=33, block=32, device=device.name, **leading).verified
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"size": 0}, "m must be a positive whole number, but is 0"),
+        ({"size": -3}, "m must be a positive whole number, but is -3"),
+        ({"size": 2.5}, "m must be a positive whole number, but is 2.5"),
+        ({"m": 3, "n": 4}, "give one size, or all of m, n and k"),
+        ({"size": 3, "m": 4}, "not both"),
+        ({"size": 64, "block": "16x"}, "'16x' is not a block"),
+        ({"size": 64, "block": 0}, "is not a block shape"),
+        ({"size": 64, "lda": 60}, "lda = 60 is shorter than a row of 64 elements"),
+        ({"size": 64, "memory": "mapped"}, "host memory is pageable or pinned, not 'mapped'"),
+    ],
+)
+def test_a_bad_request_is_refused_in_one_sentence(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(mmcore.MmcoreError) as refusal:
+        mmcore.run("upc.kernel01", device="emulator", **arguments)
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_matrices_larger_than_the_devices_memory_are_refused_with_both_sizes(device: Device) -> None:
+    kernel = mmcore.kernels()["upc.kernel01"]
+    limits = replace(device.limits, memory_bytes=10**9)
+    with pytest.raises(mmcore.Refused, match=r"the matrices take 1\.2 GB; the device has 1\.0 GB"):
+        plan(kernel, kernel.problem(10_000, 10_000, 10_000), Dim3(16, 16), limits)
+
+
+def test_a_missing_source_is_named(device: Device, tmp_path: Path) -> None:
+    kernel = kernel_of(tmp_path / "gone.cu")
+    with pytest.raises(mmcore.InvalidKernel, match=r"test\.f: its source .*gone\.cu cannot be read: No such file"):
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+
+
+def test_source_that_does_not_compile_shows_nvrtcs_log_with_its_own_name_and_line(device: Device, source: Path) -> None:
+    source.write_text('extern "C" __global__ void f(float* A)\n{\n    A[0] = undeclared;\n}\n')
+    kernel = kernel_of(source)
+    with pytest.raises(mmcore.CompileError) as error:
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+    assert "kernel.cu(3): error:" in str(error.value)
+    assert "undeclared" in str(error.value)
+
+
+@pytest.mark.parametrize("entry", ["g", "f<3>", "f)"])
+def test_an_entry_that_is_not_in_the_source_is_a_compile_error(device: Device, source: Path, entry: str) -> None:
+    kernel = kernel_of(source, entry=entry)
+    with pytest.raises(mmcore.CompileError, match=r"test\.f: "):
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+
+
+def test_a_launch_rule_that_raises_is_the_kernels_fault(device: Device, source: Path) -> None:
+    kernel = kernel_of(source, launch=lambda problem, block, limits: 1 // 0)
+    with pytest.raises(mmcore.InvalidKernel, match=r"test\.f: its launch rule failed: ZeroDivisionError"):
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+
+
+def test_a_newer_architecture_than_the_device_is_refused(device: Device, source: Path) -> None:
+    kernel = kernel_of(source, least_capability=(99, 0))
+    with pytest.raises(mmcore.Refused, match=r"it needs compute capability 99\.0; the device has 9\.0"):
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+
+
+def test_a_kernel_with_more_registers_than_the_device_has_is_refused(device: Device, source: Path) -> None:
+    sums = " + ".join(f"A[{i}] * B[threadIdx.x * {i + 1}]" for i in range(200))
+    loads = "".join(f"float v{i} = A[threadIdx.x * 200 + {i}];" for i in range(150))
+    stores = "".join(f"C[threadIdx.x * 200 + {i}] = v{i} + {sums if i == 0 else 'v0'};" for i in range(150))
+    text = f'extern "C" __global__ void f(volatile float* A, volatile float* B, volatile float* C, int n) {{{loads}{stores}}}'
+    source.write_text(text)
+    kernel = kernel_of(source, blocks=((1024,),))
+    with pytest.raises(mmcore.Refused, match=r"takes \d+ registers; the device allows 65536"):
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1024), device)
+
+
+def test_what_a_kernel_writes_outside_c_is_a_fault(device: Device, source: Path) -> None:
+    source.write_text(
+        'extern "C" __global__ void f(const float* A, const float* B, float* C, int n)\n'
+        "{\n    C[-1] = 1.0f;\n    C[n * n + 1] = 1.0f;\n}\n"
+    )
+    kernel = kernel_of(source)
+    outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+    assert not outcome.verified
+    assert [(fault.kind, fault.array) for fault in outcome.faults] == [("out-of-bounds-write", "C")] * 2
+    assert "4 bytes before the start of C" in outcome.faults[0].message
+    assert "4 bytes" in outcome.faults[1].message
+
+
+def test_overwriting_an_input_is_a_fault(device: Device, source: Path) -> None:
+    source.write_text(
+        'extern "C" __global__ void f(float* A, const float* B, float* C, int n) { A[3] = 7.0f; C[0] = B[0]; }'
+    )
+    kernel = kernel_of(source)
+    outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+    assert [(fault.kind, fault.array) for fault in outcome.faults] == [("input-overwritten", "A")]
+    assert "element 3 of A" in outcome.faults[0].message
+
+
+def test_writing_between_the_rows_of_a_strided_c_is_a_fault(device: Device, source: Path) -> None:
+    source.write_text(
+        'extern "C" __global__ void f(const float* A, const float* B, float* C, int n, int ldc) { C[ldc + n] = 7.0f; }'
+    )
+    kernel = kernel_of(source, arguments=("A", "B", "C", "n", "ldc"))
+    outcome = run_kernel(kernel, kernel.problem(8, 8, 8, ldc=12), Dim3(1), device)
+    assert [(fault.kind, fault.array) for fault in outcome.faults] == [("out-of-bounds-write", "C")]
+    assert "row 1, column 8 of C" in outcome.faults[0].message
+
+
+needs_gpu = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
+
+
+@needs_gpu
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_matmul_works_on_a_gpus_own_arrays_where_they_lie(library: str) -> None:
+    xp = pytest.importorskip(library)
+    on_gpu = (lambda array: xp.asarray(array, device="cuda")) if library == "torch" else xp.asarray
+    a, b = normal(64, 48), normal(48, 80)
+    out = on_gpu(np.zeros((64, 80), np.float32))
+    assert mmcore.matmul(on_gpu(a), on_gpu(b), out, kernel="upc.kernel01") is out
+    np.testing.assert_allclose(out.tolist(), a @ b, rtol=0, atol=1e-4)
+    fresh = mmcore.matmul(on_gpu(a), on_gpu(b), kernel="upc.kernel01")
+    assert type(fresh) is type(out)
+    np.testing.assert_allclose(fresh.tolist(), a @ b, rtol=0, atol=1e-4)
+
+
+@needs_gpu
+def test_arrays_on_a_gpu_that_cannot_be_used_in_place_are_refused() -> None:
+    xp = pytest.importorskip("torch")
+    a = xp.zeros((64, 64), device="cuda")
+    with pytest.raises(mmcore.InvalidProblem, match="poznan.v4a reads 16 elements past the end of A"):
+        mmcore.matmul(a, a, kernel="poznan.v4a")
+    with pytest.raises(mmcore.InvalidProblem, match="A is not stored row by row"):
+        mmcore.matmul(a.T[:, :32], a[:32], kernel="upc.kernel01")
+    with pytest.raises(mmcore.InvalidProblem, match="takes no leading dimension"):
+        mmcore.matmul(a[:, :32], a[:32], kernel="upc.kernel01")
+    with pytest.raises(mmcore.InvalidProblem, match="some arrays are on a GPU and some are not"):
+        mmcore.matmul(a, np.zeros((64, 64), np.float32))
+    with pytest.raises(mmcore.InvalidProblem, match="the emulator takes numpy arrays"):
+        mmcore.matmul(a, a, device="emulator")

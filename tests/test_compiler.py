@@ -1,0 +1,168 @@
+"""Compiling: what comes out, and a cache that can only save time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mmcore
+from mmcore import Dim3, Kernel, Launch, Limits, Problem
+from mmcore.launching import compiler
+from mmcore.planning.plan import Plan, plan
+
+LIMITS = Limits((9, 0), 1024, Dim3(1024, 1024, 64), Dim3(2**31 - 1, 65535, 65535), 49152, 232448, 65536, 10**10)
+SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
+
+
+def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    return Launch(grid=(1,), block=block)
+
+
+def planned(source: Path, value: str = "1.0f", entry: str = "f") -> Plan:
+    kernel = Kernel(
+        name="test.f",
+        title="a test's own",
+        lecture="none",
+        source=source,
+        entry=entry,
+        arguments=("A", "B", "C", "n"),
+        launch=launch,
+        blocks=((1,),),
+        defines={"VALUE": value},
+    )
+    return plan(kernel, kernel.problem(8, 8, 8), Dim3(1), LIMITS)
+
+
+@pytest.fixture(autouse=True)
+def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cache directory of the test's own, and nothing remembered in the process."""
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    forget()
+    yield
+    forget()
+
+
+def forget() -> None:
+    compiler.program_cache.cache_clear()
+    compiler._compile_once.cache_clear()
+
+
+def entries() -> list[Path]:
+    return [path for path in (compiler.cache_directory() / "entries").rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def no_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiled(*arguments: object) -> None:
+        raise AssertionError("the cache was not used")
+
+    monkeypatch.setattr(compiler, "_compile", compiled)
+
+
+def test_one_compilation_gives_machine_code_ptx_and_resources(cu_file: Path) -> None:
+    cu_file.write_text("template <int N> __global__ void f(float* A) { __shared__ float s[N]; s[threadIdx.x] = A[0]; "
+                       "__syncthreads(); A[1] = s[0] * VALUE; }")  # fmt: skip
+    code = compiler.compile_plan(planned(cu_file, entry="f<{n}>"), "80")
+    assert code.architecture == "sm_80"
+    assert code.cubin.startswith(b"\x7fELF")
+    assert ".target sm_80" in code.ptx
+    function = code.functions["f<8>"]
+    assert function.symbol in code.ptx
+    assert function.static_shared_bytes == 32
+    assert function.registers > 0
+    assert function.spill_bytes == 0
+
+
+def test_what_was_compiled_once_is_read_from_disk(cu_file: Path, request: pytest.FixtureRequest) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiler.compile_plan(planned(cu_file), "90")
+    forget()
+    request.getfixturevalue("no_compiling")
+    assert compiler.compile_plan(planned(cu_file), "90") == first
+
+
+@pytest.mark.parametrize("change", ["source", "define", "architecture", "header"])
+def test_whatever_changes_the_code_changes_the_cache_entry(cu_file: Path, change: str) -> None:
+    header = cu_file.with_name("value.cuh")
+    header.write_text("#define EXTRA 1.0f\n")
+    cu_file.write_text('#include "value.cuh"\n' + SOURCE.replace("VALUE", "VALUE + EXTRA"))
+    first = compiler.compile_plan(planned(cu_file), "90")
+    if change == "source":
+        cu_file.write_text(cu_file.read_text().replace("C[0]", "C[1]"))
+    elif change == "header":
+        header.write_text("#define EXTRA 2.0f\n")
+    value, architecture = ("3.0f" if change == "define" else "1.0f"), ("80" if change == "architecture" else "90")
+    assert compiler.compile_plan(planned(cu_file, value), architecture).cubin != first.cubin
+    assert len(entries()) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged", None])
+def test_a_damaged_entry_is_compiled_again(cu_file: Path, damage: bytes | None) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiler.compile_plan(planned(cu_file), "90")
+    (entry,) = entries()
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    forget()
+    assert compiler.compile_plan(planned(cu_file), "90") == first
+    assert entry.read_bytes() == whole
+
+
+def test_without_a_writable_cache_directory_everything_compiles(
+    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "file"))
+    cu_file.write_text(SOURCE)
+    assert compiler.compile_plan(planned(cu_file), "90").functions
+
+
+def test_processes_that_compile_at_once_agree(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    script = (
+        "import sys; from pathlib import Path; from tests.test_compiler import planned\n"
+        "from mmcore.launching.compiler import compile_plan\n"
+        "print(len(compile_plan(planned(Path(sys.argv[1]), sys.argv[2]), '90').ptx))"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(cu_file), f"{number % 2}.0f"],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parent.parent,
+            env=os.environ,
+        )
+        for number in range(4)
+    ]
+    outputs = [process.communicate()[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4
+    assert outputs[:2] == outputs[2:]
+    assert len(entries()) == 2
+
+
+def test_cudas_own_headers_are_found(cu_file: Path) -> None:
+    cu_file.write_text(
+        "#include <cuda_bf16.h>\n"
+        'extern "C" __global__ void f(__nv_bfloat16* A) { A[0] = __float2bfloat16(VALUE); }\n'
+    )
+    assert "cvt.rn.bf16" in compiler.compile_plan(planned(cu_file), "90").ptx
+
+
+def test_a_machine_without_nvrtc_is_told_how_to_get_it(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda.bindings import nvrtc
+
+    def missing() -> None:
+        raise RuntimeError('Failure finding "libnvrtc.so"')
+
+    monkeypatch.setattr(nvrtc, "nvrtcVersion", missing)
+    compiler.nvrtc_version.cache_clear()
+    cu_file.write_text(SOURCE)
+    try:
+        with pytest.raises(mmcore.CompilerMissing, match=r"pip install 'cuda-toolkit\[nvrtc\]==13\.\*'"):
+            compiler.compile_plan(planned(cu_file), "90")
+    finally:
+        compiler.nvrtc_version.cache_clear()

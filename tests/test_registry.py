@@ -1,0 +1,144 @@
+"""Plugins: found, loaded when asked for, and set aside when broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import mmcore
+from mmcore import Dim3, Kernel, Launch, Limits, Problem, hookimpl
+from mmcore.registry import Registry
+
+
+def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    return Launch(grid=(1,), block=block)
+
+
+def kernel(name: str = "acme.fast", **changes: Any) -> Kernel:
+    attributes: dict[str, Any] = {
+        "name": name,
+        "title": "a test's own",
+        "lecture": "none",
+        "source": Path("acme.cu"),
+        "entry": "f",
+        "arguments": ("A", "B", "C", "n"),
+        "launch": launch,
+        "blocks": ((16, 16),),
+    }
+    return Kernel(**attributes | changes)
+
+
+def plugin(**hooks: Any) -> object:
+    """A plugin whose hooks return, or raise, what they are given."""
+
+    def implementation(result: Any) -> Any:
+        def hook() -> Any:
+            if isinstance(result, BaseException):
+                raise result
+            return result
+
+        return hookimpl(hook)
+
+    return SimpleNamespace(**{name: implementation(result) for name, result in hooks.items()})
+
+
+def test_every_kernel_knows_its_plugin_and_distribution() -> None:
+    for name, registered in mmcore.registry.registry().kernels.items():
+        assert registered.kernel.name == name
+        assert registered.plugin
+        assert registered.distribution
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (plugin(mmcore_kernels=ValueError("no luck")), "ValueError: no luck"),
+        (plugin(mmcore_kernels=SystemExit(3)), "SystemExit: 3"),
+        (plugin(mmcore_kernels=[1]), "mmcore_kernels returned 1, which is not a Kernel"),
+        (plugin(mmcore_kernels=7), "TypeError: 'int' object is not iterable"),
+        (plugin(mmcore_devices=[object()]), "AttributeError: 'object' object has no attribute 'name'"),
+        (plugin(mmcore_kernel=[]), "unknown hook 'mmcore_kernel'"),
+        (SimpleNamespace(), "it implements no hook of mmcore"),
+    ],
+)
+def test_a_broken_plugin_is_set_aside_with_its_reason(broken: object, reason: str) -> None:
+    registry = Registry()
+    registry.add(broken, "acme.fast", "acme-kernels")
+    registry.add(plugin(mmcore_kernels=[kernel("good.one")]), "good", "good-kernels")
+    assert set(registry.kernels) == {"good.one"}
+    (complaint,) = registry.complaints()
+    assert complaint.startswith("plugin acme.fast of acme-kernels is set aside: ")
+    assert reason in complaint
+    assert "\n" not in complaint
+
+
+def test_looking_for_a_broken_plugins_kernel_tells_why_it_is_missing() -> None:
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=ValueError("no luck")), "acme.fast", "acme-kernels")
+    with pytest.raises(mmcore.UnknownKernel, match="no luck"):
+        registry.kernel("acme.fast")
+
+
+def test_a_name_that_two_plugins_claim_belongs_to_neither() -> None:
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=[kernel(), kernel("acme.other")]), "one", "first-package")
+    registry.add(plugin(mmcore_kernels=[kernel()]), "two", "second-package")
+    registry.add(plugin(mmcore_kernels=[kernel()]), "three", "third-package")
+    assert set(registry.kernels) == {"acme.other"}
+    with pytest.raises(mmcore.ConflictingKernels) as conflict:
+        registry.kernel("acme.fast")
+    for claimant in ("one of first-package", "two of second-package", "three of third-package"):
+        assert claimant in str(conflict.value)
+    assert registry.complaints() == [str(conflict.value)]
+
+
+def test_a_misspelt_kernel_is_answered_with_the_nearest_names() -> None:
+    with pytest.raises(mmcore.UnknownKernel, match=r"there is no kernel 'upc.kernel1'; did you mean upc\.kernel1"):
+        mmcore.run("upc.kernel1", 64)
+
+
+def test_importing_mmcore_loads_neither_plugins_nor_cuda_nor_numpy() -> None:
+    probe = "import sys, mmcore; print([name for name in sys.modules if name.startswith(('mmcore_', 'cuda', 'numpy'))])"
+    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"name": "Fast!"}, "'Fast!' is not a kernel name"),
+        ({"name": "fast"}, "'fast' is not a kernel name"),
+        ({"name": 3}, "3 is not a kernel name"),
+        ({"title": " "}, "its title must be a non-empty text"),
+        ({"launch": "later"}, "its launch rule is not callable"),
+        ({"blocks": ()}, "it declares no block shape"),
+        ({"blocks": ((0, 16),)}, "(0, 16) is not a block shape"),
+        ({"blocks": (16,)}, "is declared with a value of the wrong type"),
+        ({"dtype": "int8"}, "'int8' is not an element type"),
+        ({"arguments": ("A", "B", "D")}, "argument 'D' is none of A, B, C, m, n, k"),
+        ({"constraints": ("square",)}, "'square' is not a constraint"),
+        ({"architecture": "sm_90"}, "architecture 'sm_90' is not of the form 90 or 90a"),
+        ({"source": None}, "is declared with a value of the wrong type"),
+    ],
+)
+def test_a_declaration_that_makes_no_sense_is_rejected_in_words(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(mmcore.InvalidKernel) as error:
+        kernel(**changes)
+    assert reason in str(error.value)
+
+
+def test_templates_know_only_a_launchs_values() -> None:
+    made = kernel(entry="f<{tile}>")
+    with pytest.raises(mmcore.InvalidKernel, match=r"acme\.fast: 'f<\{tile\}>' cannot be filled in"):
+        made.expand(made.entry, made.problem(16, 16, 16), Dim3(16, 16))
+
+
+def test_one_number_means_a_square_block_unless_all_declared_blocks_are_flat() -> None:
+    assert kernel().block("8") == (8, 8, 1)
+    assert kernel(blocks=((128,),)).block("64") == (64, 1, 1)
+    assert kernel().block((8, 4)) == kernel().block("8x4") == (8, 4, 1)

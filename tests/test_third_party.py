@@ -1,0 +1,131 @@
+"""A package outside the repository adds a kernel and a device with nothing but an entry point."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+PYPROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "acme-kernels"
+version = "1.0"
+dependencies = ["mmcore"]
+
+[project.entry-points.mmcore]
+"acme.columns" = "acme_kernels.columns"
+
+[tool.setuptools]
+packages = ["acme_kernels"]
+package-data = { acme_kernels = ["*.cu"] }
+"""
+
+MODULE = '''\
+"""acme.columns: one thread per column of C."""
+
+from pathlib import Path
+
+from mmcore import Kernel, Launch, ceil_div, hookimpl
+
+
+def launch(problem, block, limits):
+    return Launch(grid=(ceil_div(problem.n, block.x),), block=block)
+
+
+@hookimpl
+def mmcore_kernels():
+    return [
+        Kernel(
+            name="acme.columns",
+            title="one thread walks down a whole column of C",
+            lecture="Acme's own",
+            source=Path(__file__).with_suffix(".cu"),
+            entry="columns",
+            arguments=("A", "B", "C", "m", "n", "k"),
+            launch=launch,
+            blocks=((64,),),
+        )
+    ]
+'''
+
+SOURCE = """\
+extern "C" __global__ void columns(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= n)
+        return;
+    for (int row = 0; row < m; ++row) {
+        float sum = 0.0f;
+        for (int p = 0; p < k; ++p)
+            sum += A[row * k + p] * B[p * n + column];
+        C[row * n + column] = sum;
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a fresh environment in which a stranger's package is installed.
+
+    It shares this environment's packages by links, so that nothing but the stranger's own is fetched or built.
+    """
+    folder = tmp_path_factory.mktemp("acme")
+    package = folder / "acme_kernels"
+    package.mkdir()
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    (package / "__init__.py").write_text("")
+    (package / "columns.py").write_text(MODULE)
+    (package / "columns.cu").write_text(SOURCE)
+    environment = folder / "venv"
+    venv.create(environment, with_pip=False)
+    site = next((environment / "lib").glob("python*/site-packages"))
+    for shared in (Path(path) for path in sys.path if path.endswith("-packages")):
+        for entry in shared.iterdir():
+            if not (site / entry.name).exists():
+                (site / entry.name).symlink_to(entry)
+    run(Path(sys.executable), "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
+        "--target", str(site), str(folder))  # fmt: skip
+    return environment / "bin" / "python"
+
+
+def run(python: Path, *arguments: str, cwd: Path | None = None) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    result = subprocess.run(
+        [str(python), *arguments], capture_output=True, text=True, cwd=cwd, env=environment, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_its_kernel_is_listed_with_its_plugin_and_distribution(python: Path) -> None:
+    kernels = {kernel["name"]: kernel for kernel in json.loads(run(python, "-m", "mmcore", "list-kernels", "--json"))}
+    assert kernels["acme.columns"]["plugin"] == "acme.columns"
+    assert kernels["acme.columns"]["distribution"] == "acme-kernels"
+    assert kernels["acme.columns"]["blocks"] == [[64, 1, 1]]
+    assert "upc.kernel00" in kernels
+
+
+def test_its_kernel_runs_and_is_verified(python: Path) -> None:
+    outcome = json.loads(
+        run(python, "-m", "mmcore", "run", "acme.columns", "-m", "5", "-n", "100", "-k", "33", "--json")
+    )
+    assert outcome["verified"] is True
+    assert outcome["grid"] == [2, 1, 1]
+
+
+def test_its_kernel_shows_up_in_the_benchmarks(python: Path) -> None:
+    output = run(python, "-m", "pytest", "bench", "-k", "acme", "-p", "no:cacheprovider", cwd=ROOT)
+    assert "acme.columns" in output
+    assert "1 passed" in output
