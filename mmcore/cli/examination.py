@@ -66,7 +66,7 @@ def _attempt(look: Callable[[], _T]) -> tuple[_T | None, str | None]:
     except MmcoreError as error:
         return None, str(error)
     except (Exception, SystemExit) as error:
-        return None, f"{type(error).__name__}: {error}"
+        return None, f"{type(error).__name__}: {error}".rstrip(".")
 
 
 def _device(provider: DeviceProvider) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _version(distribution: str) -> str | None:
 def _cache() -> dict[str, Any]:
     directory, problem = _attempt(cache_directory)
     if directory is None:
-        return {"directory": None, "writable": False, "megabytes": 0.0, "problem": problem}
+        return {"directory": None, "writable": False, "megabytes": 0.0, "problem": problem or "there is no such place"}
     _, problem = _attempt(lambda: _write_into(directory))
     size, _ = _attempt(lambda: sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()))
     return {

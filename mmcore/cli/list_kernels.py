@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from mmcore.cli.kernels import blocks, sentences, summary, typed_operation
-from mmcore.cli.output import json_option, loaded_registry, render, terminal_width, write_json
+from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import MmcoreError
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.kernel import Kernel
 from mmcore.registry import Registered
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
 
 _COLUMNS_FOR_A_ROW_EACH = 140
@@ -34,9 +35,7 @@ def list_kernels(lecture: str | None, dtype: str | None, as_json: bool) -> int:
     if as_json:
         write_json([summary(registered) for registered in found])
     else:
-        width = terminal_width()
-        arranged = _narrow if width is not None and width < _COLUMNS_FOR_A_ROW_EACH else _wide
-        render(arranged([registered.kernel for registered in found]))
+        render(_Listing([registered.kernel for registered in found]))
     return 0
 
 
@@ -65,8 +64,18 @@ def _title(kernel: Kernel) -> str:
     return f"{kernel.title} [known faults]" if kernel.known_faults else kernel.title
 
 
+class _Listing:
+    """The kernels, arranged for the width at hand."""
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self._kernels = kernels
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield (_wide if options.max_width >= _COLUMNS_FOR_A_ROW_EACH else _narrow)(self._kernels)
+
+
 def _wide(kernels: Sequence[Kernel]) -> Table:
-    """One row for each kernel; nothing is shortened, so that grep finds what it looks for."""
+    """One row for each kernel. Off the terminal there is width enough for grep to find whole rows."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -82,7 +91,7 @@ def _wide(kernels: Sequence[Kernel]) -> Table:
 
 
 def _narrow(kernels: Sequence[Kernel]) -> Table:
-    """The same for a terminal too narrow for five columns: they stand below one another."""
+    """The same for a terminal too narrow for five columns: operation, blocks and needs stand below the title."""
     from rich.table import Table
     from rich.text import Text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -55,24 +56,28 @@ def write(text: str) -> None:
         raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
-def terminal_width() -> int | None:
-    """Columns of the terminal that stdout is; None when it is none, and lines may be as long as they like."""
-    if not sys.stdout.isatty():
-        return None
-    from rich.console import Console
-
-    return Console().width
+def on_terminal() -> bool:
+    """Whether stdout is a terminal: where it is none, nothing is coloured, wrapped or shortened."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def render(*parts: RenderableType) -> None:
-    """Write rich's rendering of some parts to stdout: wrapped and coloured on a terminal, plain elsewhere."""
+    """Write rich's rendering of some parts to stdout."""
     from rich.console import Console
 
-    console = Console(width=terminal_width() or _UNBOUNDED, markup=False, emoji=False, highlight=False)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    write("\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n")))
+    text = io.StringIO()
+    terminal = on_terminal()
+    console = Console(
+        file=text,
+        width=None if terminal else _UNBOUNDED,
+        force_terminal=terminal,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    for part in parts:
+        console.print(part)
+    write("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
 
 
 def fields(rows: Iterable[tuple[str, str]]) -> Table:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from mmcore.cli import launch_rule
 from mmcore.cli.kernels import argument_text, blocks, sentences, summary
-from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
 from mmcore.errors import InvalidKernel
 from mmcore.planning.kernel import Kernel
 from mmcore.registry import Registered
@@ -80,7 +79,7 @@ def _facts(registered: Registered) -> list[tuple[str, str]]:
 
 def _listing(code: str, language: str) -> RenderableType:
     """Numbered lines: coloured, and wrapped to its width, on a terminal; as they are elsewhere."""
-    if not sys.stdout.isatty():
+    if not on_terminal():
         lines = code.splitlines()
         return "\n".join(f"{number:>{len(str(len(lines)))}}  {line}" for number, line in enumerate(lines, start=1))
     from rich.syntax import Syntax
