@@ -32,14 +32,13 @@ package-data = { acme_kernels = ["*.cu"] }
 """
 
 MODULE = '''\
-"""acme.columns: one thread per column of C."""
-
 from pathlib import Path
 
-from mmcore import Kernel, Launch, ceil_div, hookimpl
+from mmcore import Int32Index, Kernel, Launch, ceil_div, hookimpl
 
 
 def launch(problem, block, limits):
+    """A row of blocks, one thread for each column of C."""
     return Launch(grid=(ceil_div(problem.n, block.x),), block=block)
 
 
@@ -54,7 +53,8 @@ def mmcore_kernels():
             entry="columns",
             arguments=("A", "B", "C", "m", "n", "k"),
             launch=launch,
-            blocks=((64,),),
+            blocks=((64,), (256,)),
+            constraints=(Int32Index(),),
         )
     ]
 '''
@@ -113,7 +113,7 @@ def test_its_kernel_is_listed_with_its_plugin_and_distribution(python: Path) -> 
     kernels = {kernel["name"]: kernel for kernel in json.loads(run(python, "-m", "mmcore", "list-kernels", "--json"))}
     assert kernels["acme.columns"]["plugin"] == "acme.columns"
     assert kernels["acme.columns"]["distribution"] == "acme-kernels"
-    assert kernels["acme.columns"]["blocks"] == [[64, 1, 1]]
+    assert kernels["acme.columns"]["blocks"] == [[64, 1, 1], [256, 1, 1]]
     assert "upc.kernel00" in kernels
 
 

@@ -1,0 +1,55 @@
+"""What the documentation shows is what the program prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mmcore.cli import main
+from tests import test_third_party
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```console\n\$ mmcore ([^\n]*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+# How many registers a compiler takes changes from release to release.
+CHANGING = re.compile(r"(?<=registers      )\d+")
+
+
+@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_the_readme_shows_what_the_command_prints(command: str, shown: str) -> None:
+    printed = CliRunner().invoke(main, shlex.split(command)).output
+    assert CHANGING.sub("N", printed) == CHANGING.sub("N", shown)
+
+
+def test_the_readme_shows_every_kind_of_answer() -> None:
+    shown = "".join(output for _, output in EXAMPLES)
+    assert {"TEST PASS", "TEST FAIL", "Error: "} <= set(re.findall(r"TEST PASS|TEST FAIL|Error: ", shown))
+
+
+def test_the_readmes_two_commands_name_environments_that_exist() -> None:
+    named = re.findall(r"python -m pip install tox && python -m tox run -e (\w+)$", README, re.MULTILINE)
+    tox = (ROOT / "tox.ini").read_text()
+    assert named == ["bench", "test"]
+    assert all(f"[testenv:{name}]" in tox for name in named)
+
+
+def test_the_readme_lists_every_kernel_of_the_lectures() -> None:
+    plugins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["mmcore"]
+    assert set(re.findall(r"`(\w+\.\w+)`", README)) >= set(plugins) - {"emulator"}
+
+
+def test_the_plugin_guides_package_is_the_one_that_the_tests_install() -> None:
+    guide = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:cuda|python|toml)\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    assert blocks == [test_third_party.SOURCE, test_third_party.MODULE, test_third_party.PYPROJECT]
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")) + [ROOT / "README.md"], ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
