@@ -33,6 +33,7 @@ def test_memcheck_is_silent_over_every_kernel_without_known_faults() -> None:
     assert "WRONG" not in output
 
 
-@pytest.mark.parametrize("name", ["upc.kernel11", "poznan.v4a", "poznan.v4b", "poznan.v5"])
+# Of poznan.v4a's and v5's last prefetch, whose values nobody uses, ptxas leaves nothing; the emulator still sees it.
+@pytest.mark.parametrize("name", ["upc.kernel11", "poznan.v4b"])
 def test_memcheck_sees_the_over_read_where_its_room_is_taken_away(name: str) -> None:
     assert "Invalid __global__ read" in memcheck(name, "--without-over-read")

@@ -56,13 +56,14 @@ def usual_size(kernel: Kernel, block: Dim3 | None = None) -> int:
     allows; 640 again when there is none such, so that the refusal can say why.
     """
     shapes = [block] if block else [dim3(shape) for shape in kernel.blocks]
-    if any(_allowed(kernel, USUAL_SIZE, shape) for shape in shapes):
+    if any(allowed(kernel, USUAL_SIZE, shape) for shape in shapes):
         return USUAL_SIZE
     larger = range(USUAL_SIZE + 1, _FURTHEST_SIZE + 1)
-    return next((size for size in larger if _allowed(kernel, size, shapes[0])), USUAL_SIZE)
+    return next((size for size in larger if allowed(kernel, size, shapes[0])), USUAL_SIZE)
 
 
-def _allowed(kernel: Kernel, size: int, block: Dim3) -> bool:
+def allowed(kernel: Kernel, size: int, block: Dim3) -> bool:
+    """Whether its constraints allow m = n = k = ``size`` in such blocks."""
     problem = kernel.problem(size, size, size)
     return not any(constraint.refusal(problem, block) for constraint in kernel.constraints)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 
-from mmcore.cli.kernels import USUAL_SIZE, usual_size
+from mmcore.cli.kernels import USUAL_SIZE, allowed, usual_size
 from mmcore.errors import MmcoreError
-from mmcore.planning.geometry import Dim3
+from mmcore.planning.geometry import Dim3, dim3
 from mmcore.planning.kernel import Kernel, LaunchRule
 from mmcore.planning.limits import Limits
 from mmcore.planning.plan import Plan, plan
@@ -35,18 +35,17 @@ def _function(kernel: Kernel) -> LaunchRule:
 
 def examples(kernel: Kernel) -> list[str]:
     """What the rule makes of the usual size, and of one element more where the constraints allow that."""
-    usual = usual_size(kernel)
-    sizes = (usual, USUAL_SIZE + 1) if usual == USUAL_SIZE else (usual,)
-    return [text for size in sizes if (text := _example(kernel, size)) or size == usual]
+    usual, more = usual_size(kernel), USUAL_SIZE + 1
+    both = usual == USUAL_SIZE and any(allowed(kernel, more, dim3(block)) for block in kernel.blocks)
+    return [_example(kernel, size) for size in ((usual, more) if both else (usual,))]
 
 
 def _example(kernel: Kernel, size: int) -> str:
     problem = kernel.problem(size, size, size)
-    block = kernel.fitting_block(problem)
     try:
-        planned = plan(kernel, problem, block, _limits(kernel))
-    except MmcoreError:
-        return ""
+        planned = plan(kernel, problem, kernel.fitting_block(problem), _limits(kernel))
+    except MmcoreError as error:
+        return f"{problem} is refused: {error}"
     grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
     return f"{problem}: {grids}, {_over_read(planned)}"
 

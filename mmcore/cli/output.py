@@ -36,12 +36,12 @@ def loaded_registry() -> Registry:
 
 
 def write_json(document: Any) -> None:
-    """Write one JSON document to stdout.
+    """Write one JSON document to stdout, in ASCII, which every terminal and pipe takes.
 
     Raises:
         ValueError: a number in it is NaN or infinite, which JSON does not have.
     """
-    write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    write(json.dumps(document, indent=2, allow_nan=False))
 
 
 def write(text: str) -> None:

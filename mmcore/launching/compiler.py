@@ -61,7 +61,9 @@ def compile_plan(plan: Plan, architecture: str) -> Code:
         f"-arch=sm_{kernel.architecture or architecture}",
         "-std=c++17",
         "-lineinfo",
+        # The resources are read from ptxas's report, which a hit in NVRTC's own cache would leave out.
         "--ptxas-options=-v",
+        "--no-cache",
         *(f"-D{name}={value}" for name, value in sorted(defines.items())),
         *(kernel.expand(option, plan.problem, plan.block) for option in kernel.options),
         *_header_options(kernel.source, text),

@@ -57,7 +57,8 @@ class OwnedBuffer:
         faults = []
         before = self._damage(0, GUARD_BYTES)
         if len(before):
-            distance = GUARD_BYTES - int(before[-1]) * 2
+            last_run = before[np.flatnonzero(np.diff(before, prepend=-2) > 1)[-1]]
+            distance = GUARD_BYTES - int(last_run) * 2
             faults.append(self._trespass(f"memory {distance} bytes before the start of {self.label}"))
         behind = self._damage(end, int(self._memory.size) - end)
         if len(behind):
