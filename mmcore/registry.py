@@ -1,7 +1,8 @@
 """Plugins, found and loaded: which kernels and devices there are, who brought them, and which plugins are broken.
 
-Entry points in the group ``mmcore`` are loaded when :func:`registry` is first called, not when mmcore is imported. A plugin that
-cannot be imported, raises in a hook or declares nonsense is set aside with its reason; everything else works.
+Entry points in the group ``mmcore`` are loaded when :func:`registry` is first called, not when mmcore is imported. A
+plugin that cannot be imported, raises in a hook or declares nonsense is set aside with its reason; everything else
+works.
 """
 
 from __future__ import annotations

@@ -155,7 +155,8 @@ def test_a_device_that_keeps_time_times_kernel_and_copies(device: Device, memory
 def test_sub_blocks_of_larger_arrays_are_packed_for_kernels_without_leading_dimensions(
     device: Device, leading: dict[str, int]
 ) -> None:
-    assert mmcore.run("lezione9.kernel1", m=64, n=64, k=33, block=32, device=device.name, **leading).verified
+    kernel = mmcore.kernels()["lezione9.kernel1"]
+    assert run_kernel(kernel, kernel.problem(64, 64, 33, **leading), kernel.block(32), device).verified
 
 
 @pytest.mark.parametrize(
@@ -224,8 +225,8 @@ def test_a_kernel_with_more_registers_than_the_device_has_is_refused(device: Dev
     sums = " + ".join(f"A[{i}] * B[threadIdx.x * {i + 1}]" for i in range(200))
     loads = "".join(f"float v{i} = A[threadIdx.x * 200 + {i}];" for i in range(150))
     stores = "".join(f"C[threadIdx.x * 200 + {i}] = v{i} + {sums if i == 0 else 'v0'};" for i in range(150))
-    text = f'extern "C" __global__ void f(volatile float* A, volatile float* B, volatile float* C, int n) {{{loads}{stores}}}'
-    source.write_text(text)
+    parameters = "volatile float* A, volatile float* B, volatile float* C, int n"
+    source.write_text(f'extern "C" __global__ void f({parameters}) {{{loads}{stores}}}')
     kernel = kernel_of(source, blocks=((1024,),))
     with pytest.raises(mmcore.Refused, match=r"takes \d+ registers; the device allows 65536"):
         run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1024), device)
@@ -285,7 +286,7 @@ def test_matmul_works_on_a_gpus_own_arrays_where_they_lie(library: str) -> None:
 def test_arrays_on_a_gpu_that_cannot_be_used_in_place_are_refused() -> None:
     xp = pytest.importorskip("torch")
     a = xp.zeros((64, 64), device="cuda")
-    with pytest.raises(mmcore.InvalidProblem, match="poznan.v4a reads 16 elements past the end of A"):
+    with pytest.raises(mmcore.InvalidProblem, match=r"poznan\.v4a reads 16 elements past the end of A"):
         mmcore.matmul(a, a, kernel="poznan.v4a")
     with pytest.raises(mmcore.InvalidProblem, match="A is not stored row by row"):
         mmcore.matmul(a.T[:, :32], a[:32], kernel="upc.kernel01")

@@ -120,7 +120,8 @@ def test_a_provider_that_raises_is_reported(plugins: Registry) -> None:
 def test_a_device_that_auto_cannot_open_is_reported(plugins: Registry) -> None:
     plugins.providers["fpga"] = Provider()
     found = examined()
-    assert found["auto"] == {"device": None, "problem": "OSError: the card is on fire"}
+    problem = "the plugin that provides 'fpga' failed: OSError: the card is on fire"
+    assert found["auto"] == {"device": None, "problem": problem}
     assert "the card is on fire" in mmcore("doctor").stdout
 
 

@@ -13,9 +13,9 @@ import pytest
 import mmcore
 from mmcore import Dim3, Kernel, Launch, Limits, Problem
 from mmcore.launching import compiler
+from mmcore.planning.limits import COMPUTE_9_0
 from mmcore.planning.plan import Plan, plan
 
-LIMITS = Limits((9, 0), 1024, Dim3(1024, 1024, 64), Dim3(2**31 - 1, 65535, 65535), 49152, 232448, 65536, 10**10)
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
 
 
@@ -35,7 +35,7 @@ def planned(source: Path, value: str = "1.0f", entry: str = "f") -> Plan:
         blocks=((1,),),
         defines={"VALUE": value},
     )
-    return plan(kernel, kernel.problem(8, 8, 8), Dim3(1), LIMITS)
+    return plan(kernel, kernel.problem(8, 8, 8), Dim3(1), COMPUTE_9_0)
 
 
 @pytest.fixture(autouse=True)
@@ -146,8 +146,7 @@ def test_processes_that_compile_at_once_agree(cu_file: Path) -> None:
 
 def test_cudas_own_headers_are_found(cu_file: Path) -> None:
     cu_file.write_text(
-        "#include <cuda_bf16.h>\n"
-        'extern "C" __global__ void f(__nv_bfloat16* A) { A[0] = __float2bfloat16(VALUE); }\n'
+        '#include <cuda_bf16.h>\nextern "C" __global__ void f(__nv_bfloat16* A) { A[0] = __float2bfloat16(VALUE); }\n'
     )
     assert "cvt.rn.bf16" in compiler.compile_plan(planned(cu_file), "90").ptx
 

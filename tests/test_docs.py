@@ -49,7 +49,7 @@ def test_the_plugin_guides_package_is_the_one_that_the_tests_install() -> None:
     assert blocks == [test_third_party.SOURCE, test_third_party.MODULE, test_third_party.PYPROJECT]
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")) + [ROOT / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md"], ids=lambda page: page.name)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target

@@ -28,7 +28,9 @@ LECTURE_KERNELS = {
     *("hpsee.simple", "hpsee.tiled", "unsa.traditional", "unsa.tiled", "lezione9.kernel1", "lezione9.kernel2"),
     *("poznan.v1", "poznan.v2", "poznan.v3", "poznan.v4a", "poznan.v4b", "poznan.v5"),
 }
-KERNELS = sorted((kernel for kernel in mmcore.kernels().values() if kernel.name in LECTURE_KERNELS), key=lambda k: k.name)
+KERNELS = sorted(
+    (kernel for kernel in mmcore.kernels().values() if kernel.name in LECTURE_KERNELS), key=lambda k: k.name
+)
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 each_constraint = pytest.mark.parametrize(
@@ -163,7 +165,9 @@ def product(kernel: Kernel, block: Dim3, inputs: Matrices, device: Device) -> Ho
 
 
 # With an odd number of steps the compiler peels v4a's last one off, and finds its prefetch useless.
-@pytest.mark.parametrize(("name", "n"), [("upc.kernel11", 33), ("poznan.v4a", 48), ("poznan.v4b", 48), ("poznan.v5", 48)])
+@pytest.mark.parametrize(
+    ("name", "n"), [("upc.kernel11", 33), ("poznan.v4a", 48), ("poznan.v4b", 48), ("poznan.v5", 48)]
+)
 @pytest.mark.parametrize("matrix", ["A", "B"])
 def test_the_declared_over_read_is_what_the_kernel_reads(name: str, n: int, matrix: str) -> None:
     """One element less, and the emulator reports the access; as declared, it is silent."""

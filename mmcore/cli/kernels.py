@@ -12,8 +12,6 @@ from mmcore.registry import Registered
 USUAL_SIZE = 640
 """The lectures' own first example."""
 
-_FURTHEST_SIZE = 1 << 14
-
 
 def summary(registered: Registered) -> dict[str, Any]:
     """What ``list-kernels --json`` says of a kernel."""
@@ -50,22 +48,11 @@ def typed_operation(kernel: Kernel) -> str:
 
 
 def usual_size(kernel: Kernel, block: Dim3 | None = None) -> int:
-    """The size m = n = k to take when the user gives none.
+    """The size m = n = k to take when the user gives none: 640, or the next that ``block`` (or a declared one) allows.
 
-    It is 640 where a declared block (or ``block``, when given) allows it, else the next size that the first one
-    allows; 640 again when there is none such, so that the refusal can say why.
+    It is 640 again where there is none such, so that the refusal can say why.
     """
-    shapes = [block] if block else [dim3(shape) for shape in kernel.blocks]
-    if any(allowed(kernel, USUAL_SIZE, shape) for shape in shapes):
-        return USUAL_SIZE
-    larger = range(USUAL_SIZE + 1, _FURTHEST_SIZE + 1)
-    return next((size for size in larger if allowed(kernel, size, shapes[0])), USUAL_SIZE)
-
-
-def allowed(kernel: Kernel, size: int, block: Dim3) -> bool:
-    """Whether its constraints allow m = n = k = ``size`` in such blocks."""
-    problem = kernel.problem(size, size, size)
-    return not any(constraint.refusal(problem, block) for constraint in kernel.constraints)
+    return kernel.square_problem(USUAL_SIZE, *([block] if block else [])).n
 
 
 def argument_text(argument: Argument) -> str:

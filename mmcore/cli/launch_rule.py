@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+from dataclasses import replace
 
-from mmcore.cli.kernels import USUAL_SIZE, allowed, usual_size
+from mmcore.cli.kernels import USUAL_SIZE, usual_size
 from mmcore.errors import MmcoreError
-from mmcore.planning.geometry import Dim3, dim3
 from mmcore.planning.kernel import Kernel, LaunchRule
-from mmcore.planning.limits import Limits
+from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore.planning.plan import Plan, plan
 
 
@@ -36,7 +36,7 @@ def _function(kernel: Kernel) -> LaunchRule:
 def examples(kernel: Kernel) -> list[str]:
     """What the rule makes of the usual size, and of one element more where the constraints allow that."""
     usual, more = usual_size(kernel), USUAL_SIZE + 1
-    both = usual == USUAL_SIZE and any(allowed(kernel, more, dim3(block)) for block in kernel.blocks)
+    both = usual == USUAL_SIZE and kernel.square_problem(more).n == more
     return [_example(kernel, size) for size in ((usual, more) if both else (usual,))]
 
 
@@ -56,17 +56,5 @@ def _over_read(planned: Plan) -> str:
 
 
 def _limits(kernel: Kernel) -> Limits:
-    """Limits for an example, which must not need a device.
-
-    They are those of compute capability 9.0 in the CUDA C++ Programming Guide's table of technical specifications.
-    """
-    return Limits(
-        compute_capability=max((9, 0), kernel.least_capability),
-        threads_per_block=1024,
-        block=Dim3(1024, 1024, 64),
-        grid=Dim3(2**31 - 1, 65535, 65535),
-        shared_bytes=48 << 10,
-        shared_bytes_optin=227 << 10,
-        registers_per_block=1 << 16,
-        memory_bytes=1 << 40,
-    )
+    """Limits for an example, which must not need a device."""
+    return replace(COMPUTE_9_0, compute_capability=max(COMPUTE_9_0.compute_capability, kernel.least_capability))

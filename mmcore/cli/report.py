@@ -59,8 +59,7 @@ def _forced_against(outcome: Outcome) -> str:
     plan = outcome.plan
     if not plan.forced:
         return ""
-    refusals = (constraint.refusal(plan.problem, plan.block) for constraint in plan.kernel.constraints)
-    return "; ".join(refusal for refusal in refusals if refusal) or "against nothing: its constraints hold"
+    return "; ".join(plan.kernel.refusals(plan.problem, plan.block)) or "against nothing: its constraints hold"
 
 
 def _time(outcome: Outcome, seconds: float | None, gflops: float | None) -> str:

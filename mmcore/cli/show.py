@@ -9,8 +9,6 @@ import click
 from mmcore.cli import launch_rule
 from mmcore.cli.kernels import argument_text, blocks, sentences, summary
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
-from mmcore.errors import InvalidKernel
-from mmcore.planning.kernel import Kernel
 from mmcore.registry import Registered
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ def show(kernel: str, as_json: bool) -> int:
     registry = loaded_registry()
     found = registry.kernel(kernel)
     registered = registry.kernels[kernel]
-    source_text = _source_text(found)
+    source_text = found.source_text()
     if as_json:
         write_json(_document(registered, source_text))
     else:
@@ -38,14 +36,6 @@ def show(kernel: str, as_json: bool) -> int:
             _listing(source_text, "cuda"),
         )
     return 0
-
-
-def _source_text(kernel: Kernel) -> str:
-    try:
-        return kernel.source.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InvalidKernel(f"{kernel.name}: its source {kernel.source} cannot be read: {reason}") from None
 
 
 def _document(registered: Registered, source_text: str) -> dict[str, object]:

@@ -31,6 +31,7 @@ class Mismatch:
             "column": self.column,
             "expected": self.expected,
             "got": self.got if math.isfinite(self.got) else None,
+            "unwritten": self.unwritten,
         }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-from mmcore.errors import NoDevice
+from mmcore.errors import MmcoreError, NoDevice
 from mmcore.launching.device import Device, DeviceProvider
+
+_T = TypeVar("_T")
 
 
 def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
@@ -20,12 +23,23 @@ def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
     """
     if spec == "auto":
         for provider in sorted(providers.values(), key=lambda provider: not provider.keeps_time):
-            if provider.count():
-                return provider.open(0)
+            if _asked(provider, provider.count):
+                return _asked(provider, lambda: provider.open(0))  # noqa: B023
         raise NoDevice("no device was found; mmcore doctor says why")
     name, colon, index = spec.partition(":")
     if name not in providers:
         raise NoDevice(f"there is no device {spec!r}; there are auto, {', '.join(sorted(providers))}")
     if colon and not (index.isascii() and index.isdigit()):
         raise NoDevice(f"{spec!r} is not a device: the number behind the colon must be 0 or more")
-    return providers[name].open(int(index or 0))
+    provider = providers[name]
+    return _asked(provider, lambda: provider.open(int(index or 0)))
+
+
+def _asked(provider: DeviceProvider, question: Callable[[], _T]) -> _T:
+    """What a provider, which may be a third party's, answers."""
+    try:
+        return question()
+    except MmcoreError:
+        raise
+    except Exception as error:
+        raise NoDevice(f"the plugin that provides {provider.name!r} failed: {type(error).__name__}: {error}") from error

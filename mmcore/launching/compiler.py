@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
+from mmcore.errors import CompileError, CompilerMissing
 from mmcore.launching.code import Code, Function
 from mmcore.planning.plan import Plan
 
@@ -51,11 +51,7 @@ def compile_plan(plan: Plan, architecture: str) -> Code:
         CompilerMissing: NVRTC is not installed.
     """
     kernel = plan.kernel
-    try:
-        text = kernel.source.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InvalidKernel(f"{kernel.name}: its source {kernel.source} cannot be read: {reason}") from None
+    text = kernel.source_text()
     defines = {name: kernel.expand(value, plan.problem, plan.block) for name, value in kernel.defines.items()}
     options = (
         f"-arch=sm_{kernel.architecture or architecture}",
@@ -107,7 +103,7 @@ def program_cache() -> FileStreamProgramCache | None:
 
     try:
         return FileStreamProgramCache(cache_directory(), max_size_bytes=_CACHE_BYTES)
-    except OSError:
+    except (OSError, RuntimeError):  # Path.home() knows no home
         return None
 
 

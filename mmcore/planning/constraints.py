@@ -148,7 +148,7 @@ class Int32Index:
 
     @property
     def sentence(self) -> str:
-        return "no matrix, rounded up to whole blocks, has 2³¹ elements or more"
+        return "each matrix has fewer than 2³¹ elements"
 
     def refusal(self, problem: Problem, block: Dim3) -> str | None:
         step = max(block)

@@ -113,6 +113,18 @@ class Kernel:
         """ "C=AB" or "C=C+AB"."""
         return "C=C+AB" if self.accumulate else "C=AB"
 
+    def source_text(self) -> str:
+        """The content of its .cu file.
+
+        Raises:
+            InvalidKernel: the file is not there, cannot be read or is not UTF-8 text.
+        """
+        try:
+            return self.source.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise InvalidKernel(f"{self.name}: its source {self.source} cannot be read: {reason}") from None
+
     @property
     def strided(self) -> bool:
         """Whether it takes leading dimensions; one that does not gets its matrices packed."""
@@ -142,8 +154,15 @@ class Kernel:
         return dim3(shape)
 
     def refusals(self, problem: Problem, block: Dim3) -> list[str]:
-        """Why its constraints forbid ``problem`` in such blocks, a clause each; empty when they do not."""
-        return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
+        """Why its constraints forbid ``problem`` in such blocks, a clause each; empty when they do not.
+
+        Raises:
+            InvalidKernel: one of the constraints cannot tell.
+        """
+        try:
+            return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
+        except Exception as error:
+            raise InvalidKernel(f"{self.name}: a constraint failed: {type(error).__name__}: {error}") from error
 
     def fitting_block(self, problem: Problem) -> Dim3:
         """The first declared block in which ``problem`` may run; the first of all when it may run in none."""

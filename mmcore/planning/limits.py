@@ -72,3 +72,16 @@ class Limits:
                 f"a block uses {shared_bytes} bytes of shared memory; the device allows {self.shared_bytes_optin}"
             )
         return reasons
+
+
+#: Compute capability 9.0, by the CUDA C++ Programming Guide's table of technical specifications, and 1 TiB of memory.
+COMPUTE_9_0 = Limits(
+    compute_capability=(9, 0),
+    threads_per_block=1024,
+    block=Dim3(1024, 1024, 64),
+    grid=Dim3(2**31 - 1, 65535, 65535),
+    shared_bytes=48 << 10,
+    shared_bytes_optin=227 << 10,
+    registers_per_block=1 << 16,
+    memory_bytes=1 << 40,
+)

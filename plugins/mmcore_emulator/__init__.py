@@ -22,10 +22,12 @@ class EmulatorProvider:
         return 1
 
     def findings(self) -> Mapping[str, str]:
-        from mmcore_emulator.device import Emulator, host_memory_bytes
+        from mmcore_emulator.device import Emulator
 
-        capability = ".".join(map(str, Emulator().limits.compute_capability))
-        return {"emulator": f"emulates compute capability {capability} in {host_memory_bytes() / 1e9:.1f} GB of memory"}
+        limits = Emulator().limits
+        capability = ".".join(map(str, limits.compute_capability))
+        size = f"{limits.memory_bytes / 1e9:.1f} GB"
+        return {"emulator": f"emulates compute capability {capability}, with matrices of up to {size} in all"}
 
     def open(self, index: int) -> Device:
         if index:

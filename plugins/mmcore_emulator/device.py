@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,23 +12,14 @@ from mmcore.errors import DeviceFault, InvalidProblem
 from mmcore.launching.code import Code
 from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
 from mmcore.launching.faults import Fault
-from mmcore.planning.geometry import Dim3
-from mmcore.planning.limits import Limits
+from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.translate import Translation, UnsupportedInstruction, translate
 
-# Compute capability 9.0, from the CUDA C++ Programming Guide's table of technical specifications.
-_CAPABILITY = (9, 0)
-_LIMITS = {
-    "threads_per_block": 1024,
-    "block": Dim3(1024, 1024, 64),
-    "grid": Dim3(2**31 - 1, 65535, 65535),
-    "shared_bytes": 48 * 1024,
-    "shared_bytes_optin": 227 * 1024,
-    "registers_per_block": 65536,
-}
+# What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
+_COPIES = 4
 
 
 class EmulatedBuffer:
@@ -141,7 +133,7 @@ class Emulator:
 
     @property
     def limits(self) -> Limits:
-        return Limits(compute_capability=_CAPABILITY, memory_bytes=host_memory_bytes(), **_LIMITS)  # type: ignore[arg-type]
+        return replace(COMPUTE_9_0, memory_bytes=host_memory_bytes() // _COPIES)
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
         return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))
