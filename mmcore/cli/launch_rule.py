@@ -36,7 +36,8 @@ def _function(kernel: Kernel) -> LaunchRule:
 def examples(kernel: Kernel) -> list[str]:
     """What the rule makes of the usual size, and of one element more where the constraints allow that."""
     usual, more = usual_size(kernel), USUAL_SIZE + 1
-    both = usual == USUAL_SIZE and kernel.square_problem(more).n == more
+    problem = kernel.problem(more, more, more)
+    both = usual == USUAL_SIZE and not kernel.refusals(problem, kernel.fitting_block(problem))
     return [_example(kernel, size) for size in ((usual, more) if both else (usual,))]
 
 
