@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mmcore.api import device
+from mmcore.launching.compiler import nvrtc_version
 from mmcore.launching.device import Device
 
 _SUMMARY = pytest.StashKey[list[str]]()
@@ -28,6 +31,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Print what the benchmarks left to be said."""
     for line in config.stash[_SUMMARY]:
         terminalreporter.write_line(line)
+
+
+def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
+    """Say what was measured on, and leave out what only names the host."""
+    for name in ("node", "release", "cpu"):
+        machine_info.pop(name, None)
+    opened = device()
+    machine_info["device"] = {
+        "name": opened.name,
+        "description": opened.description,
+        "compute_capability": list(opened.limits.compute_capability),
+        "nvrtc": list(nvrtc_version()),
+    }
 
 
 @pytest.fixture(scope="session")

@@ -136,6 +136,12 @@ def _on_gpu(array: object) -> bool:
 _DLPACK_CPU = 1
 
 
+def _where(array: Any) -> str:
+    """The GPU that an array lies on; the first, where its interface does not tell."""
+    place = getattr(array, "__dlpack_device__", None)
+    return f"cuda:{int(place()[1])}" if place is not None else "cuda"
+
+
 def _shape(found: Kernel, a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...] | None) -> tuple[int, int, int]:
     for label, shape in (("A", a), ("B", b)):
         if len(shape) != 2:
@@ -178,7 +184,7 @@ def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, device: 
 
 
 def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, spec: str) -> Any:
-    device = _open("cuda" if spec == "auto" else spec)
+    device = _open(_where(a) if spec == "auto" else spec)
     if out is None:
         if found.output != found.dtype:
             raise InvalidProblem(f"{found.name} gives {found.output}; pass an out array of that type")

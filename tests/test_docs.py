@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from bench.readme_table import with_table
 from mmcore.cli import main
 from tests import test_third_party
 
@@ -36,6 +37,10 @@ def test_the_readmes_two_commands_name_environments_that_exist() -> None:
     tox = (ROOT / "tox.ini").read_text()
     assert named == ["bench", "test"]
     assert all(f"[testenv:{name}]" in tox for name in named)
+
+
+def test_the_readmes_table_is_made_from_the_committed_results() -> None:
+    assert with_table(README) == README
 
 
 def test_the_readme_lists_every_kernel_of_the_lectures() -> None:
