@@ -21,7 +21,7 @@ _SPLIT = np.float64(2**27 + 1)
 def fma32(a: Values, b: Values, c: Values) -> Values:
     """a·b + c of float32, rounded once.
 
-    The product of two float32 is exact in float64, so only the addition rounds, then the result rounds again to float32.
+    The product of two float32 is exact in float64, so only the addition rounds, and the result again to float32.
     Rounding twice differs from rounding once only where the float64 sum lies on the midpoint of two float32, whose
     last 28 bits are then zero; those few are nudged off it by the addition's own error first.
     """
@@ -33,7 +33,7 @@ def fma32(a: Values, b: Values, c: Values) -> Values:
 
 
 def _towards_exact(a: Values, b: Values, total: Values) -> Values:
-    """``total`` = a + b, moved by one unit in the last place towards the exact sum where it is on 28 zero bits and inexact."""
+    """``total`` = a + b, one unit in the last place nearer to the exact sum where it ends on 28 zero bits, inexactly."""
     virtual = total - a
     error = (a - (total - virtual)) + (b - virtual)
     suspect = (np.bitwise_and(total.view(np.int64), _LOW_28_BITS) == 0) & (error != 0) & np.isfinite(total)

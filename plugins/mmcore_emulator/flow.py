@@ -154,7 +154,8 @@ def _reverse_postorder(blocks: dict[int, Block], start: int) -> list[int]:
 
 
 def _visits(block: Block) -> list[int]:
-    # The block later in the text is visited first, and so comes last in reverse postorder: a loop's body stays before its exit.
+    # The block later in the text is visited first, and so comes last in reverse postorder: a loop's body stays before
+    # its exit.
     return sorted(block.successors, reverse=True)
 
 

@@ -122,7 +122,8 @@ class _BatchRun:
         elif predicate is None:
             self._enter(block.following if block.taken is None else block.taken, mask)
         else:
-            assert block.end is not None and block.taken is not None
+            assert block.end is not None
+            assert block.taken is not None
             taken = ~predicate if block.end.negated else predicate
             self._branch(taken, mask, block.taken, block.following)
 

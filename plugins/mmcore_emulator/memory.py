@@ -159,7 +159,7 @@ def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None,
 def store(
     space: Space, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report
 ) -> None:
-    """Write ``value`` at each lane's ``address``; violations are reported and not carried out. Arguments as for load."""
+    """Write ``value`` at each lane's ``address``; a violation is reported, not carried out. Arguments as for load."""
     shape = np.broadcast_shapes(address.shape, value.shape, (1,) * 6 if mask is None else mask.lanes.shape)
     taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
     address = np.broadcast_to(address, shape)

@@ -231,7 +231,7 @@ class _Writer:
         return "narrowed"
 
     def _assign(self, instruction: Instruction, register: Operand, value: str, kind: str) -> None:
-        """``register = value``, with ``value`` of PTX type ``kind`` and the register perhaps wider or of another kind."""
+        """``register = value``, with ``value`` of PTX type ``kind`` and the register perhaps wider or of another."""
         if not isinstance(register, Register):
             raise self._unsupported(instruction)
         have, want = NUMPY[kind], NUMPY[register.type]
