@@ -33,7 +33,7 @@ def fma32(a: Values, b: Values, c: Values) -> Values:
 
 
 def _towards_exact(a: Values, b: Values, total: Values) -> Values:
-    """``total`` = a + b, one unit in the last place nearer to the exact sum where it ends on 28 zero bits, inexactly."""
+    """``total`` = a + b, a unit in the last place nearer to the exact sum where it ends on 28 zero bits, inexactly."""
     virtual = total - a
     error = (a - (total - virtual)) + (b - virtual)
     suspect = (np.bitwise_and(total.view(np.int64), _LOW_28_BITS) == 0) & (error != 0) & np.isfinite(total)

@@ -105,6 +105,8 @@ def blocks_of(function: Function) -> list[Block]:
 
 def _cut(function: Function) -> tuple[dict[int, Block], int]:
     body = function.body
+    if not body:
+        raise PtxError(f"PTX function {function.name} is empty")
     starts = {0, *function.labels.values()}
     for index, instruction in enumerate(body):
         if instruction.opcode[0] in _JUMPS or is_barrier(instruction):
@@ -123,8 +125,6 @@ def _cut(function: Function) -> tuple[dict[int, Block], int]:
             blocks[start] = Block(inner[:-1], last, None, following)
         else:
             blocks[start] = Block(inner, None, None, following)
-    if not blocks:
-        raise PtxError(f"PTX function {function.name} is empty")
     return blocks, ordered[0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from mmcore_emulator.memory import Array, CopiedMemory, DeviceMemory, Space, Vio
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import LOCAL_WINDOW, SHARED_WINDOW, Step, Translation
 
+_WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
@@ -90,10 +91,9 @@ class _BatchRun:
         self._spaces: dict[str, Space] = {
             "global": run.device_memory,
             "shared": CopiedMemory("shared", shared_bytes, batch.block_index()),
+            "local": CopiedMemory("local", translation.local_bytes, thread_number),
             "param": _Whole(parameters),
         }
-        if translation.local_bytes:
-            self._spaces["local"] = CopiedMemory("local", translation.local_bytes, thread_number)
         self._specials: dict[str, Values] = {}
         self._registers = list(translation.registers)
         # Which lanes wait to enter which step; None stands for all lanes of the batch.
@@ -179,33 +179,32 @@ class _BatchRun:
     # What translated code asks for.
 
     def load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
-        if mask is not None and not mask.count:
-            return np.zeros((1,) * 6, dtype)
-        found, address = self._resolve(space, address, mask)
-        return memory.load(found, address, dtype, mask, self._reporter(at))
+        loaded = np.zeros((1,) * 6, dtype)
+        for number, (found, each, lanes) in enumerate(self._resolved(space, address, mask)):
+            values = memory.load(found, each, dtype, lanes, self._reporter(at))
+            loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
+        return loaded
 
     def store(
         self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
     ) -> None:
-        if mask is None or mask.count:
-            found, address = self._resolve(space, address, mask)
-            memory.store(found, address, value, dtype, mask, self._reporter(at))
+        for found, each, lanes in self._resolved(space, address, mask):
+            memory.store(found, each, value, dtype, lanes, self._reporter(at))
 
     def accumulate(
         self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
     ) -> None:
-        if mask is None or mask.count:
-            found, address = self._resolve(space, address, mask)
-            lanes = np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape)
-            memory.accumulate(found, address, value, dtype, lanes, self._reporter(at))
+        for found, each, part in self._resolved(space, address, mask):
+            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
+            memory.accumulate(found, each, value, dtype, lanes, self._reporter(at))
 
     def align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
-        crooked = (address & np.uint64(nbytes - 1)) != 0
-        if mask is not None:
-            crooked = crooked & mask.over(crooked.shape)
-        if crooked.any():
-            found, resolved = self._resolve(space, address, mask)
-            self._reporter(at)(memory.misalignment(found, resolved, crooked, nbytes))
+        for found, each, lanes in self._resolved(space, address, mask):
+            crooked = (each & np.uint64(nbytes - 1)) != 0
+            if lanes is not None:
+                crooked = crooked & lanes.over(crooked.shape)
+            if crooked.any():
+                self._reporter(at)(memory.misalignment(found, each, crooked, nbytes))
 
     def special(self, name: str) -> Values:
         if name not in self._specials:
@@ -218,15 +217,22 @@ class _BatchRun:
     def merge(self, mask: Mask, new: Values, old: Values) -> Values:
         return np.where(mask.lanes, new, old)
 
-    def _resolve(self, space: str, address: Values, mask: Mask | None) -> tuple[Space, Values]:
-        """The memory that an access goes to; a generic address says so by the window it lies in."""
-        if space == "generic":
-            active = address if mask is None else address[mask.over(address.shape)]
-            window = int(active.flat[0]) & ~(SHARED_WINDOW - 1)
-            space = {SHARED_WINDOW: "shared", LOCAL_WINDOW: "local"}.get(window, "global")
-            if space != "global":
-                address = address - np.uint64(window)
-        return self._spaces[space], address
+    def _resolved(self, space: str, address: Values, mask: Mask | None) -> Iterator[tuple[Space, Values, Mask | None]]:
+        """The memories that an access goes to, each with the addresses in it and the lanes that take part."""
+        if mask is not None and not mask.count:
+            return
+        if space != "generic":
+            yield self._spaces[space], address, mask
+            return
+        # A generic address tells its memory by the window it lies in.
+        windows = address // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
+        for name, begin in _WINDOWS:
+            inside = windows == np.uint64(begin)
+            if name == "global":
+                inside = ~np.isin(windows, [window for _, window in _WINDOWS[1:]])
+            lanes = self.narrow(mask, inside)
+            if lanes is None or lanes.count:
+                yield self._spaces[name], address - np.uint64(begin), lanes
 
     def _reporter(self, at: Instruction) -> memory.Report:
         def report(violation: Violation) -> None:

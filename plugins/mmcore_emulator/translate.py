@@ -14,7 +14,7 @@ import numpy as np
 
 from mmcore.errors import MmcoreError
 from mmcore_emulator.floats import Values
-from mmcore_emulator.flow import Block, blocks_of
+from mmcore_emulator.flow import Block, blocks_of, reads
 from mmcore_emulator.lanes import SPECIAL_REGISTERS, Mask
 from mmcore_emulator.operations import NUMPY, operation
 from mmcore_emulator.ptx import (
@@ -138,7 +138,8 @@ def translate(function: Function) -> Translation:
         parameter_bytes = -(-parameter_bytes // align) * align
         parameters[parameter.name] = parameter_bytes
         parameter_bytes += parameter.nbytes
-    writer = _Writer(layout | parameters)
+    read = {register for instruction in function.body for register in reads(instruction)}
+    writer = _Writer(layout | parameters, frozenset(read))
     steps = [writer.step(block) for block in blocks_of(function)]
     return Translation(steps, writer.initial_registers(), parameters, parameter_bytes, shared_bytes, local_bytes)
 
@@ -159,8 +160,9 @@ def _lay_out(function: Function) -> tuple[dict[str, int], int, int]:
 class _Writer:
     """Writes the Python of one function's blocks."""
 
-    def __init__(self, symbols: dict[str, int]) -> None:
+    def __init__(self, symbols: dict[str, int], read: frozenset[Register]) -> None:
         self._symbols = symbols
+        self._read = read
         self._slots: dict[Register, int] = {}
         self._globals: dict[str, Any] = {"np": np}
         self._constants: dict[tuple[int, str], str] = {}
@@ -218,7 +220,8 @@ class _Writer:
         write = {
             "ld": self._load,
             "st": self._store,
-            "red": self._reduce,
+            "red": self._accumulate,
+            "atom": self._accumulate,
             "mov": self._move,
             "cvta": self._window,
         }.get(name, self._compute)
@@ -258,7 +261,7 @@ class _Writer:
                 return self._constant(Constant(self._symbols[operand.name]), kind)
             if operand.name in SPECIAL_REGISTERS:
                 return self._convert(instruction, f"ports.special({operand.name!r})", np.dtype(np.uint32), want)
-            raise self._unsupported(instruction)
+            raise self._unsupported(instruction, operand.name)
         if not isinstance(operand, Register):
             raise self._unsupported(instruction)
         return self._convert(instruction, self._name(operand), NUMPY[operand.type], want)
@@ -407,17 +410,18 @@ class _Writer:
         address = self._address(instruction, operand, 0)
         self._lines.append(f"ports.align({space!r}, {address}, {nbytes}, {mask}, {at})")
 
-    def _reduce(self, instruction: Instruction) -> None:
-        """red.global.add: an atomic addition whose old value nobody asks for."""
+    def _accumulate(self, instruction: Instruction) -> None:
+        """red.add, or atom.add whose old value nobody asks for: an atomic addition."""
         parts = [part for part in instruction.opcode[1:] if part not in _CACHE_HINTS]
-        if len(parts) != 3 or parts[0] not in _SPACES or parts[1] != "add" or parts[2] not in NUMPY:
+        space = _SPACES[parts.pop(0)] if parts and parts[0] in _SPACES else "generic"
+        *old, address, value = instruction.operands
+        if len(parts) != 2 or parts[0] != "add" or parts[1] not in NUMPY or not self._read.isdisjoint(old):
             raise self._unsupported(instruction)
-        mask, at = self._guarded_mask(instruction), self._global(instruction)
-        address = self._address(instruction, instruction.operands[0], 0)
-        source = self._source(instruction, instruction.operands[1], parts[2])
-        dtype = self._global(NUMPY[parts[2]])
-        self._lines.append(f"ports.accumulate({_SPACES[parts[0]]!r}, {address}, {source}, {dtype}, {mask}, {at})")
+        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
+        where, source = self._address(instruction, address, 0), self._source(instruction, value, parts[1])
+        self._lines.append(f"ports.accumulate({space!r}, {where}, {source}, {dtype}, {mask}, {at})")
 
-    def _unsupported(self, instruction: Instruction) -> UnsupportedInstruction:
+    def _unsupported(self, instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
         where = f" ({instruction.source}:{instruction.line})" if instruction.line else ""
-        return UnsupportedInstruction(f"the emulator does not know the instruction {instruction.mnemonic}{where}")
+        what = f"{instruction.mnemonic} of {operand}" if operand else instruction.mnemonic
+        return UnsupportedInstruction(f"the emulator does not know the instruction {what}{where}")

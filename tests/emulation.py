@@ -1,0 +1,78 @@
+"""CUDA C compiled by NVRTC and run on the emulator, without mmcore's kernels around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from cuda.bindings import nvrtc
+from numpy.typing import NDArray
+
+from mmcore.launching.faults import Fault
+from mmcore.planning.geometry import Dim3
+from mmcore_emulator.machine import Run, parameter_bytes
+from mmcore_emulator.memory import DeviceMemory
+from mmcore_emulator.ptx import Function, parse
+from mmcore_emulator.translate import translate
+
+
+def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
+    """The PTX of CUDA C, with source lines."""
+    error, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, [], [])
+    flags = [f"-arch=sm_{architecture}".encode(), b"-lineinfo", b"--no-cache", *(option.encode() for option in options)]
+    (error,) = nvrtc.nvrtcCompileProgram(program, len(flags), flags)
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = b" " * size
+    nvrtc.nvrtcGetProgramLog(program, log)
+    assert error == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
+    _, size = nvrtc.nvrtcGetPTXSize(program)
+    text = b" " * size
+    nvrtc.nvrtcGetPTX(program, text)
+    return str(text.rstrip(b"\0"), "utf-8")
+
+
+def function_of(text: str) -> Function:
+    """The only function of PTX text."""
+    (function,) = parse(text).values()
+    return function
+
+
+@dataclass
+class Emulated:
+    """What came of an emulation: the arrays afterwards, the faults, and the run."""
+
+    arrays: list[NDArray[Any]]
+    faults: list[Fault]
+    run: Run
+
+
+def emulate(
+    source: str,
+    *arguments: NDArray[Any] | np.generic | bytes,
+    grid: Sequence[int] = (1,),
+    block: Sequence[int] = (32,),
+    shared_bytes: int = 0,
+    options: Sequence[str] = (),
+    architecture: str = "90",
+    text: str = "",
+) -> Emulated:
+    """Run the only kernel of ``source`` (or of PTX ``text``); arrays go to device memory and come back."""
+    function = function_of(text or ptx_of(source, *options, architecture=architecture))
+    translation, memory = translate(function), DeviceMemory()
+    held, values = [], []
+    for number, argument in enumerate(arguments):
+        if isinstance(argument, np.ndarray):
+            array = memory.allocate("PQRST"[number], argument.nbytes, 0)
+            array.content[: argument.nbytes] = argument.reshape(-1).view(np.uint8)
+            held.append((array, argument))
+            values.append(array.base.to_bytes(8, "little"))
+        else:
+            values.append(argument if isinstance(argument, bytes) else argument.tobytes())
+    run = Run(translation, Dim3(*grid), Dim3(*block), shared_bytes, parameter_bytes(translation, values), memory)
+    run.execute()
+    arrays = [
+        array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held
+    ]
+    return Emulated(arrays, list(run.faults.values()), run)

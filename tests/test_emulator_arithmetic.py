@@ -1,0 +1,264 @@
+"""The emulator's arithmetic against exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mmcore_emulator import floats
+from mmcore_emulator.operations import NUMPY, operation
+
+many = settings(max_examples=400, deadline=None)
+
+
+def lane(value: Any, dtype: Any) -> NDArray[Any]:
+    return np.array([value], dtype)
+
+
+def rounded(exact: Fraction, dtype: Any) -> float:
+    """``exact`` rounded once to nearest, ties to even, into a binary type of numpy's."""
+    info = np.finfo(dtype)
+    precision, least = info.nmant + 1, int(info.minexp)
+    if exact == 0:
+        return 0.0
+    exponent = max(math.floor(math.log2(abs(exact.numerator)) - math.log2(exact.denominator)) - 1, least)
+    while abs(exact) >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    unit = Fraction(2) ** (exponent - precision + 1)
+    nearest = round(exact / unit) * unit
+    return math.copysign(math.inf, exact) if abs(nearest) > Fraction(float(info.max)) else float(nearest)
+
+
+def numbers(dtype: Any, bits: int) -> st.SearchStrategy[float]:
+    """Finite numbers of a type, all bit patterns alike, with runs of zeros and ones for ties."""
+    mantissa = np.finfo(dtype).nmant
+    patterns = st.integers(0, 2**bits - 1)
+    few_bits = st.builds(lambda x, kept: x >> kept << kept, patterns, st.integers(mantissa // 2, mantissa + 3))
+    return (
+        (patterns | few_bits)
+        .map(lambda pattern: float(np.array([pattern], f"u{bits // 8}").view(dtype)[0]))
+        .filter(math.isfinite)
+    )
+
+
+def near(dtype: Any) -> st.SearchStrategy[float]:
+    """Numbers close to one another in magnitude, so that sums cancel and tie."""
+    mantissa = np.finfo(dtype).nmant
+    return st.builds(
+        lambda whole, exponent, sign: float(dtype(sign * whole * 2.0**exponent)),
+        st.integers(1, 2 ** (mantissa + 1) - 1) | st.sampled_from([1, 3, 2**mantissa + 1, 2 ** (mantissa + 1) - 1]),
+        st.integers(-mantissa, 2),
+        st.sampled_from([-1, 1]),
+    )
+
+
+@many
+@given(*[numbers(np.float32, 32) | near(np.float32)] * 3)
+def test_fma32_rounds_once(a: float, b: float, c: float) -> None:
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    with np.errstate(over="ignore"):
+        got = floats.fma32(*(lane(value, np.float32) for value in (a, b, c)))[0]
+    assert got == rounded(exact, np.float32)
+
+
+@pytest.mark.parametrize(("tiny", "expected"), [(2.0**-80, 1 + 2.0**-11 + 2.0**-23), (-(2.0**-80), 1 + 2.0**-11)])
+def test_fma32_does_not_round_twice(tiny: float, expected: float) -> None:
+    """The product lies exactly between two float32, and float64 loses what tells which is nearer."""
+    factor = lane(1 + 2.0**-12, np.float32)
+    assert floats.fma32(factor, factor, lane(tiny, np.float32))[0] == expected
+
+
+@many
+@given(*[near(np.float64)] * 3)
+def test_fma64_rounds_once(a: float, b: float, c: float) -> None:
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    assert floats.fma64(*(lane(value, np.float64) for value in (a, b, c)))[0] == rounded(exact, np.float64)
+
+
+def test_fma64_keeps_what_a_product_and_a_sum_would_lose() -> None:
+    a = 1 + 2.0**-52
+    got = floats.fma64(lane(a, float), lane(a, float), lane(-(1 + 2.0**-51), float))
+    assert got[0] == 2.0**-104
+
+
+@many
+@given(*[numbers(np.float16, 16)] * 3)
+def test_fma16_rounds_once(a: float, b: float, c: float) -> None:
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    with np.errstate(over="ignore"):
+        got = floats.fma16(*(lane(value, np.float16) for value in (a, b, c)))[0]
+    assert got == rounded(exact, np.float16)
+
+
+@many
+@given(numbers(np.float32, 32))
+def test_to_bfloat16_rounds_to_nearest_even(value: float) -> None:
+    got = floats.from_bfloat16(floats.to_bfloat16(lane(value, np.float32)))[0]
+    unit = Fraction(2) ** (max(math.frexp(value)[1] - 1, -126) - 7)
+    nearest = round(Fraction(value) / unit) * unit
+    assert got == (float(nearest) if abs(nearest) < 2**128 else math.copysign(math.inf, value))
+
+
+def test_bfloat16_keeps_nan_and_infinity() -> None:
+    values = np.array([np.nan, np.inf, -np.inf], np.float32)
+    np.testing.assert_array_equal(floats.from_bfloat16(floats.to_bfloat16(values)), values)
+
+
+@pytest.mark.parametrize("fma", [floats.fma32, floats.fma64])
+def test_infinities_and_nan_follow_the_plain_rules(fma: Any) -> None:
+    dtype = np.float32 if fma is floats.fma32 else np.float64
+    with np.errstate(all="ignore"):
+        for a, b, c in ((np.inf, 1, 1), (np.inf, 0, 1), (1, 1, -np.inf), (np.nan, 1, 1), (np.inf, 1, -np.inf)):
+            got = fma(lane(a, dtype), lane(b, dtype), lane(c, dtype))[0]
+            np.testing.assert_equal(got, dtype(dtype(a) * dtype(b) + dtype(c)))
+
+
+def signed(value: int, bits: int) -> int:
+    value &= 2**bits - 1
+    return value - 2**bits if value >> (bits - 1) else value
+
+
+def integers(kind: str) -> st.SearchStrategy[int]:
+    bits = int(kind[1:])
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if kind[0] == "s" else (0, 2**bits - 1)
+    return st.integers(low, high) | st.sampled_from([low, high, 0, 1, high - 1])
+
+
+def exact(name: str, a: int, b: int, bits: int) -> int:
+    """What PTX makes of two integers, before it wraps."""
+    if name == "div":
+        return int(Fraction(a, b))
+    if name == "rem":
+        return a - b * int(Fraction(a, b))
+    if name in ("shl", "shr"):
+        return a << min(b, 64) if name == "shl" else a >> min(b, 64)
+    return {
+        "add": a + b,
+        "sub": a - b,
+        "mul.lo": a * b,
+        "mul.hi": a * b >> bits,
+        "mul.wide": a * b,
+        "min": min(a, b),
+        "max": max(a, b),
+    }[name]
+
+
+INTEGER_OPCODES = [
+    f"{name}.{kind}{bits}"
+    for name in ("add", "sub", "mul.lo", "mul.hi", "mul.wide", "min", "max", "div", "rem", "shr")
+    for kind in "us"
+    for bits in (16, 32, 64)
+    if (name, bits) != ("mul.wide", 64)
+] + ["shl.b16", "shl.b32", "shl.b64"]
+
+
+@pytest.mark.parametrize("opcode", INTEGER_OPCODES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_integer_arithmetic_wraps_and_truncates_as_ptx_says(opcode: str, data: st.DataObject) -> None:
+    found = operation(tuple(opcode.split(".")))
+    assert found is not None
+    name, _, kind = opcode.rpartition(".")
+    kind = kind.replace("b", "u")
+    bits = int(kind[1:])
+    a = data.draw(integers(kind))
+    b = data.draw(st.integers(0, 100) if name in ("shl", "shr") else integers(kind))
+    if name in ("div", "rem") and (b == 0 or (a == -(2 ** (bits - 1)) and b == -1)):
+        return
+    sources = [lane(value & (2**64 - 1), np.uint64).astype(f"u{NUMPY[source].itemsize}").view(NUMPY[source])
+               for value, source in zip((a, b), found.sources, strict=True)]  # fmt: skip
+    with np.errstate(all="ignore"):
+        got = int(found.compute(*sources)[0])
+    width = 2 * bits if name == "mul.wide" else bits
+    assert signed(got, width) == signed(exact(name, a, b, bits), width)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "value", "expected"),
+    [
+        ("cvt.rzi.s32.f32", -2.9, -2),
+        ("cvt.rzi.s32.f32", 3e9, 2**31 - 1),
+        ("cvt.rzi.s32.f32", -3e9, -(2**31)),
+        ("cvt.rzi.u32.f32", -1.5, 0),
+        ("cvt.rzi.u32.f64", 4e9, 4_000_000_000),
+        ("cvt.rzi.s64.f64", 1e300, 2**63 - 1),
+        ("cvt.rzi.s32.f32", math.nan, 0),
+        ("cvt.u16.u32", 0x12345, 0x2345),
+        ("cvt.s64.s32", -5, -5),
+        ("cvt.u64.u32", 2**32 - 1, 2**32 - 1),
+        ("cvt.s8.s32", 200, -56),
+        ("cvt.rn.f32.s32", 2**24 + 1, 2**24),
+        ("cvt.rn.f32.f64", 1 + 2.0**-24, 1.0),
+        ("cvt.f64.f32", 0.5, 0.5),
+        ("cvt.rn.f16.f32", 65520.0, math.inf),
+    ],
+)
+def test_conversions(opcode: str, value: float, expected: float) -> None:
+    found = operation(tuple(opcode.split(".")))
+    assert found is not None
+    with np.errstate(all="ignore"):
+        assert found.compute(lane(value, NUMPY[found.sources[0]]))[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *((name, False) for name in ("eq", "ne", "lt", "le", "gt", "ge", "num")),
+        *((name, True) for name in ("equ", "neu", "ltu", "leu", "gtu", "geu", "nan")),
+    ],
+)
+def test_comparisons_with_nan_are_false_or_unordered(name: str, expected: bool) -> None:
+    found = operation(("setp", name, "f32"))
+    assert found is not None
+    assert bool(found.compute(lane(math.nan, np.float32), lane(1, np.float32))[0]) is expected
+
+
+@pytest.mark.parametrize(
+    "opcode",
+    ["add.sat.s32", "add.cc.u32", "add.rz.f32", "add.ftz.f32", "fma.rn.ftz.f32", "fma.rz.f32", "div.approx.f32",
+     "div.full.f32", "rcp.approx.f32", "sqrt.approx.f32", "ex2.approx.f32", "cvt.rna.tf32.f32", "cvt.rp.f32.f64",
+     "cvt.sat.u8.s32", "cvt.rn.f16x2.f32", "setp.lt.f16", "min.NaN.f32", "shf.l.b32", "lop3.b32", "prmt.b32.f4e",
+     "mul.wide.u64", "mad.hi.cc.u32", "fma.rn.f32x2", "popc.b16", "add", "add.", ""],
+)  # fmt: skip
+def test_an_opcode_with_an_unknown_modifier_is_an_unknown_opcode(opcode: str) -> None:
+    assert operation(tuple(opcode.split("."))) is None
+
+
+WORDS = st.integers(0, 2**32 - 1)
+
+
+def compute(opcode: str, *values: int) -> int:
+    found = operation(tuple(opcode.split(".")))
+    assert found is not None
+    sources = (lane(value, NUMPY[source]) for value, source in zip(values, found.sources, strict=True))
+    return int(found.compute(*sources)[0])
+
+
+@many
+@given(a=WORDS, b=WORDS, position=st.integers(0, 40), length=st.integers(0, 40))
+def test_bit_fields_are_cut_out_and_put_in(a: int, b: int, position: int, length: int) -> None:
+    ones = (1 << min(length, 32)) - 1
+    assert compute("bfe.u32", a, position, length) == (a >> position) & ones
+    mask = (ones << position) & 0xFFFFFFFF
+    assert compute("bfi.b32", a, b, position, length) == (b & ~mask) | ((a << position) & mask)
+
+
+@many
+@given(a=WORDS, b=WORDS, c=WORDS)
+def test_bytes_are_permuted_and_words_shifted_together(a: int, b: int, c: int) -> None:
+    assert compute("popc.b32", a) == a.bit_count()
+    octets = [(a | b << 32) >> 8 * place & 0xFF for place in range(8)]
+    chosen = [octets[c >> 4 * place & 7] for place in range(4)]
+    signs = [c >> 4 * place & 8 for place in range(4)]
+    expected = [(0xFF if octet >> 7 else 0) if sign else octet for octet, sign in zip(chosen, signs, strict=True)]
+    assert compute("prmt.b32", a, b, c) == sum(octet << 8 * place for place, octet in enumerate(expected))
+    both = a | b << 32
+    assert compute("shf.l.wrap.b32", a, b, c) == (both << (c & 31)) >> 32 & 0xFFFFFFFF
+    assert compute("shf.r.clamp.b32", a, b, c) == both >> min(c, 32) & 0xFFFFFFFF
