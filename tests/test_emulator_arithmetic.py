@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mmcore_emulator import floats
-from mmcore_emulator.operations import NUMPY, operation
+from mmcore_emulator.kinds import NUMPY
+from mmcore_emulator.operations import operation
 
 many = settings(max_examples=400, deadline=None)
 

@@ -15,8 +15,8 @@ from mmcore.launching.faults import Fault
 from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
-from mmcore_emulator.ptx import parse
-from mmcore_emulator.translate import Translation, UnsupportedInstruction, translate
+from mmcore_emulator.ptx import UnsupportedInstruction, parse
+from mmcore_emulator.translate import Translation, translate
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
 _COPIES = 4

@@ -17,7 +17,8 @@ from mmcore_emulator.flow import EXIT
 from mmcore_emulator.lanes import Batch, Mask, batches
 from mmcore_emulator.memory import Array, CopiedMemory, DeviceMemory, Space, Violation
 from mmcore_emulator.ptx import Instruction
-from mmcore_emulator.translate import LOCAL_WINDOW, SHARED_WINDOW, Step, Translation
+from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Step
+from mmcore_emulator.translate import Translation
 
 _WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
@@ -79,7 +80,7 @@ def _index(index: Dim3) -> str:
 
 
 class _BatchRun:
-    """One batch of blocks; implements translate.Ports for its blocks' code."""
+    """One batch of blocks; implements step.Ports for its blocks' code."""
 
     def __init__(self, run: Run, batch: Batch) -> None:
         self._run = run

@@ -7,41 +7,13 @@ executed with another meaning than its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator import floats
+from mmcore_emulator import bitfields, floats
+from mmcore_emulator.conversions import convert
 from mmcore_emulator.floats import Values
-
-_INTEGERS = tuple(f"{kind}{bits}" for kind in "us" for bits in (16, 32, 64))
-_BITS = ("b16", "b32", "b64")
-_FLOATS = ("f32", "f64")
-
-NUMPY = {
-    "pred": np.dtype(np.bool_),
-    "f16": np.dtype(np.float16),
-    "bf16": np.dtype(np.uint16),
-    "f32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64),
-    **{f"{kind}{bits}": np.dtype(f"uint{bits}") for kind in "ub" for bits in (8, 16, 32, 64)},
-    **{f"s{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
-}
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What an opcode computes.
-
-    Attributes:
-        compute: from source arrays to the result array.
-        sources: PTX type that each source operand is read as.
-        result: PTX type of the result.
-    """
-
-    compute: Callable[..., Values]
-    sources: tuple[str, ...]
-    result: str
+from mmcore_emulator.kinds import BITS, FLOATS, INTEGERS, NUMPY, Operation
 
 
 def operation(opcode: tuple[str, ...]) -> Operation | None:
@@ -53,11 +25,11 @@ def operation(opcode: tuple[str, ...]) -> Operation | None:
 def _arithmetic(function: Callable[..., Values], modifiers: tuple[str, ...], *, arity: int = 2) -> Operation | None:
     """Operations that numpy's own are right for: wrapping integers, and IEEE floats rounded to nearest."""
     *rounding, kind = modifiers
-    if kind in _INTEGERS and not rounding:
+    if kind in INTEGERS and not rounding:
         # Wrapping arithmetic is the same for signed and unsigned numbers.
         unsigned = f"u{kind[1:]}"
         return Operation(function, (unsigned,) * arity, unsigned)
-    if kind in _FLOATS and rounding in ([], ["rn"]):
+    if kind in FLOATS and rounding in ([], ["rn"]):
         return Operation(function, (kind,) * arity, kind)
     if kind == "f16" and rounding in ([], ["rn"]):
         return Operation(function, (kind,) * arity, kind)
@@ -75,12 +47,12 @@ def _subtract(modifiers: tuple[str, ...]) -> Operation | None:
 def _multiply(modifiers: tuple[str, ...]) -> Operation | None:
     if modifiers[0] in ("lo", "wide", "hi"):
         return _product(modifiers)
-    return None if modifiers[-1] in _INTEGERS else _arithmetic(np.multiply, modifiers)
+    return None if modifiers[-1] in INTEGERS else _arithmetic(np.multiply, modifiers)
 
 
 def _widths(part: str, kind: str) -> str | None:
     """Result type of an integer product: of its low or high half, or of the whole."""
-    if kind not in _INTEGERS:
+    if kind not in INTEGERS:
         return None
     if part == "wide":
         return f"{kind[0]}{2 * int(kind[1:])}" if kind[1:] != "64" else None
@@ -147,14 +119,14 @@ def _quotient(a: Values, b: Values) -> Values:
 
 def _divide(modifiers: tuple[str, ...]) -> Operation | None:
     *rounding, kind = modifiers
-    if kind in _INTEGERS and not rounding:
+    if kind in INTEGERS and not rounding:
         return Operation(_quotient, (kind, kind), kind)
-    return Operation(np.divide, (kind, kind), kind) if kind in _FLOATS and rounding == ["rn"] else None
+    return Operation(np.divide, (kind, kind), kind) if kind in FLOATS and rounding == ["rn"] else None
 
 
 def _remainder(modifiers: tuple[str, ...]) -> Operation | None:
     (kind,) = modifiers if len(modifiers) == 1 else ("",)
-    return Operation(np.fmod, (kind, kind), kind) if kind in _INTEGERS else None
+    return Operation(np.fmod, (kind, kind), kind) if kind in INTEGERS else None
 
 
 def _extreme(
@@ -162,9 +134,9 @@ def _extreme(
 ) -> Callable[[tuple[str, ...]], Operation | None]:
     def find(modifiers: tuple[str, ...]) -> Operation | None:
         (kind,) = modifiers if len(modifiers) == 1 else ("",)
-        if kind in _INTEGERS:
+        if kind in INTEGERS:
             return Operation(integer, (kind, kind), kind)
-        return Operation(real, (kind, kind), kind) if kind in _FLOATS else None
+        return Operation(real, (kind, kind), kind) if kind in FLOATS else None
 
     return find
 
@@ -183,7 +155,7 @@ def _unary(
 def _bitwise(function: Callable[..., Values], arity: int = 2) -> Callable[[tuple[str, ...]], Operation | None]:
     def find(modifiers: tuple[str, ...]) -> Operation | None:
         (kind,) = modifiers if len(modifiers) == 1 else ("",)
-        return Operation(function, (kind,) * arity, kind) if kind in (*_BITS, "pred") else None
+        return Operation(function, (kind,) * arity, kind) if kind in (*BITS, "pred") else None
 
     return find
 
@@ -191,7 +163,7 @@ def _bitwise(function: Callable[..., Values], arity: int = 2) -> Callable[[tuple
 def _shift(function: Callable[..., Values]) -> Callable[[tuple[str, ...]], Operation | None]:
     def find(modifiers: tuple[str, ...]) -> Operation | None:
         (kind,) = modifiers if len(modifiers) == 1 else ("",)
-        if kind not in (*_INTEGERS, *_BITS):
+        if kind not in (*INTEGERS, *BITS):
             return None
         # numpy, like PTX, lets amounts beyond the width shift everything out.
         dtype = NUMPY[kind]
@@ -220,9 +192,9 @@ _LOGICAL: dict[str, Callable[..., Values]] = {
 
 
 def _comparison(name: str, kind: str) -> Callable[..., Values] | None:
-    if kind in (*_INTEGERS, *_BITS):
+    if kind in (*INTEGERS, *BITS):
         return _COMPARISONS.get(name)
-    if kind not in _FLOATS:
+    if kind not in FLOATS:
         return None
     if name == "num":
         return lambda a, b: ~(np.isnan(a) | np.isnan(b))
@@ -250,128 +222,13 @@ def _set_predicate(modifiers: tuple[str, ...]) -> Operation | None:
 
 def _select(modifiers: tuple[str, ...]) -> Operation | None:
     (kind,) = modifiers if len(modifiers) == 1 else ("",)
-    if kind not in (*_INTEGERS, *_BITS, *_FLOATS):
+    if kind not in (*INTEGERS, *BITS, *FLOATS):
         return None
     return Operation(_chosen, (kind, kind, "pred"), kind)
 
 
 def _chosen(a: Values, b: Values, predicate: Values) -> Values:
     return np.where(predicate, a, b)
-
-
-def _convert(modifiers: tuple[str, ...]) -> Operation | None:
-    *rounding, to, origin = modifiers
-    integers = (*_INTEGERS, "u8", "s8")
-    if to in integers and origin in integers and not rounding:
-        dtype = NUMPY[to]
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
-    if to in (*_FLOATS, "f16") and origin in integers and rounding == ["rn"]:
-        dtype = NUMPY[to]
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
-    if to in integers and origin in _FLOATS and rounding == ["rzi"]:
-        return Operation(_to_integer(to), (origin,), to)
-    return _convert_float(rounding, to, origin)
-
-
-def _convert_float(rounding: list[str], to: str, origin: str) -> Operation | None:
-    widths = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8}
-    if to not in widths or origin not in widths:
-        return None
-    if widths[to] > widths[origin] and not rounding:
-        dtype = NUMPY[to]
-        if origin == "bf16":
-            return Operation(lambda a: floats.from_bfloat16(a).astype(dtype), (origin,), to)
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
-    if widths[to] < widths[origin] and rounding == ["rn"]:
-        if to == "bf16":
-            return Operation(floats.to_bfloat16, (origin,), to) if origin == "f32" else None
-        dtype = NUMPY[to]
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
-    return None
-
-
-def _to_integer(kind: str) -> Callable[[Values], Values]:
-    # Out of range saturates, NaN becomes 0. The largest 64-bit integers are no floats, hence the two bounds.
-    dtype = NUMPY[kind]
-    info = np.iinfo(dtype)
-
-    def convert(a: Values) -> Values:
-        whole = np.trunc(np.where(np.isnan(a), 0, a).astype(np.float64))
-        above, below = whole >= float(info.max), whole <= float(info.min)
-        inside = np.where(above | below, 0, whole).astype(dtype)
-        return np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
-
-    return convert
-
-
-def _field_extract(modifiers: tuple[str, ...]) -> Operation | None:
-    (kind,) = modifiers if len(modifiers) == 1 else ("",)
-    if kind not in ("u32", "u64"):
-        return None
-    dtype, bits = NUMPY[kind], int(kind[1:])
-
-    def extract(a: Values, position: Values, length: Values) -> Values:
-        position, length = (position & 0xFF).astype(dtype), (length & 0xFF).astype(dtype)
-        mask = np.where(length >= bits, dtype.type(2**bits - 1), (dtype.type(1) << length) - dtype.type(1))
-        return np.asarray((a >> position) & mask)
-
-    return Operation(extract, (kind, "u32", "u32"), kind)
-
-
-def _field_insert(modifiers: tuple[str, ...]) -> Operation | None:
-    (kind,) = modifiers if len(modifiers) == 1 else ("",)
-    if kind not in ("b32", "b64"):
-        return None
-    dtype, bits = NUMPY[kind], int(kind[1:])
-
-    def insert(field: Values, into: Values, position: Values, length: Values) -> Values:
-        position, length = (position & 0xFF).astype(dtype), (length & 0xFF).astype(dtype)
-        ones = np.where(length >= bits, dtype.type(2**bits - 1), (dtype.type(1) << length) - dtype.type(1))
-        mask = ones << position
-        return np.asarray((into & ~mask) | ((field << position) & mask))
-
-    return Operation(insert, (kind, kind, "u32", "u32"), kind)
-
-
-def _count_ones(modifiers: tuple[str, ...]) -> Operation | None:
-    (kind,) = modifiers if len(modifiers) == 1 else ("",)
-    if kind not in ("b32", "b64"):
-        return None
-    return Operation(lambda a: np.bitwise_count(a).astype(np.uint32), (kind,), "u32")
-
-
-def _permute(modifiers: tuple[str, ...]) -> Operation | None:
-    return Operation(_permuted, ("b32", "b32", "b32"), "b32") if modifiers == ("b32",) else None
-
-
-def _permuted(a: Values, b: Values, selectors: Values) -> Values:
-    """Four bytes out of the eight of b and a; a selector's top bit asks for the byte's sign instead of the byte."""
-    both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
-    result = np.uint32(0)
-    for place in range(4):
-        selector = (selectors >> np.uint32(4 * place)) & np.uint32(0xF)
-        byte = ((both >> (np.uint64(8) * (selector & np.uint32(7)))) & np.uint64(0xFF)).astype(np.uint32)
-        byte = np.where(selector & np.uint32(8), (byte >> np.uint32(7)) * np.uint32(0xFF), byte)
-        result = result | (byte << np.uint32(8 * place))
-    return np.asarray(result)
-
-
-def _funnel_shift(modifiers: tuple[str, ...]) -> Operation | None:
-    if (
-        len(modifiers) != 3
-        or modifiers[0] not in "lr"
-        or modifiers[1] not in ("wrap", "clamp")
-        or modifiers[2] != "b32"
-    ):
-        return None
-    left, wraps = modifiers[0] == "l", modifiers[1] == "wrap"
-
-    def shift(low: Values, high: Values, amount: Values) -> Values:
-        both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
-        steps = ((amount & np.uint32(31)) if wraps else np.minimum(amount, np.uint32(32))).astype(np.uint64)
-        return np.asarray(((both << steps) >> np.uint64(32) if left else both >> steps).astype(np.uint32))
-
-    return Operation(shift, ("b32", "b32", "u32"), "b32")
 
 
 _FAMILIES: dict[str, Callable[[tuple[str, ...]], Operation | None]] = {
@@ -384,10 +241,10 @@ _FAMILIES: dict[str, Callable[[tuple[str, ...]], Operation | None]] = {
     "rem": _remainder,
     "min": _extreme(np.minimum, np.fmin),
     "max": _extreme(np.maximum, np.fmax),
-    "neg": _unary(np.negative, ("s16", "s32", "s64", *_FLOATS)),
-    "abs": _unary(np.abs, ("s16", "s32", "s64", *_FLOATS)),
-    "rcp": _unary(lambda a: np.divide(a.dtype.type(1), a), _FLOATS, ("rn",)),
-    "sqrt": _unary(np.sqrt, _FLOATS, ("rn",)),
+    "neg": _unary(np.negative, ("s16", "s32", "s64", *FLOATS)),
+    "abs": _unary(np.abs, ("s16", "s32", "s64", *FLOATS)),
+    "rcp": _unary(lambda a: np.divide(a.dtype.type(1), a), FLOATS, ("rn",)),
+    "sqrt": _unary(np.sqrt, FLOATS, ("rn",)),
     "and": _bitwise(np.bitwise_and),
     "or": _bitwise(np.bitwise_or),
     "xor": _bitwise(np.bitwise_xor),
@@ -396,10 +253,10 @@ _FAMILIES: dict[str, Callable[[tuple[str, ...]], Operation | None]] = {
     "shr": _shift(np.right_shift),
     "setp": _set_predicate,
     "selp": _select,
-    "cvt": _convert,
-    "bfe": _field_extract,
-    "bfi": _field_insert,
-    "popc": _count_ones,
-    "prmt": _permute,
-    "shf": _funnel_shift,
+    "cvt": convert,
+    "bfe": bitfields.field_extract,
+    "bfi": bitfields.field_insert,
+    "popc": bitfields.count_ones,
+    "prmt": bitfields.permute,
+    "shf": bitfields.funnel_shift,
 }

@@ -24,6 +24,10 @@ class PtxError(MmcoreError):
     """The text is not PTX that this reader understands."""
 
 
+class UnsupportedInstruction(MmcoreError):
+    """The kernel uses an instruction that the emulator does not know."""
+
+
 @dataclass(frozen=True)
 class Register:
     """A virtual register; ``type`` is as declared ("b32", "f64", "pred")."""

@@ -1,0 +1,57 @@
+"""cvt: from one type to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mmcore_emulator import floats
+from mmcore_emulator.floats import Values
+from mmcore_emulator.kinds import FLOATS, INTEGERS, NUMPY, Operation
+
+
+def convert(modifiers: tuple[str, ...]) -> Operation | None:
+    """The operation of cvt with these modifiers; None for one that is not known."""
+    *rounding, to, origin = modifiers
+    integers = (*INTEGERS, "u8", "s8")
+    if to in integers and origin in integers and not rounding:
+        dtype = NUMPY[to]
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    if to in (*FLOATS, "f16") and origin in integers and rounding == ["rn"]:
+        dtype = NUMPY[to]
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    if to in integers and origin in FLOATS and rounding == ["rzi"]:
+        return Operation(_to_integer(to), (origin,), to)
+    return _between_floats(rounding, to, origin)
+
+
+def _between_floats(rounding: list[str], to: str, origin: str) -> Operation | None:
+    widths = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8}
+    if to not in widths or origin not in widths:
+        return None
+    if widths[to] > widths[origin] and not rounding:
+        dtype = NUMPY[to]
+        if origin == "bf16":
+            return Operation(lambda a: floats.from_bfloat16(a).astype(dtype), (origin,), to)
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    if widths[to] < widths[origin] and rounding == ["rn"]:
+        if to == "bf16":
+            return Operation(floats.to_bfloat16, (origin,), to) if origin == "f32" else None
+        dtype = NUMPY[to]
+        return Operation(lambda a: a.astype(dtype), (origin,), to)
+    return None
+
+
+def _to_integer(kind: str) -> Callable[[Values], Values]:
+    # Out of range saturates, NaN becomes 0. The largest 64-bit integers are no floats, hence the two bounds.
+    dtype = NUMPY[kind]
+    info = np.iinfo(dtype)
+
+    def convert(a: Values) -> Values:
+        whole = np.trunc(np.where(np.isnan(a), 0, a).astype(np.float64))
+        above, below = whole >= float(info.max), whole <= float(info.min)
+        inside = np.where(above | below, 0, whole).astype(dtype)
+        return np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
+
+    return convert

@@ -1,0 +1,306 @@
+"""The Python of a basic block: one function over numpy arrays of lanes.
+
+It takes the register file, the lanes that run it, and the :class:`~mmcore_emulator.step.Ports` to memory, and returns
+the predicate of the branch that ends it. Registers are plain local variables inside.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mmcore_emulator.flow import Block
+from mmcore_emulator.kinds import NUMPY
+from mmcore_emulator.lanes import SPECIAL_REGISTERS
+from mmcore_emulator.operations import operation
+from mmcore_emulator.ptx import (
+    Address,
+    Constant,
+    Instruction,
+    Operand,
+    PtxError,
+    Register,
+    Symbol,
+    UnsupportedInstruction,
+    float_value,
+)
+from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
+
+_CACHE_HINTS = {
+    *("weak", "volatile", "relaxed", "cta", "gpu", "sys"),
+    *("nc", "ca", "cg", "cs", "cv", "lu", "wb", "wt"),
+    *("L1::evict_normal", "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L2::64B", "L2::128B", "L2::256B"),
+}
+_SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared", "local": "local", "param": "param"}
+_NOTHING_TO_DO = {("bar", "warp", "sync"), ("membar", "cta"), ("membar", "gl"), ("fence", "acq_rel", "cta")}
+
+
+class Writer:
+    """Writes the Python of one function's blocks."""
+
+    def __init__(self, symbols: dict[str, int], read: frozenset[Register]) -> None:
+        self._symbols = symbols
+        self._read = read
+        self._slots: dict[Register, int] = {}
+        self._globals: dict[str, Any] = {"np": np}
+        self._constants: dict[tuple[int, str], str] = {}
+        self._lines: list[str] = []
+
+    def initial_registers(self) -> Registers:
+        """A zero for every register."""
+        return [np.zeros((1,) * 6, NUMPY[register.type]) for register in self._slots]
+
+    def step(self, block: Block) -> Step:
+        """Translate one block."""
+        self._lines = []
+        for instruction in block.body:
+            self._instruction(instruction)
+        body = self._lines
+        guard = block.end.guard if block.end is not None else None
+        entering = sorted(self._slot(register) for register in block.live_in)
+        leaving = sorted((block.defines & block.live_out), key=self._slot)
+        lines = [
+            "def run(registers, mask, keep, ports):",
+            *(f"    r{slot} = registers[{slot}]" for slot in entering),
+            *(f"    {line}" for line in body),
+        ]
+        if leaving:
+            lines.append("    if keep:")
+            for register in leaving:
+                slot = self._slot(register)
+                lines.append(f"        registers[{slot}] = ports.merge(mask, r{slot}, registers[{slot}])")
+            lines.append("    else:")
+            lines += [f"        registers[{slot}] = r{slot}" for slot in map(self._slot, leaving)]
+        lines.append(f"    return {self._name(guard) if guard is not None else None}")
+        namespace = self._globals
+        exec(compile("\n".join(lines), "<translated PTX>", "exec"), namespace)
+        return Step(namespace.pop("run"), block, len(block.body) + (block.end is not None))
+
+    def _slot(self, register: Register) -> int:
+        return self._slots.setdefault(register, len(self._slots))
+
+    def _name(self, register: Register) -> str:
+        return f"r{self._slot(register)}"
+
+    def _global(self, value: object) -> str:
+        name = f"g{len(self._globals)}"
+        self._globals[name] = value
+        return name
+
+    def _instruction(self, instruction: Instruction) -> None:
+        guard = instruction.guard
+        if guard is not None:
+            wanted = f"~{self._name(guard)}" if instruction.negated else self._name(guard)
+            self._lines.append(f"wanted = {wanted}")
+        name = instruction.opcode[0]
+        if instruction.opcode in _NOTHING_TO_DO:
+            return
+        write = {
+            "ld": self._load,
+            "st": self._store,
+            "red": self._accumulate,
+            "atom": self._accumulate,
+            "mov": self._move,
+            "cvta": self._window,
+        }.get(name, self._compute)
+        write(instruction)
+
+    def _guarded_mask(self, instruction: Instruction) -> str:
+        if instruction.guard is None:
+            return "mask"
+        self._lines.append("narrowed = ports.narrow(mask, wanted)")
+        return "narrowed"
+
+    def _assign(self, instruction: Instruction, register: Operand, value: str, kind: str) -> None:
+        """``register = value``, with ``value`` of PTX type ``kind`` and the register perhaps wider or of another."""
+        if not isinstance(register, Register):
+            raise self._unsupported(instruction)
+        have, want = NUMPY[kind], NUMPY[register.type]
+        if have != want:
+            if have.itemsize < want.itemsize and have.kind in "iub" and want.kind in "iu":
+                # A narrower result is extended by its own sign.
+                wide = np.dtype(f"{have.kind if have.kind == 'i' else 'u'}{want.itemsize}")
+                value = f"{value}.astype({self._global(wide)}).view({self._global(want)})"
+            elif have.itemsize == want.itemsize:
+                value = f"{value}.view({self._global(want)})"
+            else:
+                raise self._unsupported(instruction)
+        if instruction.guard is not None:
+            value = f"np.where(wanted, {value}, {self._name(register)})"
+        self._lines.append(f"{self._name(register)} = {value}")
+
+    def _source(self, instruction: Instruction, operand: Operand, kind: str) -> str:
+        """An expression for ``operand`` read as PTX type ``kind``."""
+        want = NUMPY[kind]
+        if isinstance(operand, Constant):
+            return self._constant(operand, kind)
+        if isinstance(operand, Symbol):
+            if operand.name in self._symbols:
+                return self._constant(Constant(self._symbols[operand.name]), kind)
+            if operand.name in SPECIAL_REGISTERS:
+                return self._convert(instruction, f"ports.special({operand.name!r})", np.dtype(np.uint32), want)
+            raise self._unsupported(instruction, operand.name)
+        if not isinstance(operand, Register):
+            raise self._unsupported(instruction)
+        return self._convert(instruction, self._name(operand), NUMPY[operand.type], want)
+
+    def _convert(self, instruction: Instruction, expression: str, have: np.dtype[Any], want: np.dtype[Any]) -> str:
+        if have == want:
+            return expression
+        if have.itemsize == want.itemsize and have.kind != "b" and want.kind != "b":
+            return f"{expression}.view({self._global(want)})"
+        if have.kind in "iu" and want.kind in "iu":
+            # The instruction's type is narrower than the register, or a special register is read as a wider type.
+            return f"{expression}.astype({self._global(want)})"
+        raise self._unsupported(instruction)
+
+    def _constant(self, constant: Constant, kind: str) -> str:
+        key = (constant.bits, f"{constant.type} {kind}")
+        if key not in self._constants:
+            dtype = NUMPY[kind]
+            if dtype.kind == "b":
+                value = np.array(bool(constant.bits))
+            elif constant.type == "int" or dtype.kind in "iu":
+                bits = constant.bits & ((1 << 8 * dtype.itemsize) - 1)
+                value = np.array(bits, np.dtype(f"u{dtype.itemsize}")).view(dtype)
+            else:
+                value = np.array(float_value(constant), dtype)
+            self._constants[key] = self._global(value.reshape((1,) * 6))
+        return self._constants[key]
+
+    def _compute(self, instruction: Instruction) -> None:
+        found = operation(instruction.opcode)
+        if found is None or len(instruction.operands) != 1 + len(found.sources):
+            raise self._unsupported(instruction)
+        operands = zip(instruction.operands[1:], found.sources, strict=True)
+        sources = [self._source(instruction, operand, kind) for operand, kind in operands]
+        value = f"{self._global(found.compute)}({', '.join(sources)})"
+        self._assign(instruction, instruction.operands[0], value, found.result)
+
+    def _move(self, instruction: Instruction) -> None:
+        if len(instruction.opcode) != 2 or len(instruction.operands) != 2 or instruction.opcode[1] not in NUMPY:
+            raise self._unsupported(instruction)
+        target, source = instruction.operands
+        kind = instruction.opcode[1]
+        if isinstance(source, tuple):
+            self._pack(instruction, target, source, kind)
+        elif isinstance(target, tuple):
+            self._unpack(instruction, target, source, kind)
+        else:
+            self._assign(instruction, target, self._source(instruction, source, kind), kind)
+
+    def _pack(self, instruction: Instruction, target: Operand, parts: tuple[Any, ...], kind: str) -> None:
+        """``mov.b32 d, {low, high}``: the parts side by side, the first in the lowest bits."""
+        whole, part_bits = f"u{8 * NUMPY[kind].itemsize}", 8 * NUMPY[kind].itemsize // len(parts)
+        terms = []
+        for position, part in enumerate(parts):
+            value = f"{self._source(instruction, part, f'u{part_bits}')}.astype({self._global(NUMPY[whole])})"
+            amount = self._constant(Constant(position * part_bits), whole)
+            terms.append(f"({value} << {amount})" if position else value)
+        self._assign(instruction, target, f"({' | '.join(terms)})", whole)
+
+    def _unpack(self, instruction: Instruction, parts: tuple[Any, ...], source: Operand, kind: str) -> None:
+        """``mov.b32 {low, high}, a``."""
+        whole, part_bits = f"u{8 * NUMPY[kind].itemsize}", 8 * NUMPY[kind].itemsize // len(parts)
+        self._lines.append(f"whole = {self._source(instruction, source, whole)}")
+        for position, part in enumerate(parts):
+            if part == Symbol("_"):
+                continue
+            amount = self._constant(Constant(position * part_bits), whole)
+            value = f"(whole >> {amount}).astype({self._global(NUMPY[f'u{part_bits}'])})"
+            self._assign(instruction, part, value, f"u{part_bits}")
+
+    def _window(self, instruction: Instruction) -> None:
+        """cvta: between addresses of one memory and generic ones, which differ by where the memory's window begins."""
+        *to, space, kind = instruction.opcode[1:]
+        begin = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space)
+        if begin is None or kind != "u64" or to not in ([], ["to"]) or len(instruction.operands) != 2:
+            raise self._unsupported(instruction)
+        value = self._source(instruction, instruction.operands[1], kind)
+        if begin:
+            value = f"({value} {'-' if to else '+'} {self._constant(Constant(begin), kind)})"
+        self._assign(instruction, instruction.operands[0], value, kind)
+
+    def _access(self, instruction: Instruction) -> tuple[str, int, str]:
+        """(space, elements of the vector, element type) of a load or store."""
+        space, count, kind = "generic", 1, ""
+        for part in instruction.opcode[1:]:
+            if part in _SPACES:
+                space = _SPACES[part]
+            elif part in ("v2", "v4"):
+                count = int(part[1])
+            elif part in NUMPY and part not in ("pred", "f16", "bf16") and not kind:
+                kind = part
+            elif part not in _CACHE_HINTS:
+                raise self._unsupported(instruction)
+        if not kind:
+            raise self._unsupported(instruction)
+        return space, count, kind
+
+    def _address(self, instruction: Instruction, operand: Operand, offset: int) -> str:
+        if not isinstance(operand, Address):
+            raise self._unsupported(instruction)
+        total = operand.offset + offset
+        base = operand.base
+        if isinstance(base, Register):
+            expression = self._name(base)
+            if NUMPY[base.type].kind != "u":
+                raise self._unsupported(instruction)
+            if NUMPY[base.type].itemsize == 4:
+                expression = f"{expression}.astype(np.uint64)"
+            return f"({expression} + {self._constant(Constant(total & (2**64 - 1)), 'u64')})" if total else expression
+        origin = base.bits if isinstance(base, Constant) else self._symbols.get(base.name)
+        if origin is None:
+            raise self._unsupported(instruction)
+        return self._constant(Constant((origin + total) & (2**64 - 1)), "u64")
+
+    def _elements(self, instruction: Instruction, operand: Operand, count: int) -> tuple[Operand, ...]:
+        elements = operand if isinstance(operand, tuple) else (operand,)
+        if len(elements) != count:
+            raise PtxError(f"PTX {instruction.mnemonic} moves {count} elements, not {len(elements)}")
+        return elements
+
+    def _load(self, instruction: Instruction) -> None:
+        space, count, kind = self._access(instruction)
+        targets = self._elements(instruction, instruction.operands[0], count)
+        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), NUMPY[kind]
+        if count > 1:
+            self._check_vector(instruction, instruction.operands[1], space, count * dtype.itemsize, mask, at)
+        for position, target in enumerate(targets):
+            address = self._address(instruction, instruction.operands[1], position * dtype.itemsize)
+            value = f"ports.load({space!r}, {address}, {self._global(dtype)}, {mask}, {at})"
+            self._assign(instruction, target, value, kind)
+
+    def _store(self, instruction: Instruction) -> None:
+        space, count, kind = self._access(instruction)
+        values = self._elements(instruction, instruction.operands[1], count)
+        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), NUMPY[kind]
+        if count > 1:
+            self._check_vector(instruction, instruction.operands[0], space, count * dtype.itemsize, mask, at)
+        for position, value in enumerate(values):
+            address = self._address(instruction, instruction.operands[0], position * dtype.itemsize)
+            source = self._source(instruction, value, kind)
+            self._lines.append(f"ports.store({space!r}, {address}, {source}, {self._global(dtype)}, {mask}, {at})")
+
+    def _check_vector(
+        self, instruction: Instruction, operand: Operand, space: str, nbytes: int, mask: str, at: str
+    ) -> None:
+        address = self._address(instruction, operand, 0)
+        self._lines.append(f"ports.align({space!r}, {address}, {nbytes}, {mask}, {at})")
+
+    def _accumulate(self, instruction: Instruction) -> None:
+        """red.add, or atom.add whose old value nobody asks for: an atomic addition."""
+        parts = [part for part in instruction.opcode[1:] if part not in _CACHE_HINTS]
+        space = _SPACES[parts.pop(0)] if parts and parts[0] in _SPACES else "generic"
+        *old, address, value = instruction.operands
+        if len(parts) != 2 or parts[0] != "add" or parts[1] not in NUMPY or not self._read.isdisjoint(old):
+            raise self._unsupported(instruction)
+        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
+        where, source = self._address(instruction, address, 0), self._source(instruction, value, parts[1])
+        self._lines.append(f"ports.accumulate({space!r}, {where}, {source}, {dtype}, {mask}, {at})")
+
+    def _unsupported(self, instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
+        where = f" ({instruction.source}:{instruction.line})" if instruction.line else ""
+        what = f"{instruction.mnemonic} of {operand}" if operand else instruction.mnemonic
+        return UnsupportedInstruction(f"the emulator does not know the instruction {what}{where}")
