@@ -560,6 +560,16 @@ def test_exactly_the_wrong_rows_are_suspect(fault: str, dtype: str) -> None:
     assert set(suspect_rows(problem, dtype, matrices, c, rng)) == wrong
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("output", ["float16", "bfloat16", "float32", "float64"])
+def test_a_row_with_an_element_that_is_not_finite_is_suspect(value: float, output: str) -> None:
+    problem = Problem(57, 40, 17, "float16", output)
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    c[45, 20] = narrow(value, output)
+    assert list(suspect_rows(problem, "float32", matrices, c, np.random.default_rng(1))) == [45]
+
+
 @pytest.mark.parametrize(
     ("value", "dtype"),
     [(1e4, "float32"), (-3e38, "float32"), (1e300, "float64"), (6e4, "float16"), (3e38, "bfloat16")],
