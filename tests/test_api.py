@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -268,10 +269,17 @@ def test_writing_between_the_rows_of_a_strided_c_is_a_fault(device: Device, sour
 needs_gpu = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
 
 
+def imported(library: str) -> Any:
+    """A library that is not mmcore's, and whose warnings are not either."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip(library)
+
+
 @needs_gpu
 @pytest.mark.parametrize("library", ["torch", "cupy"])
 def test_matmul_works_on_a_gpus_own_arrays_where_they_lie(library: str) -> None:
-    xp = pytest.importorskip(library)
+    xp = imported(library)
     on_gpu = (lambda array: xp.asarray(array, device="cuda")) if library == "torch" else xp.asarray
     a, b = normal(64, 48), normal(48, 80)
     out = on_gpu(np.zeros((64, 80), np.float32))
@@ -284,7 +292,7 @@ def test_matmul_works_on_a_gpus_own_arrays_where_they_lie(library: str) -> None:
 
 @needs_gpu
 def test_arrays_on_a_gpu_that_cannot_be_used_in_place_are_refused() -> None:
-    xp = pytest.importorskip("torch")
+    xp = imported("torch")
     a = xp.zeros((64, 64), device="cuda")
     with pytest.raises(mmcore.InvalidProblem, match=r"poznan\.v4a reads 16 elements past the end of A"):
         mmcore.matmul(a, a, kernel="poznan.v4a")

@@ -21,8 +21,8 @@ from mmcore.api import device
 from mmcore.experiment import run_kernel
 
 kernel = Kernel(
-    name="test.f", title="faults", lecture="none", source=Path(sys.argv[1]), entry="f",
-    arguments=("A", "B", "C", "n"), launch=lambda problem, block, limits: Launch(grid=(1,), block=block), blocks=((1,),),
+    name="test.f", title="faults", lecture="none", source=Path(sys.argv[1]), entry="f", blocks=((1,),),
+    arguments=("A", "B", "C", "n"), launch=lambda problem, block, limits: Launch(grid=(1,), block=block),
 )
 outcome = run_kernel(kernel, kernel.problem(64, 64, 64), Dim3(1), device("cuda"))
 print(outcome.verified, outcome.verdict, [(fault.kind, fault.message) for fault in outcome.faults])
@@ -40,7 +40,8 @@ def run(cu_file: Path, statement: str) -> tuple[str, str, str]:
         [sys.executable, "-c", SCRIPT, str(cu_file)], capture_output=True, text=True, check=False, timeout=120
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stderr == ""
+    # cuda.core itself says on stderr that it cannot free memory in a context that is gone.
+    assert all(line.startswith("Warning: cuMemFree") for line in result.stderr.splitlines()), result.stderr
     first, second, third = result.stdout.splitlines()
     return first, second, third
 
