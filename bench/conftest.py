@@ -52,13 +52,8 @@ def summary(pytestconfig: pytest.Config) -> list[str]:
     return pytestconfig.stash[_SUMMARY]
 
 
-@pytest.fixture(scope="session")
-def opened() -> Device:
-    """The first GPU, else the emulator."""
-    return device()
-
-
 @pytest.fixture
-def group(opened: Device) -> str:
+def group() -> str:
     """Title of the benchmark tables."""
+    opened = device()
     return f"{opened.name}: {_time(opened)}"

@@ -5,17 +5,33 @@ from __future__ import annotations
 import time
 
 import pytest
+from _pytest.mark import ParameterSet
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from mmcore.api import device
 from mmcore.experiment import host_arrays, run_kernel
 from mmcore.judging.inputs import draw
-from mmcore.launching.device import Device
 from mmcore.launching.prepared import Prepared
+from mmcore.planning.geometry import Shape
 from mmcore.registry import registry
 
 # Large enough to fill a GPU; small enough to emulate all kernels within a minute.
 GPU_SIZE, EMULATED_SIZE = 640, 128
-KERNELS = [name for name, registered in registry().kernels.items() if not registered.kernel.known_faults]
+DEVICE = device()
+
+
+def cells() -> list[ParameterSet]:
+    """Every kernel without known faults, at the device's usual size or the next that its first block allows."""
+    least = GPU_SIZE if DEVICE.keeps_time else EMULATED_SIZE
+    cells = []
+    for name, registered in registry().kernels.items():
+        kernel = registered.kernel
+        if not kernel.known_faults:
+            block = kernel.block(kernel.blocks[0])
+            problem = kernel.square_problem(least, block)
+            shape = f"{problem}-b{block}".replace("×", "x")
+            cells.append(pytest.param(name, problem.n, tuple(block), id=f"{name}-{shape}"))
+    return cells
 
 
 class DeviceClock:
@@ -41,15 +57,14 @@ CLOCK = DeviceClock()
 
 
 @pytest.mark.benchmark(timer=CLOCK)
-@pytest.mark.parametrize("name", KERNELS)
-def test_kernel(name: str, opened: Device, group: str, benchmark: BenchmarkFixture) -> None:
+@pytest.mark.parametrize(("name", "n", "block"), cells())
+def test_kernel(name: str, n: int, block: Shape, group: str, benchmark: BenchmarkFixture) -> None:
     kernel = registry().kernel(name)
-    block = kernel.block(kernel.blocks[0])
-    problem = kernel.square_problem(GPU_SIZE if opened.keeps_time else EMULATED_SIZE, block)
-    outcome = run_kernel(kernel, problem, block, opened)
+    problem = kernel.problem(n, n, n)
+    outcome = run_kernel(kernel, problem, kernel.block(block), DEVICE)
     assert outcome.verified, outcome.verdict or outcome.faults
     benchmark.group = group
     benchmark.extra_info.update(outcome.to_json())
-    with Prepared(outcome.plan, opened) as prepared:
+    with Prepared(outcome.plan, DEVICE) as prepared:
         prepared.upload(host_arrays(outcome.plan, draw(problem, outcome.seed)))
-        benchmark.pedantic(CLOCK.count, args=(prepared,), rounds=5 if opened.keeps_time else 1)
+        benchmark.pedantic(CLOCK.count, args=(prepared,), rounds=5 if DEVICE.keeps_time else 1)

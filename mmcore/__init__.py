@@ -83,7 +83,15 @@ __all__ = [
 _LAZY = {"Outcome": "mmcore.outcome", "kernels": "mmcore.api", "matmul": "mmcore.api", "run": "mmcore.api"}
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("mmcore")
     if name not in _LAZY:
         raise AttributeError(f"module 'mmcore' has no attribute {name!r}")
     from importlib import import_module

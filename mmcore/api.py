@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,10 @@ from mmcore.launching.device import Buffer, Device
 from mmcore.launching.prepared import Prepared
 from mmcore.outcome import Outcome
 from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.geometry import Dim3, Shape
+from mmcore.planning.geometry import Shape
 from mmcore.planning.kernel import Kernel
-from mmcore.planning.plan import plan
+from mmcore.planning.plan import Plan, plan
+from mmcore.planning.problem import Problem
 from mmcore.registry import registry
 
 
@@ -35,19 +35,25 @@ def device(spec: str = "auto") -> Device:
     return _open(spec)
 
 
-@functools.cache
+Block: TypeAlias = str | SupportsIndex | Shape | None
+
+_OPENED: dict[str, Device] = {}
+
+
 def _open(spec: str) -> Device:
-    return open_device(spec, registry().providers)
+    if not isinstance(spec, str) or spec not in _OPENED:
+        _OPENED[spec] = open_device(spec, registry().providers)
+    return _OPENED[spec]
 
 
 def run(
-    kernel: str,
-    size: int | None = None,
+    kernel: str | Kernel,
+    size: SupportsIndex | None = None,
     *,
-    m: int | None = None,
-    n: int | None = None,
-    k: int | None = None,
-    block: str | int | Shape | None = None,
+    m: SupportsIndex | None = None,
+    n: SupportsIndex | None = None,
+    k: SupportsIndex | None = None,
+    block: Block = None,
     device: str = "auto",
     memory: str = "pageable",
     seed: int | None = None,
@@ -59,7 +65,7 @@ def run(
     """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it.
 
     Args:
-        kernel: its name, such as "upc.kernel11".
+        kernel: a registered kernel's name, such as "upc.kernel11", or any kernel itself.
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         m, n, k: C is m×n, A is m×k, B is k×n.
         block: threads per block: 16 (for 16×16), "32x8" or (32, 8); the kernel's first block that fits when None.
@@ -76,7 +82,7 @@ def run(
         MmcoreError: the request cannot be carried out; one sentence says why. A wrong product is no error but an
             outcome whose ``verified`` is false.
     """
-    found = registry().kernel(kernel)
+    found = _kernel(kernel)
     sizes = (size, size, size) if size is not None else (m, n, k)
     if size is not None and (m, n, k) != (None, None, None):
         raise InvalidProblem("give either one size or m, n and k, not both")
@@ -93,11 +99,13 @@ def matmul(
     b: Any,
     out: Any = None,
     *,
-    kernel: str = "poznan.v3",
-    block: str | int | Shape = 16,
+    kernel: str | Kernel = "poznan.v3",
+    block: Block = 16,
     device: str = "auto",
 ) -> Any:
-    """The product of two matrices, computed by a registered kernel.
+    """The product of two matrices, as a kernel computes it: nothing is verified here but that no access goes astray.
+
+    Whether the kernel is right is what :func:`run` tells.
 
     Args:
         a: m×k, of the kernel's element type. A numpy array with any strides (packed once if its rows are not
@@ -105,8 +113,8 @@ def matmul(
         b: k×n, likewise.
         out: m×n, receives the product: A·B, or ``out`` + A·B for a kernel that accumulates. Only its elements are
             written, not what lies between the rows of a slice. A new array (of zeros before accumulating) when None.
-        kernel: the kernel's name.
-        block: threads per block.
+        kernel: a registered kernel's name, or any kernel itself.
+        block: threads per block, as for :func:`run`.
         device: where to run it; arrays on a GPU run there.
 
     Returns:
@@ -115,15 +123,23 @@ def matmul(
     Raises:
         InvalidProblem: the shapes, types or places of the arrays do not fit each other, the kernel or the device.
         Refused: the kernel's launch rule forbids this product.
-        KernelFault: the kernel did what it must not do; ``out`` is unchanged.
+        KernelFault: the launch failed or left its memory; ``out`` is unchanged.
     """
-    found = registry().kernel(kernel)
+    found = _kernel(kernel)
     on_gpu = [_on_gpu(array) for array in (a, b, out) if array is not None]
     if any(on_gpu):
         if not all(on_gpu):
             raise InvalidProblem("some arrays are on a GPU and some are not")
-        return _matmul_in_place(found, a, b, out, found.block(block), device)
-    return _matmul_numpy(found, a, b, out, found.block(block), _open(device))
+        return _matmul_in_place(found, a, b, out, block, device)
+    return _matmul_numpy(found, a, b, out, block, _open(device))
+
+
+def _kernel(kernel: str | Kernel) -> Kernel:
+    return kernel if isinstance(kernel, Kernel) else registry().kernel(kernel)
+
+
+def _planned(found: Kernel, problem: Problem, block: Block, device: Device) -> Plan:
+    return plan(found, problem, found.fitting_block(problem) if block is None else found.block(block), device.limits)
 
 
 def _on_gpu(array: object) -> bool:
@@ -158,10 +174,16 @@ def _check_type(found: Kernel, label: str, name: str, wanted: str) -> None:
         raise InvalidProblem(f"{found.name} takes {wanted}, but {label} is {name}")
 
 
-def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, device: Device) -> Any:
+def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Block, device: Device) -> Any:
     for label, array in (("A", a), ("B", b), ("out", out)):
-        if array is not None and not isinstance(array, np.ndarray):
+        if label == "out" and array is None:
+            continue
+        if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
             raise InvalidProblem(f"{label} is a {type(array).__name__}, not an array")
+        if not array.dtype.isnative:
+            raise InvalidProblem(
+                f"{label} holds {array.dtype.str} elements, whose bytes are in another order than here"
+            )
     _check_type(found, "A", a.dtype.name, found.dtype)
     _check_type(found, "B", b.dtype.name, found.dtype)
     m, n, k = _shape(found, a.shape, b.shape, None if out is None else out.shape)
@@ -170,7 +192,7 @@ def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, device: 
     _check_type(found, "out", out.dtype.name, found.output)
     if not out.flags.writeable:
         raise InvalidProblem("out is read-only")
-    planned = plan(found, found.problem(m, n, k), block, device.limits)
+    planned = _planned(found, found.problem(m, n, k), block, device)
     with Prepared(planned, device) as prepared:
         host: dict[str, NDArray[Any]] = {"A": np.ascontiguousarray(a), "B": np.ascontiguousarray(b)}
         if found.accumulate:
@@ -183,7 +205,7 @@ def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, device: 
     return out
 
 
-def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, spec: str) -> Any:
+def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Block, spec: str) -> Any:
     device = _open(_where(a) if spec == "auto" else spec)
     if out is None:
         if found.output != found.dtype:
@@ -197,7 +219,7 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Dim3, spec:
         leading[label] = _leading(found, label, shapes[label], strides)
     m, n, k = _shape(found, shapes["A"], shapes["B"], shapes["C"])
     problem = found.problem(m, n, k, lda=leading["A"], ldb=leading["B"], ldc=leading["C"])
-    planned = plan(found, problem, block, device.limits)
+    planned = _planned(found, problem, block, device)
     for label in "AB":
         if planned.over_read(label):
             raise InvalidProblem(

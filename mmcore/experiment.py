@@ -47,6 +47,8 @@ def run_kernel(
     """
     if memory not in MEMORIES:
         raise InvalidProblem(f"host memory is {' or '.join(MEMORIES)}, not {memory!r}")
+    if seed is not None and (type(seed) is not int or seed < 0):
+        raise InvalidProblem(f"a seed is a whole number from 0, not {seed!r}")
     planned = plan(kernel, problem, block, device.limits, force=force)
     seed = fresh_seed() if seed is None else seed
     with Prepared(planned, device) as prepared:
@@ -67,6 +69,7 @@ def run_kernel(
             global_seconds = _global_seconds(prepared, host, result, memory)
         return Outcome(
             plan=planned,
+            problem=problem,
             device=device.name,
             device_description=device.description,
             registers=max(function.registers for function in prepared.functions),

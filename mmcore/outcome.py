@@ -8,6 +8,7 @@ from typing import Any
 from mmcore.judging.verdict import Verdict
 from mmcore.launching.faults import Fault
 from mmcore.planning.plan import Plan
+from mmcore.planning.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class Outcome:
     """One kernel, run and judged on one device.
 
     Attributes:
-        plan: what was launched, and for which product.
+        plan: what was launched, and for which product, as the device saw it.
+        problem: the product that was asked for, leading dimensions included.
         device: the device's name ("cuda:0", "emulator").
         device_description: what that device is.
         registers: registers per thread (the most of all launches).
@@ -29,6 +31,7 @@ class Outcome:
     """
 
     plan: Plan
+    problem: Problem
     device: str
     device_description: str
     registers: int
@@ -63,6 +66,15 @@ class Outcome:
     def _gflops(self, seconds: float | None) -> float | None:
         return None if seconds is None else self.plan.problem.flops / seconds / 1e9
 
+    def __str__(self) -> str:
+        block, judgement = self.plan.launches[0].block_dim, "verified" if self.verified else "NOT verified"
+        time = (
+            ""
+            if self.kernel_seconds is None
+            else f", {self.kernel_seconds * 1e3:.4f} ms, {self.kernel_gflops:.0f} GFLOP/s"
+        )
+        return f"{self.plan.kernel.name} {self.problem} in {block} blocks on {self.device}: {judgement}{time}"
+
     def to_json(self) -> dict[str, Any]:
         """The outcome as JSON-ready values; times in ms, rates in GFLOP/s, null where the device keeps no time."""
         plan, first = self.plan, self.plan.launches[0]
@@ -71,6 +83,7 @@ class Outcome:
             "device": self.device,
             "device_description": self.device_description,
             "problem": {"m": plan.problem.m, "n": plan.problem.n, "k": plan.problem.k},
+            "leading_dimensions": {"lda": self.problem.lda, "ldb": self.problem.ldb, "ldc": self.problem.ldc},
             "dtype": plan.kernel.dtype,
             "operation": plan.kernel.operation,
             "block": list(first.block_dim),

@@ -7,9 +7,11 @@ works.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import importlib.metadata
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,12 +84,16 @@ class Registry:
             ConflictingKernels: several plugins claim the name.
             UnknownKernel: there is none; the text gives the nearest names, or the plugin that was to bring it.
         """
+        if not isinstance(name, str):
+            raise UnknownKernel(f"a kernel is known by its name, not by {name!r}")
         if name in self.kernels:
             return self.kernels[name].kernel
         if name in self.claims:
             raise ConflictingKernels(self._conflict(name))
         near = difflib.get_close_matches(name, self.kernels, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; mmcore list-kernels shows what there is"
+        if self.broken:
+            hint += "; a plugin that is set aside may bring it, and mmcore doctor says which are"
         for broken in self.broken:
             if broken.plugin == name:
                 hint = f": {broken}"
@@ -119,12 +125,14 @@ class Registry:
 
     def _set_aside(self, plugin: str, distribution: str, step: Callable[[], None]) -> bool:
         try:
-            step()
+            # What a plugin prints is no part of a command's output.
+            with contextlib.redirect_stdout(sys.stderr):
+                step()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a plugin may raise anything at all, SystemExit included
             text = str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}"
-            self.broken.append(Broken(plugin, distribution, text.splitlines()[0] if text else repr(error)))
+            self.broken.append(Broken(plugin, distribution, " ".join(text.split())[:300] or repr(error)))
             return False
         return True
 
@@ -155,7 +163,12 @@ class Registry:
 
 
 def _returned(hook: pluggy.HookCaller) -> list[Any]:
-    return [item for returned in hook() for item in returned]
+    items: list[Any] = []
+    for returned in hook():
+        if not isinstance(returned, Iterable):
+            raise MmcoreError(f"{hook.name} returned {type(returned).__name__}, not a list")
+        items += returned
+    return items
 
 
 @functools.cache

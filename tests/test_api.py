@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Problem
+from mmcore import Dim3, Kernel, Launch, Limits, Problem, Scalar
 from mmcore.experiment import run_kernel
 from mmcore.launching.device import Device
 from mmcore.planning.plan import plan
@@ -102,6 +103,13 @@ def test_matmul_without_out_starts_an_accumulating_kernel_from_zero(device: Devi
         (normal(16, 16), normal(16, 16), {"out": np.empty((16, 17), np.float32)}, "the product is 16×16, but out has"),
         (normal(16, 16), normal(16, 16), {"out": np.empty((16, 16))}, "poznan.v3 takes float32, but out is float64"),
         ([[1.0]], normal(1, 1), {}, "A is a list, not an array"),
+        (None, normal(1, 1), {}, "A is a NoneType, not an array"),
+        (normal(16, 16).astype(">f4"), normal(16, 16), {}, "A holds >f4 elements, whose bytes are in another order"),
+        (normal(16, 16), normal(16, 16), {"out": np.empty((16, 16), ">f4")}, "out holds >f4 elements"),
+        (np.ma.ones((16, 16)), normal(16, 16), {}, "A is a MaskedArray, not an array"),
+        (normal(16, 16), normal(16, 16), {"kernel": 3}, "a kernel is known by its name, not by 3"),
+        (normal(16, 16), normal(16, 16), {"device": 0}, "a device is known by its name"),
+        (normal(16, 16), normal(16, 16), {"block": 16.0}, "block"),
         (normal(0, 16), normal(16, 16), {}, "m must be a positive whole number, but is 0"),
         (normal(16, 16), normal(16, 16), {"kernel": "poznan.v33"}, "did you mean poznan.v3"),
         (normal(16, 16), normal(16, 16), {"block": "wide"}, "'wide' is not a block"),
@@ -117,6 +125,14 @@ def test_what_cannot_be_multiplied_is_refused_in_one_sentence(
     with pytest.raises(mmcore.MmcoreError) as refusal:
         mmcore.matmul(a, b, **{"device": "emulator"} | options)
     assert sentence in str(refusal.value)
+
+
+def test_kernels_and_sizes_come_as_they_are_at_hand() -> None:
+    kernel = mmcore.kernels()["upc.kernel11"]
+    outcome = mmcore.run(kernel, np.int64(40), block=np.int32(8), device="emulator", seed=3)
+    assert str(outcome) == "upc.kernel11 40×40×40 in 8×8 blocks on emulator: verified"
+    product = mmcore.matmul(normal(5, 4), normal(4, 3), kernel=kernel, block=None, device="emulator")
+    assert product.shape == (5, 3)
 
 
 def test_a_read_only_out_is_refused() -> None:
@@ -171,6 +187,7 @@ def test_sub_blocks_of_larger_arrays_are_packed_for_kernels_without_leading_dime
         ({"size": 64, "block": "16x"}, "'16x' is not a block"),
         ({"size": 64, "block": 0}, "is not a block shape"),
         ({"size": 64, "lda": 60}, "lda = 60 is shorter than a row of 64 elements"),
+        ({"size": 64, "seed": -1}, "a seed is a whole number from 0, not -1"),
         ({"size": 64, "memory": "mapped"}, "host memory is pageable or pinned, not 'mapped'"),
     ],
 )
@@ -206,13 +223,52 @@ def test_source_that_does_not_compile_shows_nvrtcs_log_with_its_own_name_and_lin
 @pytest.mark.parametrize("entry", ["g", "f<3>", "f)"])
 def test_an_entry_that_is_not_in_the_source_is_a_compile_error(device: Device, source: Path, entry: str) -> None:
     kernel = kernel_of(source, entry=entry)
-    with pytest.raises(mmcore.CompileError, match=r"test\.f: "):
+    with pytest.raises(mmcore.CompileError, match=r"test\.f: kernel.cu has no function"):
         run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
 
 
 def test_a_launch_rule_that_raises_is_the_kernels_fault(device: Device, source: Path) -> None:
     kernel = kernel_of(source, launch=lambda problem, block, limits: 1 // 0)
     with pytest.raises(mmcore.InvalidKernel, match=r"test\.f: its launch rule failed: ZeroDivisionError"):
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (lambda problem, block, limits: sys.exit(3), "its launch rule failed: SystemExit: 3"),
+        (
+            lambda problem, block, limits: Launch(grid=(problem.n / 4,), block=block),
+            "is not one to three whole numbers",
+        ),
+        (lambda problem, block, limits: None, "its launch rule returned None, not a Launch"),
+    ],
+)
+def test_a_launch_rule_that_returns_no_launch_is_the_kernels_fault(source: Path, rule: Any, reason: str) -> None:
+    kernel = kernel_of(source, launch=rule)
+    with pytest.raises(mmcore.InvalidKernel) as error:
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), mmcore.api.device("emulator"))
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("A", "B", "C"), ("A", "B", "C", "n", "n"), ("A", "B", "n", "C"), ("A", "B", "C", Scalar("n", "int64"))],
+)
+def test_arguments_that_do_not_fit_the_function_are_refused_before_the_launch(
+    device: Device, source: Path, arguments: Any
+) -> None:
+    kernel = kernel_of(source, arguments=arguments)
+    with pytest.raises(
+        mmcore.InvalidKernel, match=r"test\.f: f takes 4 parameters \(8, 8, 8, 4 bytes\), but is declared"
+    ):
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+
+
+def test_a_missing_header_is_told_from_a_mistake(device: Device, source: Path) -> None:
+    source.write_text('#include <stdio.h>\nextern "C" __global__ void f() {}\n')
+    kernel = kernel_of(source)
+    with pytest.raises(mmcore.CompileError, match=r"includes what is not there .*but not the C library's"):
         run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
 
 

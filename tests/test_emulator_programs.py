@@ -497,6 +497,12 @@ def test_module_variables_are_refused() -> None:
         translate(function_of(ptx_of(source)))
 
 
+def test_a_print_is_refused_by_name_and_line() -> None:
+    source = 'extern "C" __global__ void f(int* out)\n{\n    printf("%d", out[0]);\n}'
+    with pytest.raises(UnsupportedInstruction, match=r"the instruction call\.uni of vprintf \(test\.cu:3\)"):
+        translate(function_of(ptx_of(source)))
+
+
 def test_a_call_is_refused() -> None:
     source = """
     __device__ __noinline__ int g(int x) { return x > 0 ? g(x - 1) + x : 0; }

@@ -424,6 +424,10 @@ def test_an_element_that_kept_the_old_c_is_wrong_but_not_unwritten_poison(regime
     assert mismatch is not None
     assert (mismatch.row, mismatch.column, mismatch.unwritten) == (40, 20, False)
     assert mismatch.got == matrices.c[40, 20]
+    c[40, 20] = poison((1,), "float32")[0]
+    mismatch = judge(problem, "float32", matrices, c).mismatch
+    assert mismatch is not None
+    assert (mismatch.row, mismatch.column, mismatch.unwritten) == (40, 20, False)
 
 
 def test_an_old_c_is_not_added_unless_asked(regime: str) -> None:

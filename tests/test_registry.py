@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Problem, hookimpl
+from mmcore import Dim3, Kernel, Launch, Limits, Multiple, Problem, Scalar, hookimpl
 from mmcore.registry import Registry
 
 
@@ -60,7 +60,7 @@ def test_every_kernel_knows_its_plugin_and_distribution() -> None:
         (plugin(mmcore_kernels=ValueError("no luck")), "ValueError: no luck"),
         (plugin(mmcore_kernels=SystemExit(3)), "SystemExit: 3"),
         (plugin(mmcore_kernels=[1]), "mmcore_kernels returned 1, which is not a Kernel"),
-        (plugin(mmcore_kernels=7), "TypeError: 'int' object is not iterable"),
+        (plugin(mmcore_kernels=7), "mmcore_kernels returned int, not a list"),
         (plugin(mmcore_devices=[object()]), "AttributeError: 'object' object has no attribute 'name'"),
         (plugin(mmcore_kernel=[]), "unknown hook 'mmcore_kernel'"),
         (SimpleNamespace(), "it implements no hook of mmcore"),
@@ -118,7 +118,11 @@ def test_importing_mmcore_loads_neither_plugins_nor_cuda_nor_numpy() -> None:
         ({"launch": "later"}, "its launch rule is not callable"),
         ({"blocks": ()}, "it declares no block shape"),
         ({"blocks": ((0, 16),)}, "(0, 16) is not a block shape"),
-        ({"blocks": (16,)}, "is declared with a value of the wrong type"),
+        ({"blocks": (16, 16)}, "its blocks are several shapes, such as ((16, 16),), not (16, 16)"),
+        ({"blocks": 16}, "is declared with a value of the wrong type"),
+        ({"entry": "f<{tile}>"}, "'f<{tile}>' cannot be filled in: 'tile' is no value of a launch"),
+        ({"defines": {"TILE": "{block.w}"}}, "'{block.w}' cannot be filled in"),
+        ({"arguments": ("A", Scalar(5, "float31"))}, "'float31' is not a type of a scalar argument"),
         ({"dtype": "int8"}, "'int8' is not an element type"),
         ({"arguments": ("A", "B", "D")}, "argument 'D' is none of A, B, C, m, n, k"),
         ({"constraints": ("square",)}, "'square' is not a constraint"),
@@ -132,10 +136,34 @@ def test_a_declaration_that_makes_no_sense_is_rejected_in_words(changes: dict[st
     assert reason in str(error.value)
 
 
-def test_templates_know_only_a_launchs_values() -> None:
-    made = kernel(entry="f<{tile}>")
-    with pytest.raises(mmcore.InvalidKernel, match=r"acme\.fast: 'f<\{tile\}>' cannot be filled in"):
-        made.expand(made.entry, made.problem(16, 16, 16), Dim3(16, 16))
+def test_a_plugin_that_returns_a_kernel_and_no_list_is_told_so() -> None:
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=kernel()), "acme.fast", "acme-kernels")
+    assert registry.complaints()[0].endswith("is set aside: mmcore_kernels returned Kernel, not a list")
+
+
+def test_what_a_plugin_prints_does_not_reach_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    def noisy() -> list[Kernel]:
+        print("hello")
+        return [kernel()]
+
+    Registry().add(SimpleNamespace(mmcore_kernels=hookimpl(noisy)), "acme.fast", "acme-kernels")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "hello\n")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "of", "reason"),
+    [
+        (("q",), "block.x", "('q',) are not sizes of a problem"),
+        ("n", "block.w", "a multiple of 'block.w' makes no sense"),
+        ("n", 0, "a multiple of 0 makes no sense"),
+    ],
+)
+def test_a_constraint_that_can_never_be_tested_is_rejected(sizes: Any, of: Any, reason: str) -> None:
+    with pytest.raises(mmcore.InvalidKernel) as error:
+        Multiple(sizes, of=of)
+    assert reason in str(error.value)
 
 
 def test_one_number_means_a_square_block_unless_all_declared_blocks_are_flat() -> None:

@@ -37,7 +37,7 @@ def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
     launches = [(launch.block_dim, launch.grid_dim) for launch in plan.launches]
     return [
         ("device", f"{outcome.device}{' (chosen by auto)' if chosen else ''}: {outcome.device_description}"),
-        ("problem", f"{plan.kernel.operation}, m×n×k = {problem}, {plan.kernel.dtype}"),
+        ("problem", f"{plan.kernel.operation}, m×n×k = {problem}, {plan.kernel.dtype}{_leading(outcome)}"),
         ("forced", _forced_against(outcome)),
         ("block", ", then ".join(f"{block} ({_count(block, 'thread')})" for block, _ in launches)),
         ("grid", ", then ".join(f"{grid} ({_count(grid, 'block')})" for _, grid in launches)),
@@ -49,6 +49,14 @@ def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
         ("seed", str(outcome.seed)),
         ("verification", _verification(outcome)),
     ]
+
+
+def _leading(outcome: Outcome) -> str:
+    asked = outcome.problem
+    if asked == asked.packed:
+        return ""
+    how = "as they lie" if outcome.plan.kernel.strided else "packed, as the kernel takes no leading dimensions"
+    return f"; lda, ldb, ldc = {asked.lda}, {asked.ldb}, {asked.ldc}, {how}"
 
 
 def _count(extent: Dim3, what: str) -> str:
@@ -93,4 +101,4 @@ def mismatch_line(mismatch: Mismatch) -> str:
 def _number(value: float) -> str:
     if math.isnan(value):
         return "NaN"
-    return f"{value:.6f}"
+    return f"{value:.6f}" if abs(value) < 1e9 else f"{value:.6g}"

@@ -91,8 +91,9 @@ class _Comparison(NamedTuple):
 def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any]) -> _Comparison:
     """Compare the panel's rows of C with it."""
     got = widen(c[panel.rows], problem.output)
-    error = np.abs(got - panel.product)
-    wrong = np.flatnonzero(~(error <= bound(panel.product, panel.magnitude)))
+    with np.errstate(invalid="ignore"):  # a signalling NaN is as wrong as any
+        error = np.abs(got - panel.product)
+        wrong = np.flatnonzero(~(error <= bound(panel.product, panel.magnitude)))
     if not wrong.size:
         return _Comparison(float(error.max()), None)
     index, column = divmod(int(wrong[0]), problem.n)

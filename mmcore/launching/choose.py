@@ -21,6 +21,8 @@ def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
     Raises:
         NoDevice: there is none such; the text says what there is.
     """
+    if not isinstance(spec, str):
+        raise NoDevice(f"a device is known by its name, such as 'cuda:0', not by {spec!r}")
     if spec == "auto":
         for provider in sorted(providers.values(), key=lambda provider: not provider.keeps_time):
             if _asked(provider, provider.count):

@@ -13,6 +13,7 @@ class Function:
         symbol: its lowered (mangled) name.
         registers: registers per thread.
         static_shared_bytes: shared memory that the source declares, per block.
+        parameter_bytes: size of each parameter, in order.
         spill_bytes: bytes of registers spilled to local memory, stores and loads together, per thread.
     """
 
@@ -20,6 +21,7 @@ class Function:
     registers: int
     static_shared_bytes: int
     spill_bytes: int
+    parameter_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

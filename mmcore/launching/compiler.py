@@ -14,7 +14,7 @@ import os
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from mmcore.planning.plan import Plan
 if TYPE_CHECKING:
     from cuda.core.utils import FileStreamProgramCache
 
-_CACHE_FORMAT = b"mmcore code 1"
+_CACHE_FORMAT = b"mmcore code 2"
 _CACHE_BYTES = 256 << 20
 _QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _ANGLED_INCLUDE = re.compile(r"^\s*#\s*include\s*<", re.MULTILINE)
@@ -35,6 +35,7 @@ _RESOURCES = re.compile(
     r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
     re.DOTALL,
 )
+_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(?:\[(\d+)\])?")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
 
@@ -117,7 +118,10 @@ def _unpacked(entry: bytes | None) -> Code | None:
     if entry is None or hashlib.sha256(entry[32:]).digest() != entry[:32]:
         return None
     fields = json.loads(entry[32:])
-    functions = {name: Function(**values) for name, values in fields.pop("functions").items()}
+    functions = {
+        name: Function(**values | {"parameter_bytes": tuple(values["parameter_bytes"])})
+        for name, values in fields.pop("functions").items()
+    }
     return Code(functions=functions, cubin=b64decode(fields.pop("cubin")), **fields)
 
 
@@ -192,8 +196,9 @@ def _compile(kernel: str, source: Path, text: str, options: tuple[str, ...], ent
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(f"{kernel}: {source.name} does not compile:\n{log or result.name}")
+            raise CompileError(f"{kernel}: {_failure(source, entries, log)}:\n{log or result.name}")
         resources = _resources(log)
+        ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
         for entry in entries:
             lowered = call("GetLoweredName", program, entry.encode())
@@ -201,16 +206,32 @@ def _compile(kernel: str, source: Path, text: str, options: tuple[str, ...], ent
             symbol = lowered.decode()
             if symbol not in resources:
                 raise CompileError(f"{kernel}: {entry} in {source.name} is not a __global__ function")
-            functions[entry] = resources[symbol]
+            functions[entry] = replace(resources[symbol], parameter_bytes=_parameter_bytes(ptx, symbol))
         return Code(
             architecture=options[0].removeprefix("-arch="),
             source=source.name,
             functions=functions,
             cubin=text_of("CUBIN"),
-            ptx=text_of("PTX").rstrip(b"\0").decode(),
+            ptx=ptx,
         )
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def _failure(source: Path, entries: tuple[str, ...], log: str) -> str:
+    """What went wrong, in words; NVRTC's log follows."""
+    if "__nv_name_map(" in log:
+        return f"{source.name} has no function {' or '.join(entries)}"
+    if re.search(r"(could not|cannot) open source file", log):
+        return f"{source.name} includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
+    return f"{source.name} does not compile"
+
+
+def _parameter_bytes(ptx: str, symbol: str) -> tuple[int, ...]:
+    """Size of each parameter of a kernel function, as its PTX declares them."""
+    declaration = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\(([^)]*)\)", ptx)
+    parameters = _PARAMETER.findall(declaration[1]) if declaration else []
+    return tuple(int(bits) // 8 * int(count or 1) for bits, count in parameters)
 
 
 def _resources(log: str) -> dict[str, Function]:

@@ -8,7 +8,7 @@ from types import TracebackType
 
 import numpy as np
 
-from mmcore.errors import Refused
+from mmcore.errors import InvalidKernel, Refused
 from mmcore.launching.code import Code, Function
 from mmcore.launching.compiler import compile_plan
 from mmcore.launching.device import Buffer, Call, Device, HostArray, MatrixMap, Program
@@ -52,6 +52,7 @@ class Prepared:
                     self.buffers[label] = device.allocate(label, nbytes, over_read_bytes)
                     cleanup.callback(self.buffers[label].close)
             self.calls = tuple(self._call(launch) for launch in plan.launches)
+            self._check_arguments()
             self._cleanup = cleanup.pop_all()
 
     def __enter__(self) -> Prepared:
@@ -88,6 +89,16 @@ class Prepared:
         if reasons:
             raise Refused(self.plan.kernel.name, list(dict.fromkeys(reasons)))
 
+    def _check_arguments(self) -> None:
+        """A launch with other arguments than the function takes reads whatever lies there."""
+        for call, launch in zip(self.calls, self.plan.launches, strict=True):
+            declared = tuple(map(_argument_bytes, call.arguments))
+            if declared != call.function.parameter_bytes:
+                entry, taken = self.plan.entry(launch), _sizes(call.function.parameter_bytes)
+                raise InvalidKernel(
+                    f"{self.plan.kernel.name}: {entry} takes {taken}, but is declared with {_sizes(declared)}"
+                )
+
     def _needs(self) -> list[tuple[str, int, int]]:
         """(label, bytes, over-read bytes) of every buffer."""
         plan = self.plan
@@ -122,3 +133,15 @@ class Prepared:
         number = np.dtype(scalar.type).type(value)
         assert isinstance(number, np.generic)
         return number
+
+
+def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> int:
+    """Size of an argument: a pointer, a tensor map or a number."""
+    if isinstance(argument, np.generic):
+        return argument.nbytes
+    return 128 if isinstance(argument, MatrixMap) else 8
+
+
+def _sizes(parameters: tuple[int, ...]) -> str:
+    listed = f" ({', '.join(map(str, parameters))} bytes)" if parameters else ""
+    return f"{len(parameters)} parameter{'' if len(parameters) == 1 else 's'}{listed}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from mmcore.errors import InvalidKernel
 from mmcore.planning.geometry import Dim3, Shape, ceil_div, dim3
 from mmcore.planning.problem import Problem
 
@@ -64,6 +65,15 @@ class Multiple:
     sizes: tuple[str, ...] | str
     of: int | str
     times: int = 1
+
+    def __post_init__(self) -> None:
+        extents = tuple(f"block.{axis}" for axis in Dim3._fields)
+        if not self.names or not set(self.names) <= {"m", "n", "k"}:
+            raise InvalidKernel(f"{self.sizes!r} are not sizes of a problem; there are m, n and k")
+        if self.of not in extents and not (type(self.of) is int and self.of > 0):
+            raise InvalidKernel(
+                f"a multiple of {self.of!r} makes no sense; give a number, or one of {', '.join(extents)}"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:

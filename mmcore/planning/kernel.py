@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidBlock, InvalidKernel, InvalidProblem
 from mmcore.planning.constraints import Constraint
@@ -95,6 +96,8 @@ class Kernel:
         object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
         object.__setattr__(self, "accumulator", dtype_named(self.accumulator or self.dtype).name)
         object.__setattr__(self, "output", dtype_named(self.output or self.accumulator).name)
+        if any(isinstance(shape, int) for shape in self.blocks):
+            raise InvalidKernel(f"its blocks are several shapes, such as ((16, 16),), not {self.blocks}")
         object.__setattr__(self, "blocks", tuple(dim3(shape) for shape in self.blocks))
         object.__setattr__(self, "arguments", tuple(self.arguments))
         object.__setattr__(self, "constraints", tuple(self.constraints))
@@ -105,6 +108,8 @@ class Kernel:
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
                 raise InvalidKernel(f"{constraint!r} is not a constraint: it has no sentence or no refusal")
+        for template in (self.entry, *self.defines.values(), *self.options):
+            self.expand(template, self.problem(64, 64, 64), dim3(self.blocks[0]))
         if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
             raise InvalidKernel(f"architecture {self.architecture!r} is not of the form 90 or 90a")
 
@@ -139,19 +144,23 @@ class Kernel:
         """
         return Problem(m, n, k, self.dtype, self.output, lda, ldb, ldc, self.accumulate)
 
-    def block(self, shape: str | int | Shape) -> Dim3:
+    def block(self, shape: str | SupportsIndex | Shape) -> Dim3:
         """A block shape as a user writes it: "32x8", (32, 8), or "32" for 32×32 (32×1 if all declared blocks are flat).
 
         Raises:
             InvalidBlock: unless it is one to three positive whole numbers.
         """
         if isinstance(shape, str):
-            shape = parse_shape(shape)
-        elif isinstance(shape, int):
-            shape = (shape,)
-        if len(shape) == 1 and any(dim3(declared).y > 1 for declared in self.blocks):
-            shape = (shape[0], shape[0])
-        return dim3(shape)
+            extents = parse_shape(shape)
+        elif isinstance(shape, Sequence):
+            extents = tuple(shape)
+        elif isinstance(shape, SupportsIndex):
+            extents = (operator.index(shape),)
+        else:
+            raise InvalidBlock(f"{shape!r} is not a block: give one to three positive whole numbers")
+        if len(extents) == 1 and any(dim3(declared).y > 1 for declared in self.blocks):
+            extents *= 2
+        return dim3(extents)
 
     def refusals(self, problem: Problem, block: Dim3) -> list[str]:
         """Why its constraints forbid ``problem`` in such blocks, a clause each; empty when they do not.
@@ -161,7 +170,7 @@ class Kernel:
         """
         try:
             return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InvalidKernel(f"{self.name}: a constraint failed: {type(error).__name__}: {error}") from error
 
     def fitting_block(self, problem: Problem) -> Dim3:
@@ -191,4 +200,5 @@ class Kernel:
         try:
             return template.format(m=problem.m, n=problem.n, k=problem.k, block=block)
         except (KeyError, IndexError, AttributeError, ValueError) as error:
-            raise InvalidKernel(f"{self.name}: {template!r} cannot be filled in ({error})") from None
+            reason = f"{error} is no value of a launch" if isinstance(error, KeyError) else str(error)
+            raise InvalidKernel(f"{template!r} cannot be filled in: {reason}") from None

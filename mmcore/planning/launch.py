@@ -10,6 +10,10 @@ from mmcore.planning.geometry import Dim3, Shape, dim3
 
 MATRICES = ("A", "B", "C")
 SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
+SCALAR_TYPES = (
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *(f"float{bits}" for bits in (16, 32, 64)),
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,10 @@ def check_argument(argument: Argument) -> None:
     if isinstance(argument, Workspace):
         return
     if isinstance(argument, Scalar):
+        if argument.type not in SCALAR_TYPES:
+            raise InvalidKernel(
+                f"{argument.type!r} is not a type of a scalar argument; there are {', '.join(SCALAR_TYPES)}"
+            )
         name = argument.value if isinstance(argument.value, str) else "m"
     elif isinstance(argument, TensorMap):
         name = argument.matrix
@@ -96,13 +104,15 @@ class Launch:
     arguments: tuple[Argument, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not 1 <= len(self.grid) <= 3 or not all(type(blocks) is int for blocks in self.grid):
+            raise InvalidKernel(f"the grid {tuple(self.grid)} is not one to three whole numbers")
         # A grid can come out empty when a rule is forced against its constraints; the planner refuses it in words.
         object.__setattr__(self, "grid", Dim3(*self.grid))
         object.__setattr__(self, "block", dim3(self.block))
         if self.cluster is not None:
             object.__setattr__(self, "cluster", dim3(self.cluster))
         for matrix, elements in self.over_read.items():
-            if matrix not in MATRICES or elements < 0:
+            if matrix not in MATRICES or type(elements) is not int or elements < 0:
                 raise InvalidKernel(f"an over-read of {elements} elements behind {matrix!r} makes no sense")
         for argument in self.arguments or ():
             check_argument(argument)

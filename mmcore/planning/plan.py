@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -118,8 +120,10 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
 
 def _launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
     try:
-        ruled = kernel.launch(problem, block, limits)
-    except Exception as error:
+        # What a rule prints is no part of a command's output.
+        with contextlib.redirect_stdout(sys.stderr):
+            ruled = kernel.launch(problem, block, limits)
+    except (Exception, SystemExit) as error:
         raise InvalidKernel(f"{kernel.name}: its launch rule failed: {type(error).__name__}: {error}") from error
     launches = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
     if not launches or not all(isinstance(launch, Launch) for launch in launches):

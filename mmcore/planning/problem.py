@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 from mmcore.errors import InvalidProblem
@@ -39,15 +40,16 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in ("m", "n", "k"):
-            size = getattr(self, name)
-            if type(size) is not int or size < 1:
-                raise InvalidProblem(f"{name} must be a positive whole number, but is {size!r}")
+            size = _whole(getattr(self, name))
+            if size is None or size < 1:
+                raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
+            object.__setattr__(self, name, size)
         object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
         object.__setattr__(self, "output", dtype_named(self.output or self.dtype).name)
         for name, columns in (("lda", self.k), ("ldb", self.n), ("ldc", self.n)):
-            given = getattr(self, name)
-            if type(given) is not int or given < 0:
-                raise InvalidProblem(f"{name} must be a positive whole number, but is {given!r}")
+            given = _whole(getattr(self, name))
+            if given is None or given < 0:
+                raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
             if 0 < given < columns:
                 raise InvalidProblem(f"{name} = {given} is shorter than a row of {columns} elements")
             object.__setattr__(self, name, given or columns)
@@ -79,3 +81,13 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.m}×{self.n}×{self.k}"
+
+
+def _whole(number: object) -> int | None:
+    """A whole number of Python's or numpy's as an int; None for anything else."""
+    if isinstance(number, bool):
+        return None
+    try:
+        return operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        return None

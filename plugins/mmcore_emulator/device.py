@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmcore.errors import DeviceFault, InvalidProblem
+from mmcore.errors import InvalidProblem
 from mmcore.launching.code import Code
 from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
 from mmcore.launching.faults import Fault
@@ -76,17 +76,7 @@ class EmulatedProgram:
         if symbol not in self._translations:
             self._translations[symbol] = translate(self._functions[symbol])
         translation = self._translations[symbol]
-        if len(call.arguments) != len(translation.parameters):
-            raise DeviceFault(
-                f"{symbol} takes {len(translation.parameters)} arguments, but {len(call.arguments)} are declared"
-            )
-        values = [_argument_bytes(argument) for argument in call.arguments]
-        for value, parameter in zip(values, self._functions[symbol].parameters, strict=True):
-            if len(value) != parameter.nbytes:
-                raise DeviceFault(
-                    f"{symbol} takes {parameter.nbytes} bytes as {parameter.name}, but {len(value)} are declared"
-                )
-        content = parameter_bytes(translation, values)
+        content = parameter_bytes(translation, [_argument_bytes(argument) for argument in call.arguments])
         launch = call.launch
         run = Run(translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory)
         run.execute()

@@ -173,7 +173,7 @@ class _BatchRun:
         threads = (1, 3, 5)
         some, every = present.any(axis=threads, keepdims=True), present.all(axis=threads, keepdims=True)
         if (some & ~every).any():
-            text = "does not reach a barrier that other threads of its block wait at"
+            text = "does not come to the barrier that other threads of its block are in"
             absent = ~present & some
             self._run.report("divergent-barrier", None, step.block.end, self._batch, absent, text)
 

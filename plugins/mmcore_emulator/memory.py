@@ -186,7 +186,8 @@ def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes
     first = int(address[lanes][0])
     array = space.at(first)
     label = None if array is None else array.label
-    return Violation("misaligned", label, lanes, f"address {first:#x}, no multiple of {nbytes}")
+    where = f"address {first:#x}" if array is None else f"an address {first - array.base} bytes into {array.label}"
+    return Violation("misaligned", label, lanes, f"{where}, no multiple of {nbytes}")
 
 
 def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None) -> None:
@@ -265,4 +266,6 @@ def _where(array: Array, address: int) -> str:
     if address < array.base:
         return f"{array.base - address} bytes before the start of {array.label}"
     past = address - array.base - array.writable
+    if past < 0:
+        return f"across the end of {array.label}"
     return f"{past} bytes past the end of {array.label}" if past else f"the first byte past the end of {array.label}"

@@ -25,7 +25,7 @@ class PtxError(MmcoreError):
 
 
 class UnsupportedInstruction(MmcoreError):
-    """The kernel uses an instruction that the emulator does not know."""
+    """The kernel uses something that the emulator does not know."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,8 @@ class _Body:
             self._declare(found["type"], found["names"])
         elif found := _VARIABLE.match(text):
             self._function.variables[found["name"]] = _variable(found)
-        elif text.startswith((".pragma", ".branchtargets")):
+        elif text.startswith((".pragma", ".branchtargets", ".param")):
+            # Parameters declared in a body belong to a call, which is refused by its own name.
             return
         elif found := _INSTRUCTION.match(text):
             guard = found["guard"] and self._scalar(found["guard"])
@@ -295,6 +296,9 @@ class _Body:
                 return Symbol(text)
             offset = int(found["offset"], 0) if found["offset"] else 0
             return Address(self._scalar(found["base"]), offset)
+        if text.startswith("("):
+            # What a call takes and returns; the call itself is refused.
+            return Symbol(text)
         return self._scalar(text)
 
     def _scalar(self, text: str) -> Scalar:

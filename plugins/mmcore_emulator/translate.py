@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmcore_emulator.flow import blocks_of, reads
-from mmcore_emulator.ptx import TYPE_BYTES, Function
+from mmcore_emulator.ptx import TYPE_BYTES, Function, Symbol
 from mmcore_emulator.step import Registers, Step
-from mmcore_emulator.writer import Writer
+from mmcore_emulator.writer import Writer, unsupported
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ def translate(function: Function) -> Translation:
         UnsupportedInstruction: naming the mnemonic and its line in the .cu file.
         PtxError: the PTX contradicts itself.
     """
+    for instruction in function.body:
+        if instruction.opcode[0] == "call":
+            # Named before the instructions that only pass its arguments.
+            names = [part.name for part in instruction.operands if isinstance(part, Symbol)]
+            raise unsupported(instruction, next((name for name in names if not name.startswith("(")), ""))
     layout, shared_bytes, local_bytes = _lay_out(function)
     parameters, parameter_bytes = {}, 0
     for parameter in function.parameters:

@@ -115,7 +115,7 @@ class Writer:
     def _assign(self, instruction: Instruction, register: Operand, value: str, kind: str) -> None:
         """``register = value``, with ``value`` of PTX type ``kind`` and the register perhaps wider or of another."""
         if not isinstance(register, Register):
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         have, want = NUMPY[kind], NUMPY[register.type]
         if have != want:
             if have.itemsize < want.itemsize and have.kind in "iub" and want.kind in "iu":
@@ -125,7 +125,7 @@ class Writer:
             elif have.itemsize == want.itemsize:
                 value = f"{value}.view({self._global(want)})"
             else:
-                raise self._unsupported(instruction)
+                raise unsupported(instruction)
         if instruction.guard is not None:
             value = f"np.where(wanted, {value}, {self._name(register)})"
         self._lines.append(f"{self._name(register)} = {value}")
@@ -140,9 +140,9 @@ class Writer:
                 return self._constant(Constant(self._symbols[operand.name]), kind)
             if operand.name in SPECIAL_REGISTERS:
                 return self._convert(instruction, f"ports.special({operand.name!r})", np.dtype(np.uint32), want)
-            raise self._unsupported(instruction, operand.name)
+            raise unsupported(instruction, operand.name)
         if not isinstance(operand, Register):
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         return self._convert(instruction, self._name(operand), NUMPY[operand.type], want)
 
     def _convert(self, instruction: Instruction, expression: str, have: np.dtype[Any], want: np.dtype[Any]) -> str:
@@ -153,7 +153,7 @@ class Writer:
         if have.kind in "iu" and want.kind in "iu":
             # The instruction's type is narrower than the register, or a special register is read as a wider type.
             return f"{expression}.astype({self._global(want)})"
-        raise self._unsupported(instruction)
+        raise unsupported(instruction)
 
     def _constant(self, constant: Constant, kind: str) -> str:
         key = (constant.bits, f"{constant.type} {kind}")
@@ -172,7 +172,7 @@ class Writer:
     def _compute(self, instruction: Instruction) -> None:
         found = operation(instruction.opcode)
         if found is None or len(instruction.operands) != 1 + len(found.sources):
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         operands = zip(instruction.operands[1:], found.sources, strict=True)
         sources = [self._source(instruction, operand, kind) for operand, kind in operands]
         value = f"{self._global(found.compute)}({', '.join(sources)})"
@@ -180,7 +180,7 @@ class Writer:
 
     def _move(self, instruction: Instruction) -> None:
         if len(instruction.opcode) != 2 or len(instruction.operands) != 2 or instruction.opcode[1] not in NUMPY:
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         target, source = instruction.operands
         kind = instruction.opcode[1]
         if isinstance(source, tuple):
@@ -216,7 +216,7 @@ class Writer:
         *to, space, kind = instruction.opcode[1:]
         begin = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space)
         if begin is None or kind != "u64" or to not in ([], ["to"]) or len(instruction.operands) != 2:
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         value = self._source(instruction, instruction.operands[1], kind)
         if begin:
             value = f"({value} {'-' if to else '+'} {self._constant(Constant(begin), kind)})"
@@ -233,26 +233,26 @@ class Writer:
             elif part in NUMPY and part not in ("pred", "f16", "bf16") and not kind:
                 kind = part
             elif part not in _CACHE_HINTS:
-                raise self._unsupported(instruction)
+                raise unsupported(instruction)
         if not kind:
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         return space, count, kind
 
     def _address(self, instruction: Instruction, operand: Operand, offset: int) -> str:
         if not isinstance(operand, Address):
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         total = operand.offset + offset
         base = operand.base
         if isinstance(base, Register):
             expression = self._name(base)
             if NUMPY[base.type].kind != "u":
-                raise self._unsupported(instruction)
+                raise unsupported(instruction)
             if NUMPY[base.type].itemsize == 4:
                 expression = f"{expression}.astype(np.uint64)"
             return f"({expression} + {self._constant(Constant(total & (2**64 - 1)), 'u64')})" if total else expression
         origin = base.bits if isinstance(base, Constant) else self._symbols.get(base.name)
         if origin is None:
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         return self._constant(Constant((origin + total) & (2**64 - 1)), "u64")
 
     def _elements(self, instruction: Instruction, operand: Operand, count: int) -> tuple[Operand, ...]:
@@ -295,12 +295,14 @@ class Writer:
         space = _SPACES[parts.pop(0)] if parts and parts[0] in _SPACES else "generic"
         *old, address, value = instruction.operands
         if len(parts) != 2 or parts[0] != "add" or parts[1] not in NUMPY or not self._read.isdisjoint(old):
-            raise self._unsupported(instruction)
+            raise unsupported(instruction)
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
         where, source = self._address(instruction, address, 0), self._source(instruction, value, parts[1])
         self._lines.append(f"ports.accumulate({space!r}, {where}, {source}, {dtype}, {mask}, {at})")
 
-    def _unsupported(self, instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
-        where = f" ({instruction.source}:{instruction.line})" if instruction.line else ""
-        what = f"{instruction.mnemonic} of {operand}" if operand else instruction.mnemonic
-        return UnsupportedInstruction(f"the emulator does not know the instruction {what}{where}")
+
+def unsupported(instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
+    """The refusal of an instruction, by its name and its line in the .cu file."""
+    where = f" ({instruction.source}:{instruction.line})" if instruction.line else ""
+    what = f"{instruction.mnemonic} of {operand}" if operand else instruction.mnemonic
+    return UnsupportedInstruction(f"the emulator does not know the instruction {what}{where}")
