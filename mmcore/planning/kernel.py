@@ -150,9 +150,10 @@ class Kernel:
         Raises:
             InvalidBlock: unless it is one to three positive whole numbers.
         """
+        extents: tuple[int, ...]
         if isinstance(shape, str):
             extents = parse_shape(shape)
-        elif isinstance(shape, Sequence):
+        elif isinstance(shape, (tuple, list)):
             extents = tuple(shape)
         elif isinstance(shape, SupportsIndex):
             extents = (operator.index(shape),)
