@@ -24,11 +24,11 @@ def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
     flags = [f"-arch=sm_{architecture}".encode(), b"-lineinfo", b"--no-cache", *(option.encode() for option in options)]
     (error,) = nvrtc.nvrtcCompileProgram(program, len(flags), flags)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
+    log = bytes(size)
     nvrtc.nvrtcGetProgramLog(program, log)
     assert error == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
     _, size = nvrtc.nvrtcGetPTXSize(program)
-    text = b" " * size
+    text = bytes(size)
     nvrtc.nvrtcGetPTX(program, text)
     return str(text.rstrip(b"\0"), "utf-8")
 

@@ -165,3 +165,27 @@ def test_a_machine_without_nvrtc_is_told_how_to_get_it(cu_file: Path, monkeypatc
             compiler.compile_plan(planned(cu_file), "90")
     finally:
         compiler.nvrtc_version.cache_clear()
+
+
+def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.MonkeyPatch, cu_file: Path) -> None:
+    """Python keeps one object for each single byte; NVRTC writes the end of an empty log into what it is given."""
+    from cuda.bindings import nvrtc
+
+    size = nvrtc.nvrtcGetProgramLogSize
+    monkeypatch.setattr(nvrtc, "nvrtcGetProgramLogSize", lambda program: (size(program)[0], 1))
+    monkeypatch.setattr(nvrtc, "nvrtcGetProgramLog", write_end)
+    cu_file.write_text(SOURCE)
+    with pytest.raises(mmcore.CompileError):
+        compiler.compile_plan(planned(cu_file), "90")
+    assert bytes([32]) + b"x" == bytes((32, 120))
+    assert bytes([32])[0] == 32
+
+
+def write_end(program: object, text: bytes) -> tuple[object]:
+    """As NVRTC does it: the terminating zero, at the object's own address."""
+    import ctypes
+
+    from cuda.bindings import nvrtc
+
+    ctypes.memset(id(text) + bytes.__basicsize__ - 1, 0, 1)
+    return (nvrtc.nvrtcResult.NVRTC_SUCCESS,)

@@ -184,7 +184,9 @@ def _compile(kernel: str, source: Path, text: str, options: tuple[str, ...], ent
     def text_of(what: str) -> bytes:
         size = call(f"Get{what}Size", program)
         assert isinstance(size, int)
-        content = b" " * size
+        # NVRTC writes into the object itself. Python has only one b" ", which an empty text would turn into b"\0"
+        # for the whole process; bytes(1) holds already what is written there.
+        content = bytes(size)
         call(f"Get{what}", program, content)
         return content
 

@@ -7,6 +7,8 @@ import numpy as np
 from mmcore_emulator.floats import Values
 from mmcore_emulator.kinds import NUMPY, Operation
 
+_FUNNEL_SHIFTS = {(side, mode, "b32") for side in "lr" for mode in ("wrap", "clamp")}
+
 
 def field_extract(modifiers: tuple[str, ...]) -> Operation | None:
     """bfe: some bits of a number, moved to its low end."""
@@ -66,12 +68,7 @@ def _permuted(a: Values, b: Values, selectors: Values) -> Values:
 
 def funnel_shift(modifiers: tuple[str, ...]) -> Operation | None:
     """shf: one half of a double word shifted."""
-    if (
-        len(modifiers) != 3
-        or modifiers[0] not in "lr"
-        or modifiers[1] not in ("wrap", "clamp")
-        or modifiers[2] != "b32"
-    ):
+    if modifiers not in _FUNNEL_SHIFTS:
         return None
     left, wraps = modifiers[0] == "l", modifiers[1] == "wrap"
 

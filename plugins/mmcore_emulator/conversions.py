@@ -13,6 +13,8 @@ from mmcore_emulator.kinds import FLOATS, INTEGERS, NUMPY, Operation
 
 def convert(modifiers: tuple[str, ...]) -> Operation | None:
     """The operation of cvt with these modifiers; None for one that is not known."""
+    if len(modifiers) < 2:
+        return None
     *rounding, to, origin = modifiers
     integers = (*INTEGERS, "u8", "s8")
     if to in integers and origin in integers and not rounding:
@@ -22,7 +24,7 @@ def convert(modifiers: tuple[str, ...]) -> Operation | None:
         dtype = NUMPY[to]
         return Operation(lambda a: a.astype(dtype), (origin,), to)
     if to in integers and origin in FLOATS and rounding == ["rzi"]:
-        return Operation(_to_integer(to), (origin,), to)
+        return Operation(_to_integer(to, origin), (origin,), to)
     return _between_floats(rounding, to, origin)
 
 
@@ -34,24 +36,33 @@ def _between_floats(rounding: list[str], to: str, origin: str) -> Operation | No
         dtype = NUMPY[to]
         if origin == "bf16":
             return Operation(lambda a: floats.from_bfloat16(a).astype(dtype), (origin,), to)
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
+        return Operation(_to_float(to), (origin,), to)
     if widths[to] < widths[origin] and rounding == ["rn"]:
         if to == "bf16":
             return Operation(floats.to_bfloat16, (origin,), to) if origin == "f32" else None
-        dtype = NUMPY[to]
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
+        return Operation(_to_float(to), (origin,), to)
     return None
 
 
-def _to_integer(kind: str) -> Callable[[Values], Values]:
-    # Out of range saturates, NaN becomes 0. The largest 64-bit integers are no floats, hence the two bounds.
+def _to_float(kind: str) -> Callable[[Values], Values]:
+    dtype = NUMPY[kind]
+    return lambda a: a.astype(dtype) if kind == "f64" else floats.with_one_nan(a.astype(dtype))
+
+
+def _to_integer(kind: str, origin: str) -> Callable[[Values], Values]:
+    # Out of range saturates. The largest 64-bit integers are no floats, hence the two bounds.
     dtype = NUMPY[kind]
     info = np.iinfo(dtype)
+    of_nan = dtype.type(0)
+    if origin == "f64" or info.bits == 64:
+        of_nan = np.array(1 << (info.bits - 1), f"u{dtype.itemsize}").view(dtype)[()]
 
     def convert(a: Values) -> Values:
-        whole = np.trunc(np.where(np.isnan(a), 0, a).astype(np.float64))
+        nan = np.isnan(a)
+        whole = np.trunc(np.where(nan, 0, a).astype(np.float64))
         above, below = whole >= float(info.max), whole <= float(info.min)
         inside = np.where(above | below, 0, whole).astype(dtype)
-        return np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
+        clamped = np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
+        return np.where(nan, of_nan, clamped)
 
     return convert

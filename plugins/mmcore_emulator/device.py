@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmcore.errors import InvalidProblem
+from mmcore.errors import DeviceFault, InvalidProblem
 from mmcore.launching.code import Code
 from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
 from mmcore.launching.faults import Fault
+from mmcore.planning.geometry import Dim3
 from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
-from mmcore_emulator.ptx import UnsupportedInstruction, parse
+from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
 from mmcore_emulator.translate import Translation, translate
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
@@ -76,6 +77,7 @@ class EmulatedProgram:
         if symbol not in self._translations:
             self._translations[symbol] = translate(self._functions[symbol])
         translation = self._translations[symbol]
+        _check_threads(self._functions[symbol], call.launch.block_dim)
         content = parameter_bytes(translation, [_argument_bytes(argument) for argument in call.arguments])
         launch = call.launch
         run = Run(translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory)
@@ -97,6 +99,14 @@ class EmulatedProgram:
 
     def close(self) -> None:
         self._translations.clear()
+
+
+def _check_threads(function: Function, block: Dim3) -> None:
+    """What the source says of its blocks (``__launch_bounds__``) holds on a GPU too."""
+    most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
+    if block.size > most or block.size != exactly:
+        bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
+        raise DeviceFault(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
 
 
 def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> bytes:

@@ -1,12 +1,13 @@
 """Floating-point arithmetic that numpy has no correctly rounded operation for: fused multiply-add, and bfloat16.
 
 Everything rounds to nearest, ties to even, as the GPU's ``.rn`` instructions do, so a kernel's result on the
-emulator equals the GPU's bit for bit. (One exception: the 64-bit product's error is taken to be representable, which
-fails for products below 2^-969, far outside what a matrix product of ordinary numbers meets.)
+emulator equals the GPU's bit for bit.
 """
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,18 @@ Values: TypeAlias = NDArray[Any]
 
 _LOW_28_BITS = np.int64(0x0FFFFFFF)
 _SPLIT = np.float64(2**27 + 1)
+# From here on a float64 product's rounding error is a float64 too.
+_LEAST_SPLIT_PRODUCT = 2.0**-967
+_NAN: dict[np.dtype[Any], Any] = {
+    np.dtype(np.float16): np.uint16(0x7FFF).view(np.float16),
+    np.dtype(np.float32): np.uint32(0x7FFFFFFF).view(np.float32),
+}
+
+
+def with_one_nan(values: Values) -> Values:
+    """``values`` with the NaN that the GPU's arithmetic makes of any NaN in float16 and float32: all ones."""
+    nan = np.isnan(values)
+    return np.where(nan, _NAN[values.dtype], values) if nan.any() else values
 
 
 def fma32(a: Values, b: Values, c: Values) -> Values:
@@ -27,9 +40,11 @@ def fma32(a: Values, b: Values, c: Values) -> Values:
     """
     product = np.multiply(a.astype(np.float64), b.astype(np.float64))
     total = np.add(product, c)
-    if not np.bitwise_and(total.view(np.int64), _LOW_28_BITS).all():
-        total = _towards_exact(product, np.asarray(c, np.float64), total)
-    return total.astype(np.float32)
+    if np.bitwise_and(total.view(np.int64), _LOW_28_BITS).all():
+        return total.astype(np.float32)
+    # NaN comes here too: its last bits are zero, as those of every float32's.
+    total = _towards_exact(product, np.asarray(c, np.float64), total)
+    return with_one_nan(total.astype(np.float32))
 
 
 def _towards_exact(a: Values, b: Values, total: Values) -> Values:
@@ -45,10 +60,29 @@ def fma64(a: Values, b: Values, c: Values) -> Values:
     high, low = _two_product(a, b)
     carry, rest = _two_sum(c, low)
     total, error = _two_sum(high, carry)
-    result = total + _add_to_odd(rest, error)
-    # Splitting overflows near the largest numbers; infinities and NaN follow the plain rules.
-    finite = np.isfinite(result)
-    return result if finite.all() else np.where(finite, result, a * b + c)
+    result = np.asarray(total + _add_to_odd(rest, error))
+    sound = np.isfinite(result) & (np.abs(high) >= _LEAST_SPLIT_PRODUCT)
+    return result if sound.all() else _mend(result, sound | (np.isfinite(result) & ((a == 0) | (b == 0))), a, b, c)
+
+
+def _mend(result: Values, sound: Values, a: Values, b: Values, c: Values) -> Values:
+    """``result`` where it is ``sound``; elsewhere the parts overflowed or underflowed, or are no numbers."""
+    numbers = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+    result = np.where(numbers, result, a * b + c)
+    lanes = np.broadcast_to(numbers & ~sound, result.shape)
+    operands = (np.broadcast_to(each, result.shape)[lanes] for each in (a, b, c))
+    result[lanes] = [_fma_of_numbers(*each) for each in zip(*(each.tolist() for each in operands), strict=True)]
+    return result
+
+
+def _fma_of_numbers(a: float, b: float, c: float) -> float:
+    """The same by exact fractions, for a few finite numbers."""
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    try:
+        # Only a sum of nothing needs the plain rules, for its sign.
+        return float(exact) if exact else a * b + c
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _two_product(a: Values, b: Values) -> tuple[Values, Values]:
@@ -81,16 +115,16 @@ def _add_to_odd(a: Values, b: Values) -> Values:
     """a + b rounded to odd: where inexact, the neighbour whose last bit is one."""
     total, error = _two_sum(a, b)
     even = (total.view(np.int64) & 1) == 0
-    suspect = even & (error != 0)
+    suspect = even & (np.abs(error) > 0)
     if suspect.any():
         total = np.where(suspect, np.nextafter(total, np.where(error > 0, np.inf, -np.inf)), total)
     return total
 
 
 def fma16(a: Values, b: Values, c: Values) -> Values:
-    """a·b + c of float16: exact in float64 but for sums spanning more than 53 bits, then rounded to odd."""
+    """a·b + c of float16, rounded once: of the exact product, and of a sum rounded to odd, which does no harm."""
     product = np.multiply(a, b, dtype=np.float64)
-    return _add_to_odd(product, c.astype(np.float64)).astype(np.float16)
+    return with_one_nan(_add_to_odd(product, c.astype(np.float64)).astype(np.float16))
 
 
 def from_bfloat16(bits: Values) -> Values:
@@ -109,11 +143,10 @@ def fma_bfloat16(a: Values, b: Values, c: Values) -> Values:
     """a·b + c of bfloat16 bit patterns, rounded once."""
     product = from_bfloat16(a).astype(np.float64) * from_bfloat16(b)
     odd = _add_to_odd(product, from_bfloat16(c).astype(np.float64))
-    return to_bfloat16(_to_odd32(odd))
+    return to_bfloat16(_nearest(odd, 8, -126).astype(np.float32))
 
 
-def _to_odd32(values: Values) -> Values:
-    """float64 rounded to odd in float32, which a later rounding to 8 bits cannot tell from the exact value."""
-    truncated = values.view(np.int64) & ~np.int64(0x1FFFFFFF)
-    inexact = (values.view(np.int64) & np.int64(0x1FFFFFFF)) != 0
-    return np.where(inexact, truncated | np.int64(0x20000000), truncated).view(np.float64).astype(np.float32)
+def _nearest(values: Values, precision: int, least_exponent: int) -> Values:
+    """float64 rounded to ``precision`` bits, of which those of numbers below 2^``least_exponent`` have fewer."""
+    unit = np.maximum(np.frexp(values)[1] - 1, least_exponent) - (precision - 1)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(values, -unit)), unit))

@@ -10,7 +10,13 @@ from mmcore_emulator.ptx import Address, Function, Instruction, Operand, PtxErro
 EXIT = -1
 
 _JUMPS = ("bra", "ret", "exit")
-_BARRIERS = ("bar", "barrier")
+_NO_RESULT = ("st", "red", "bar", "barrier", *_JUMPS)
+_BLOCK_BARRIERS = {
+    (*name, "sync", *aligned)
+    for name in (("bar",), ("bar", "cta"), ("barrier",), ("barrier", "cta"))
+    for aligned in ((), ("aligned",))
+}
+_WARP_BARRIER = ("bar", "warp", "sync")
 
 
 @dataclass
@@ -36,8 +42,13 @@ class Block:
 
     @property
     def is_barrier(self) -> bool:
-        """Whether it ends at a barrier for the whole thread block."""
+        """Whether it ends where threads wait for each other."""
         return self.end is not None and is_barrier(self.end)
+
+    @property
+    def is_warp_barrier(self) -> bool:
+        """Whether it ends where the threads of a warp wait, and no others."""
+        return self.end is not None and self.end.opcode == _WARP_BARRIER
 
     @property
     def successors(self) -> tuple[int, ...]:
@@ -48,8 +59,8 @@ class Block:
 
 
 def is_barrier(instruction: Instruction) -> bool:
-    """Whether it makes the threads of a block wait for each other."""
-    return instruction.opcode[0] in _BARRIERS and "warp" not in instruction.opcode
+    """Whether it makes the threads of a block or a warp wait for each other."""
+    return instruction.opcode in _BLOCK_BARRIERS or instruction.opcode == _WARP_BARRIER
 
 
 def reads(instruction: Instruction) -> Iterator[Register]:
@@ -68,7 +79,7 @@ def reads(instruction: Instruction) -> Iterator[Register]:
 
 def destinations(instruction: Instruction) -> tuple[Register, ...]:
     """Registers that an instruction writes."""
-    if instruction.opcode[0] in ("st", "red", *_JUMPS, *_BARRIERS) or not instruction.operands:
+    if instruction.opcode[0] in _NO_RESULT or not instruction.operands:
         return ()
     first = instruction.operands[0]
     return () if isinstance(first, Address) else tuple(_registers(first))

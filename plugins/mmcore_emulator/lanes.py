@@ -94,11 +94,11 @@ class Batch:
         block = Dim3(self.first.x + lane[4], self.first.y + lane[2], self.first.z + lane[0])
         return block, Dim3(lane[5], lane[3], lane[1])
 
-    def first_of(self, lanes: NDArray[np.bool_]) -> tuple[Dim3, Dim3]:
-        """(block, thread) that comes first, x fastest, among the lanes that are true."""
+    def first_of(self, lanes: NDArray[np.bool_]) -> tuple[int, ...]:
+        """Index along the six axes of the lane that comes first, blocks before threads, x fastest, among the true."""
         found = np.argwhere(np.broadcast_to(lanes, self.shape))
         order = np.lexsort((found[:, 5], found[:, 3], found[:, 1], found[:, 4], found[:, 2], found[:, 0]))
-        return self.position(tuple(int(index) for index in found[order[0]]))
+        return tuple(found[order[0]].tolist())
 
 
 def uniform(value: int) -> NDArray[np.uint32]:

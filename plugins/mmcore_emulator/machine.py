@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,13 @@ class Run:
                 _BatchRun(self, batch).execute()
 
     def report(
-        self, kind: str, array: str | None, at: Instruction | None, batch: Batch, lanes: Values, text: str
+        self,
+        kind: str,
+        array: str | None,
+        at: Instruction | None,
+        batch: Batch,
+        lanes: Values,
+        text: Callable[[tuple[int, ...]], str],
     ) -> None:
         """Note a fault, unless this line has committed it already.
 
@@ -63,15 +69,16 @@ class Run:
             at: the instruction.
             batch: the batch it ran in.
             lanes: the lanes at fault.
-            text: what each of them did.
+            text: what one of them did, by its index along the six axes.
         """
         line = at.line if at is not None and at.line else None
         source = at.source if at is not None and at.source else None
         if (kind, array, source, line) in self.faults:
             return
-        block, thread = batch.first_of(lanes)
+        first = batch.first_of(lanes)
+        block, thread = batch.position(first)
         where = f" at {source}:{line}" if line else ""
-        message = f"thread {_index(thread)} of block {_index(block)} {text}{where}"
+        message = f"thread {_index(thread)} of block {_index(block)} {text(first)}{where}"
         self.faults[kind, array, source, line] = Fault(kind, message, array, source, line, block, thread)
 
 
@@ -85,18 +92,17 @@ class _BatchRun:
     def __init__(self, run: Run, batch: Batch) -> None:
         self._run = run
         self._batch = batch
-        translation = run.translation
-        shared_bytes = translation.static_shared_bytes + run.shared_bytes
+        layout = run.translation.layout
         thread_number = batch.thread_index() + batch.block.size * batch.block_index()
-        parameters = Array("parameters", 0, len(run.parameters), 0, run.parameters)
+        parameters = Array("parameters", 0, layout.parameter_bytes, 0, run.parameters)
         self._spaces: dict[str, Space] = {
             "global": run.device_memory,
-            "shared": CopiedMemory("shared", shared_bytes, batch.block_index()),
-            "local": CopiedMemory("local", translation.local_bytes, thread_number),
+            "shared": CopiedMemory("shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index()),
+            "local": CopiedMemory("local", (layout.local_bytes,), thread_number),
             "param": _Whole(parameters),
         }
         self._specials: dict[str, Values] = {}
-        self._registers = list(translation.registers)
+        self._registers = list(run.translation.registers)
         # Which lanes wait to enter which step; None stands for all lanes of the batch.
         self._ready: dict[int, Mask | None] = {0: None}
         self._at_barrier: dict[int, Mask | None] = {}
@@ -159,14 +165,16 @@ class _BatchRun:
         return None if lanes.all() else Mask(lanes, self._batch)
 
     def _release(self) -> None:
-        """Let the lanes at barriers go on, as every lane that has not left the kernel is at one."""
+        """Let lanes at barriers go on, as every lane that has not left the kernel is at one; warps first."""
         steps = self._run.translation.steps
-        for index, mask in self._at_barrier.items():
-            if mask is not None:
-                self._check_barrier(steps[index], mask)
-        for index, mask in self._at_barrier.items():
-            self._enter(steps[index].block.following, mask)
-        self._at_barrier.clear()
+        released = [index for index in self._at_barrier if steps[index].block.is_warp_barrier]
+        if not released:
+            released = list(self._at_barrier)
+            for index, mask in self._at_barrier.items():
+                if mask is not None:
+                    self._check_barrier(steps[index], mask)
+        for index in released:
+            self._enter(steps[index].block.following, self._at_barrier.pop(index))
 
     def _check_barrier(self, step: Step, mask: Mask) -> None:
         present = np.broadcast_to(mask.lanes, self._batch.shape)
@@ -175,14 +183,14 @@ class _BatchRun:
         if (some & ~every).any():
             text = "does not come to the barrier that other threads of its block are in"
             absent = ~present & some
-            self._run.report("divergent-barrier", None, step.block.end, self._batch, absent, text)
+            self._run.report("divergent-barrier", None, step.block.end, self._batch, absent, lambda _: text)
 
     # What translated code asks for.
 
     def load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
         loaded = np.zeros((1,) * 6, dtype)
         for number, (found, each, lanes) in enumerate(self._resolved(space, address, mask)):
-            values = memory.load(found, each, dtype, lanes, self._reporter(at))
+            values = memory.load(found, each, dtype, lanes, self._reporter(at, lanes))
             loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
         return loaded
 
@@ -190,14 +198,14 @@ class _BatchRun:
         self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
     ) -> None:
         for found, each, lanes in self._resolved(space, address, mask):
-            memory.store(found, each, value, dtype, lanes, self._reporter(at))
+            memory.store(found, each, value, dtype, lanes, self._reporter(at, lanes))
 
     def accumulate(
         self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
     ) -> None:
         for found, each, part in self._resolved(space, address, mask):
             lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
-            memory.accumulate(found, each, value, dtype, lanes, self._reporter(at))
+            memory.accumulate(found, each, value, dtype, lanes, self._reporter(at, part))
 
     def align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         for found, each, lanes in self._resolved(space, address, mask):
@@ -205,7 +213,7 @@ class _BatchRun:
             if lanes is not None:
                 crooked = crooked & lanes.over(crooked.shape)
             if crooked.any():
-                self._reporter(at)(memory.misalignment(found, each, crooked, nbytes))
+                self._reporter(at, lanes)(memory.misalignment(found, each, crooked, nbytes))
 
     def special(self, name: str) -> Values:
         if name not in self._specials:
@@ -235,13 +243,19 @@ class _BatchRun:
             if lanes is None or lanes.count:
                 yield self._spaces[name], address - np.uint64(begin), lanes
 
-    def _reporter(self, at: Instruction) -> memory.Report:
+    def _reporter(self, at: Instruction, mask: Mask | None) -> memory.Report:
         def report(violation: Violation) -> None:
-            if violation.kind == "misaligned":
-                text = f"uses {violation.where}, for {at.mnemonic}"
-            else:
-                text = f"{_VERBS[violation.kind]} {violation.where}"
-            self._run.report(violation.kind, violation.array, at, self._batch, violation.lanes, text)
+            lanes = violation.lanes if mask is None else violation.lanes & mask.lanes
+            addresses = np.broadcast_to(violation.address, self._batch.shape)
+
+            def text(lane: tuple[int, ...]) -> str:
+                where = violation.where(int(addresses[lane]))
+                if violation.kind == "misaligned":
+                    return f"uses {where}, for {at.mnemonic}"
+                return f"{_VERBS[violation.kind]} {where}"
+
+            label = None if violation.array is None else violation.array.label
+            self._run.report(violation.kind, label, at, self._batch, lanes, text)
 
         return report
 
@@ -251,6 +265,8 @@ class _Whole:
     """A memory that is one array."""
 
     array: Array
+    range_bits = 63
+    flushes = False
 
     def at(self, address: int) -> Array | None:
         return self.array
@@ -258,7 +274,7 @@ class _Whole:
 
 def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArray[np.uint8]:
     """Parameter memory holding ``values`` in the kernel's order, each as long as its parameter."""
-    content = np.zeros(translation.parameter_bytes + 64, np.uint8)
-    for offset, value in zip(translation.parameters.values(), values, strict=True):
+    content = np.zeros(translation.layout.parameter_bytes + 64, np.uint8)
+    for offset, value in zip(translation.layout.parameters.values(), values, strict=True):
         content[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
     return content

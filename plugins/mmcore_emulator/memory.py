@@ -1,13 +1,13 @@
 """The memories a kernel sees, with every access checked.
 
-Device memory is a set of arrays, each in the middle of an address range of its own, so that an address that has run
-out of an array still tells which array it ran out of. Shared memory is one array of which every block has a copy,
-local memory one of which every thread has.
+A memory is a set of arrays, each in the middle of an address range of its own, so that an address that has run out of
+an array still tells which array it ran out of. Of an array in shared memory every block has a copy, of local memory,
+which is one array, every thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,7 +20,10 @@ from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
 
 _RANGE_BITS = 40
+_COPIED_RANGE_BITS = 20
 _PADDING = 64
+_LEAST_NORMAL = np.float32(2.0**-126)
+_LEAST_UNFLUSHED = np.float32(2.0**-102)
 
 
 def poisoned(nbytes: int) -> NDArray[np.uint8]:
@@ -67,6 +70,16 @@ class Array:
 class Space(Protocol):
     """Something with addresses."""
 
+    @property
+    def range_bits(self) -> int:
+        """Every array has 2^range_bits addresses to itself."""
+        ...
+
+    @property
+    def flushes(self) -> bool:
+        """Whether its atomic additions of float32 take subnormal numbers for zero, and make none."""
+        ...
+
     def at(self, address: int) -> Array | None:
         """The array that an address lies in or ran out of."""
         ...
@@ -74,6 +87,9 @@ class Space(Protocol):
 
 class DeviceMemory:
     """All arrays of the device."""
+
+    range_bits = _RANGE_BITS
+    flushes = True
 
     def __init__(self) -> None:
         self._arrays: dict[int, Array] = {}
@@ -102,17 +118,30 @@ class DeviceMemory:
         return self._arrays.get(address >> _RANGE_BITS)
 
 
+def copied_base(number: int) -> int:
+    """Address of array ``number`` of a :class:`CopiedMemory`."""
+    return (number << _COPIED_RANGE_BITS) + (1 << (_COPIED_RANGE_BITS - 1))
+
+
 class CopiedMemory:
     """Shared or local memory: the same addresses, another copy for each block or thread."""
 
-    def __init__(self, label: str, nbytes: int, owner: NDArray[np.int64]) -> None:
+    range_bits = _COPIED_RANGE_BITS
+    flushes = False
+
+    def __init__(self, label: str, sizes: Sequence[int], owner: NDArray[np.int64]) -> None:
         """``owner`` numbers, as lanes, which copy is whose; there are as many as its largest number says."""
-        stride = -(-nbytes // 16) * 16
-        content = poisoned(stride * (int(owner.max()) + 1))
-        self._array = Array(label, 0, nbytes, nbytes, content, owner.astype(np.uint64) * np.uint64(stride))
+        self._arrays = [_copied(label, copied_base(number), nbytes, owner) for number, nbytes in enumerate(sizes)]
 
     def at(self, address: int) -> Array | None:
-        return self._array
+        number = address >> _COPIED_RANGE_BITS
+        return self._arrays[number] if number < len(self._arrays) else None
+
+
+def _copied(label: str, base: int, nbytes: int, owner: NDArray[np.int64]) -> Array:
+    stride = -(-nbytes // 16) * 16
+    content = poisoned(stride * (int(owner.max()) + 1))
+    return Array(label, base, nbytes, nbytes, content, owner.astype(np.uint64) * np.uint64(stride))
 
 
 @dataclass(frozen=True)
@@ -121,15 +150,24 @@ class Violation:
 
     Attributes:
         kind: "out-of-bounds-read", "out-of-bounds-write" or "misaligned".
-        array: label of the array they ran out of, None where there is none near.
+        array: the array they ran out of, None where there is none near.
         lanes: the lanes that made them.
-        where: one clause on where the first went.
+        address: where each lane's went.
+        nbytes: how many bytes each is wide.
     """
 
     kind: str
-    array: str | None
+    array: Array | None
     lanes: NDArray[np.bool_]
-    where: str
+    address: Values
+    nbytes: int
+
+    def where(self, address: int) -> str:
+        """One clause on one of the addresses."""
+        if self.kind == "misaligned":
+            near = self.array and f"an address {address - self.array.base} bytes into {self.array.label}"
+            return f"{near or f'address {address:#x}'}, no multiple of {self.nbytes}"
+        return f"address {address:#x}, far from every array" if self.array is None else _where(self.array, address)
 
 
 Report = Callable[[Violation], None]
@@ -178,16 +216,28 @@ def accumulate(
     """Add ``value`` at the addresses of ``lanes`` (all axes in full), one lane after the other."""
     address, value = np.broadcast_to(address, lanes.shape), np.broadcast_to(value, lanes.shape)
     for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
-        np.add.at(array.view(dtype), array.index(address, dtype.itemsize)[permitted], value[permitted])
+        add_at = _flushing_add_at if space.flushes and dtype == np.float32 else np.add.at
+        add_at(array.view(dtype), array.index(address, dtype.itemsize)[permitted], value[permitted])
+
+
+def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) -> None:
+    """Add to ``stored`` as the GPU's atomics do to float32 in global memory: subnormal numbers are zero."""
+    touched = np.concatenate([stored[index], value])
+    # Sums of larger numbers are no subnormal numbers.
+    if (np.abs(touched[touched != 0]) >= _LEAST_UNFLUSHED).all():
+        np.add.at(stored, index, value)
+        return
+    for each, added in zip(index.tolist(), _flushed(value), strict=True):
+        stored[each] = _flushed(_flushed(stored[each]) + added)
+
+
+def _flushed(values: Values) -> Values:
+    return np.where(np.abs(values) < _LEAST_NORMAL, np.copysign(np.float32(0), values), values)
 
 
 def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> Violation:
     """The violation of ``lanes`` whose address is no multiple of ``nbytes``."""
-    first = int(address[lanes][0])
-    array = space.at(first)
-    label = None if array is None else array.label
-    where = f"address {first:#x}" if array is None else f"an address {first - array.base} bytes into {array.label}"
-    return Violation("misaligned", label, lanes, f"{where}, no multiple of {nbytes}")
+    return Violation("misaligned", space.at(int(address[lanes][0])), lanes, address, nbytes)
 
 
 def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None) -> None:
@@ -218,15 +268,10 @@ def _load_some(
     space: Space, address: Values, dtype: np.dtype[Any], taking_part: NDArray[np.bool_] | None, report: Report
 ) -> Values:
     """As :func:`load`, array by array, where lanes read from several arrays or where they must not."""
-    at = space.at(int(address.flat[0]))
-    copies = () if at is None or at.copies is None else at.copies.shape
-    shape = np.broadcast_shapes(address.shape, copies)
-    nbytes = int(np.prod(shape)) * dtype.itemsize
-    result = poisoned(nbytes)[:nbytes].view(dtype).reshape(shape)
+    result = poisoned(dtype.itemsize)[: dtype.itemsize].view(dtype).reshape((1,) * 6)
     for array, lanes in _permitted(space, address, dtype.itemsize, taking_part, "read", report):
-        index = array.index(address, dtype.itemsize)
-        lanes = np.broadcast_to(lanes, index.shape)
-        result[lanes] = array.view(dtype)[index[lanes]]
+        index = np.where(lanes, array.index(address, dtype.itemsize), 0)
+        result = np.where(lanes, array.view(dtype).take(index), result)
     return result
 
 
@@ -244,22 +289,23 @@ def _permitted(
     if misaligned.any():
         report(misalignment(space, address, misaligned, size))
     rest = rest & ~misaligned
-    ranges = address >> np.uint64(_RANGE_BITS)
-    for number in np.unique(ranges[rest]):
-        lanes = rest & (ranges == number)
-        first = int(address[lanes][0])
-        array = space.at(first)
+    kind = f"out-of-bounds-{access}"
+    ranges = address >> np.uint64(space.range_bits)
+    for number in np.unique(ranges[rest]).tolist():
+        array = space.at(number << space.range_bits)
         if array is None:
-            report(Violation(f"out-of-bounds-{access}", None, lanes, f"address {first:#x}, far from every array"))
             continue
+        lanes = rest & (ranges == np.uint64(number))
+        rest = rest & ~lanes
         end = array.base + (array.writable if access == "write" else array.readable)
         inside = lanes & (address >= np.uint64(array.base)) & (address + np.uint64(size) <= np.uint64(end))
         outside = lanes & ~inside
         if outside.any():
-            where = _where(array, int(address[outside][0]))
-            report(Violation(f"out-of-bounds-{access}", array.label, outside, where))
+            report(Violation(kind, array, outside, address, size))
         if inside.any():
             yield array, inside
+    if rest.any():
+        report(Violation(kind, None, rest, address, size))
 
 
 def _where(array: Array, address: int) -> str:

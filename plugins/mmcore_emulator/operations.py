@@ -29,11 +29,14 @@ def _arithmetic(function: Callable[..., Values], modifiers: tuple[str, ...], *, 
         # Wrapping arithmetic is the same for signed and unsigned numbers.
         unsigned = f"u{kind[1:]}"
         return Operation(function, (unsigned,) * arity, unsigned)
-    if kind in FLOATS and rounding in ([], ["rn"]):
-        return Operation(function, (kind,) * arity, kind)
-    if kind == "f16" and rounding in ([], ["rn"]):
-        return Operation(function, (kind,) * arity, kind)
+    if kind in (*FLOATS, "f16") and rounding in ([], ["rn"]):
+        return Operation(_on_floats(function, kind), (kind,) * arity, kind)
     return None
+
+
+def _on_floats(function: Callable[..., Values], kind: str) -> Callable[..., Values]:
+    """``function`` with the GPU's one NaN; what becomes of a float64 NaN's bits is open, and numpy's will do."""
+    return function if kind == "f64" else lambda *sources: floats.with_one_nan(function(*sources))
 
 
 def _add(modifiers: tuple[str, ...]) -> Operation | None:
@@ -113,20 +116,25 @@ def _fused(modifiers: tuple[str, ...]) -> Operation | None:
 
 
 def _quotient(a: Values, b: Values) -> Values:
-    # PTX truncates towards zero, as np.fmod does; numpy's // rounds down.
-    return np.asarray((a - np.fmod(a, b)) // b)
+    # PTX truncates towards zero, as np.fmod does; numpy's // rounds down. Division by zero, which PTX leaves to the
+    # machine, gives all ones in ptxas's code for it.
+    return np.where(b == 0, ~np.zeros_like(b), (a - np.fmod(a, b)) // b)
+
+
+def _left_over(a: Values, b: Values) -> Values:
+    return np.where(b == 0, ~np.zeros_like(b), np.fmod(a, b))
 
 
 def _divide(modifiers: tuple[str, ...]) -> Operation | None:
     *rounding, kind = modifiers
     if kind in INTEGERS and not rounding:
         return Operation(_quotient, (kind, kind), kind)
-    return Operation(np.divide, (kind, kind), kind) if kind in FLOATS and rounding == ["rn"] else None
+    return _arithmetic(np.divide, modifiers) if kind in FLOATS and rounding == ["rn"] else None
 
 
 def _remainder(modifiers: tuple[str, ...]) -> Operation | None:
     (kind,) = modifiers if len(modifiers) == 1 else ("",)
-    return Operation(np.fmod, (kind, kind), kind) if kind in INTEGERS else None
+    return Operation(_left_over, (kind, kind), kind) if kind in INTEGERS else None
 
 
 def _extreme(
@@ -136,9 +144,18 @@ def _extreme(
         (kind,) = modifiers if len(modifiers) == 1 else ("",)
         if kind in INTEGERS:
             return Operation(integer, (kind, kind), kind)
-        return Operation(real, (kind, kind), kind) if kind in FLOATS else None
+        return Operation(_on_floats(real, kind), (kind, kind), kind) if kind in FLOATS else None
 
     return find
+
+
+def _smaller(a: Values, b: Values) -> Values:
+    # Of two zeros, numpy takes either; PTX the negative one.
+    return np.where(a == b, np.where(np.signbit(a), a, b), np.fmin(a, b))
+
+
+def _larger(a: Values, b: Values) -> Values:
+    return np.where(a == b, np.where(np.signbit(a), b, a), np.fmax(a, b))
 
 
 def _unary(
@@ -147,7 +164,8 @@ def _unary(
     def find(modifiers: tuple[str, ...]) -> Operation | None:
         if modifiers[:-1] != rounding or modifiers[-1] not in kinds:
             return None
-        return Operation(function, (modifiers[-1],), modifiers[-1])
+        kind = modifiers[-1]
+        return Operation(_on_floats(function, kind) if kind in FLOATS else function, (kind,), kind)
 
     return find
 
@@ -210,6 +228,8 @@ def _comparison(name: str, kind: str) -> Callable[..., Values] | None:
 
 
 def _set_predicate(modifiers: tuple[str, ...]) -> Operation | None:
+    if len(modifiers) < 2:
+        return None
     name, *combine, kind = modifiers
     compare = _comparison(name, kind)
     if compare is None or len(combine) > 1 or (combine and combine[0] not in _LOGICAL):
@@ -239,8 +259,8 @@ _FAMILIES: dict[str, Callable[[tuple[str, ...]], Operation | None]] = {
     "fma": _fused,
     "div": _divide,
     "rem": _remainder,
-    "min": _extreme(np.minimum, np.fmin),
-    "max": _extreme(np.maximum, np.fmax),
+    "min": _extreme(np.minimum, _smaller),
+    "max": _extreme(np.maximum, _larger),
     "neg": _unary(np.negative, ("s16", "s32", "s64", *FLOATS)),
     "abs": _unary(np.abs, ("s16", "s32", "s64", *FLOATS)),
     "rcp": _unary(lambda a: np.divide(a.dtype.type(1), a), FLOATS, ("rn",)),

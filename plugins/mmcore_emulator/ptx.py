@@ -6,6 +6,7 @@ does is operations.py's business. Reference: NVIDIA, Parallel Thread Execution I
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Iterator
@@ -117,6 +118,7 @@ class Function:
         name: its symbol.
         parameters: in order.
         variables: .shared and .local variables, its own and the module's.
+        threads: of a block: at most (under "maxntid") and exactly ("reqntid"), where the source says so.
         body: instructions in order.
         labels: index in ``body`` that each label stands before.
     """
@@ -124,12 +126,14 @@ class Function:
     name: str
     parameters: list[Parameter]
     variables: dict[str, Variable]
+    threads: dict[str, int] = field(default_factory=dict)
     body: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?[^{;]*")
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?(?P<directives>[^{;]*)")
+_THREADS = re.compile(r"\.(maxntid|reqntid)\s+([\d\s,]+)")
 _VARIABLE = re.compile(
     r"\.(?P<space>shared|local|global|const)\s*(?:\.align\s+(?P<align>\d+)\s*)?\.(?P<type>\w+)\s+"
     r"(?P<name>[\w$]+)\s*(?P<extents>(?:\[\d*\])*)"
@@ -144,12 +148,12 @@ _STATEMENT = re.compile(
     r"|(?P<statement>[^;]+);)"
 )
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
-_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 _INSTRUCTION = re.compile(
-    r"(?:@(?P<not>!?)(?P<guard>%[\w$]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL
+    r"(?:@(?P<not>!?)(?P<guard>[\w$%]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL
 )
 _ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*\]$")
-_INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)U?$")
+_INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9][0-9]*))U?")
 _FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]+)$")
 
 
@@ -167,7 +171,7 @@ def parse(text: str) -> dict[str, Function]:
     module_variables = {found["name"]: _variable(found) for found in _VARIABLE.finditer(outside)}
     for found, begin, end in spans:
         parameters = [_parameter(item) for item in (found["parameters"] or "").split(",") if item.strip()]
-        function = Function(found[1], parameters, dict(module_variables))
+        function = Function(found[1], parameters, dict(module_variables), _threads(found["directives"]))
         _Body(function, files).read(text[begin : end - 1])
         functions[function.name] = function
     return functions
@@ -183,6 +187,11 @@ def _body(text: str, position: int) -> tuple[int, int]:
         if depth == 0:
             return position + 1, brace.end()
     raise PtxError("a PTX function's body does not end")
+
+
+def _threads(directives: str) -> dict[str, int]:
+    found = _THREADS.findall(directives)
+    return {name: math.prod(int(extent) for extent in extents.split(",") if extent.strip()) for name, extents in found}
 
 
 def _outside(text: str, spans: list[tuple[int, int]]) -> str:
@@ -210,16 +219,45 @@ def _variable(found: re.Match[str]) -> Variable:
     return Variable(found["name"], found["space"], nbytes, align)
 
 
+_Place: TypeAlias = tuple[int, int, int]
+
+
+@dataclass
+class _Scope:
+    """What is declared between two braces; inline assembly may reuse an outer scope's names for other registers.
+
+    Attributes:
+        suffix: what tells its registers from those of the same name in other scopes.
+        registers: declared one by one, and those of ``families`` that were used.
+        families: (prefix, count, type) of ``.reg .b32 %r<5>``.
+    """
+
+    suffix: str
+    registers: dict[str, Register] = field(default_factory=dict)
+    families: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def find(self, name: str) -> Register | None:
+        """The register of that name declared here."""
+        if name not in self.registers:
+            for prefix, count, kind in self.families:
+                number = name.removeprefix(prefix)
+                if number != name and re.fullmatch("0|[1-9][0-9]*", number) and int(number) < count:
+                    self.registers[name] = Register(name + self.suffix, kind)
+        return self.registers.get(name)
+
+
 class _Body:
     """Reads the statements of one function, keeping track of scopes and source lines."""
 
     def __init__(self, function: Function, files: dict[int, str]) -> None:
         self._function = function
         self._files = files
-        self._scopes: list[dict[str, Register]] = [{}]
-        self._families: list[tuple[str, int, str]] = []
+        self._scopes = [_Scope("")]
+        self._opened = 0
         self._line = 0
         self._source = ""
+        self._main = 0
+        self._callers: dict[_Place, _Place] = {}
 
     def read(self, text: str) -> None:
         position = 0
@@ -228,9 +266,10 @@ class _Body:
             if found["loc"]:
                 self._locate(found["loc"])
             elif found["label"]:
-                self._function.labels[found["label"]] = len(self._function.body)
+                self._label(found["label"])
             elif found["open"]:
-                self._scopes.append({})
+                self._opened += 1
+                self._scopes.append(_Scope(f"@{self._opened}"))
             elif found["close"]:
                 if len(self._scopes) == 1:
                     raise PtxError(f"PTX function {self._function.name} closes a scope it did not open")
@@ -240,13 +279,28 @@ class _Body:
         if rest := text[position:].strip():
             raise PtxError(f"PTX statement {rest.splitlines()[0]!r} is not understood")
 
+    def _label(self, name: str) -> None:
+        if name in self._function.labels:
+            raise PtxError(f"PTX label {name} stands twice in {self._function.name}")
+        self._function.labels[name] = len(self._function.body)
+
     def _locate(self, text: str) -> None:
         found = _LOC.match(text)
         if not found:
             raise PtxError(f"PTX line mark {text!r} is not understood")
+        file, line, column, *caller = (int(number) for number in found.groups() if number)
+        place = (file, line, column)
+        if caller:
+            self._callers[place] = (caller[0], caller[1], caller[2])
+        self._main = self._main or file
+        # What a header's function does is done where the .cu file calls it.
+        visited = {place}
+        while place[0] != self._main and (above := self._callers.get(place)) and above not in visited:
+            place = above
+            visited.add(place)
         # Line 0 marks code that belongs to no line of its own; it keeps the line before it.
-        if int(found[2]):
-            self._line, self._source = int(found[2]), self._files.get(int(found[1]), "")
+        if place[1]:
+            self._line, self._source = place[1], self._files.get(place[0], "")
 
     def _statement(self, text: str) -> None:
         if found := _REGISTERS.match(text):
@@ -277,24 +331,23 @@ class _Body:
         if kind not in TYPE_BYTES:
             # A register of an exotic type is only a problem where an instruction uses it.
             return
+        scope = self._scopes[-1]
         for name in names.split(","):
             name = name.strip()
-            if found := re.fullmatch(r"(%[\w$]+)<(\d+)>", name):
-                self._families.append((found[1], int(found[2]), kind))
+            if found := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
+                scope.families.append((found[1], int(found[2]), kind))
             else:
-                # Scopes of inline assembly may reuse a name; each declaration is a register of its own.
-                unique = name if len(self._scopes) == 1 else f"{name}@{len(self._function.body)}"
-                self._scopes[-1][name] = Register(unique, kind)
+                scope.registers[name] = Register(name + scope.suffix, kind)
 
     def _operand(self, text: str) -> Operand:
         if text.startswith("{"):
             return tuple(self._scalar(part) for part in _split(text[1:-1]))
         if text.startswith("["):
             found = _ADDRESS.match(text)
-            if not found:
+            offset = _integer(found["offset"] or "0") if found else None
+            if not found or offset is None:
                 # Only newer instructions have such addresses; the translation refuses those by name.
                 return Symbol(text)
-            offset = int(found["offset"], 0) if found["offset"] else 0
             return Address(self._scalar(found["base"]), offset)
         if text.startswith("("):
             # What a call takes and returns; the call itself is refused.
@@ -303,19 +356,11 @@ class _Body:
 
     def _scalar(self, text: str) -> Scalar:
         for scope in reversed(self._scopes):
-            if text in scope:
-                return scope[text]
-        if text.startswith("%"):
-            for prefix, count, kind in self._families:
-                number = text.removeprefix(prefix)
-                if number != text and number.isdigit() and int(number) < count:
-                    return self._scopes[0].setdefault(text, Register(text, kind))
-        elif found := _INTEGER.match(text):
-            magnitude = (
-                int(found[2], 16) if found[2][:2] in ("0x", "0X") else int(found[2], 8 if found[2][0] == "0" else 10)
-            )
-            return Constant((-magnitude if found[1] else magnitude) & 0xFFFFFFFFFFFFFFFF)
-        elif found := _FLOAT.match(text):
+            if register := scope.find(text):
+                return register
+        if (number := _integer(text)) is not None:
+            return Constant(number & 0xFFFFFFFFFFFFFFFF)
+        if found := _FLOAT.match(text):
             kind, digits = found[1].lower(), (8 if found[1].lower() == "f" else 16)
             if len(found[2]) != digits:
                 raise PtxError(f"PTX constant {text!r} is not understood")
@@ -337,6 +382,16 @@ def _split(text: str) -> Iterator[str]:
         raise PtxError(f"PTX operands {text!r} are not closed")
     if last := text[begin:].strip():
         yield last
+
+
+def _integer(text: str) -> int | None:
+    """The value of an integer literal; None for anything else."""
+    found = _INTEGER.fullmatch(text)
+    if not found:
+        return None
+    bases = zip((16, 2, 8, 10), found.groups()[1:], strict=True)
+    (magnitude,) = (int(digits, base) for base, digits in bases if digits)
+    return -magnitude if found[1] else magnitude
 
 
 def float_value(constant: Constant) -> float:

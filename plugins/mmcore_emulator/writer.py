@@ -15,6 +15,7 @@ from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
 from mmcore_emulator.operations import operation
 from mmcore_emulator.ptx import (
+    TYPE_BYTES,
     Address,
     Constant,
     Instruction,
@@ -33,7 +34,13 @@ _CACHE_HINTS = {
     *("L1::evict_normal", "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L2::64B", "L2::128B", "L2::256B"),
 }
 _SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared", "local": "local", "param": "param"}
-_NOTHING_TO_DO = {("bar", "warp", "sync"), ("membar", "cta"), ("membar", "gl"), ("fence", "acq_rel", "cta")}
+_WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
+_ATOMIC_KINDS = ("u32", "s32", "u64", "s64", "f32", "f64")
+# What orders accesses to memory has nothing to do where they are made in order.
+_NOTHING_TO_DO = {
+    *(("membar", scope) for scope in ("cta", "gl", "sys")),
+    *(("fence", kind, scope) for kind in ("acq_rel", "sc") for scope in ("cta", "gpu", "sys")),
+}
 
 
 class Writer:
@@ -57,6 +64,8 @@ class Writer:
         for instruction in block.body:
             self._instruction(instruction)
         body = self._lines
+        if block.end is not None and block.is_barrier:
+            self._check_barrier(block.end)
         guard = block.end.guard if block.end is not None else None
         entering = sorted(self._slot(register) for register in block.live_in)
         leaving = sorted((block.defines & block.live_out), key=self._slot)
@@ -76,6 +85,12 @@ class Writer:
         namespace = self._globals
         exec(compile("\n".join(lines), "<translated PTX>", "exec"), namespace)
         return Step(namespace.pop("run"), block, len(block.body) + (block.end is not None))
+
+    def _check_barrier(self, instruction: Instruction) -> None:
+        """Refuse barriers for some threads of a block only; which warp a warp's barrier is for does not matter."""
+        everybody = instruction.operands == (Constant(0),) or instruction.opcode[:2] == ("bar", "warp")
+        if instruction.guard is not None or not everybody:
+            raise unsupported(instruction)
 
     def _slot(self, register: Register) -> int:
         return self._slots.setdefault(register, len(self._slots))
@@ -161,11 +176,13 @@ class Writer:
             dtype = NUMPY[kind]
             if dtype.kind == "b":
                 value = np.array(bool(constant.bits))
-            elif constant.type == "int" or dtype.kind in "iu":
+            elif constant.type == "int" or TYPE_BYTES[constant.type] == dtype.itemsize:
                 bits = constant.bits & ((1 << 8 * dtype.itemsize) - 1)
                 value = np.array(bits, np.dtype(f"u{dtype.itemsize}")).view(dtype)
-            else:
+            elif dtype.kind == "f":
                 value = np.array(float_value(constant), dtype)
+            else:
+                raise PtxError(f"PTX constant of type {constant.type} stands where a {kind} should")
             self._constants[key] = self._global(value.reshape((1,) * 6))
         return self._constants[key]
 
@@ -190,9 +207,16 @@ class Writer:
         else:
             self._assign(instruction, target, self._source(instruction, source, kind), kind)
 
+    def _parts(self, instruction: Instruction, parts: tuple[Any, ...], kind: str) -> tuple[str, int]:
+        """Unsigned type of the whole, and bits of a part."""
+        bits = 8 * NUMPY[kind].itemsize
+        if not parts or f"u{bits // len(parts)}" not in NUMPY or bits % len(parts):
+            raise unsupported(instruction)
+        return f"u{bits}", bits // len(parts)
+
     def _pack(self, instruction: Instruction, target: Operand, parts: tuple[Any, ...], kind: str) -> None:
         """``mov.b32 d, {low, high}``: the parts side by side, the first in the lowest bits."""
-        whole, part_bits = f"u{8 * NUMPY[kind].itemsize}", 8 * NUMPY[kind].itemsize // len(parts)
+        whole, part_bits = self._parts(instruction, parts, kind)
         terms = []
         for position, part in enumerate(parts):
             value = f"{self._source(instruction, part, f'u{part_bits}')}.astype({self._global(NUMPY[whole])})"
@@ -202,7 +226,7 @@ class Writer:
 
     def _unpack(self, instruction: Instruction, parts: tuple[Any, ...], source: Operand, kind: str) -> None:
         """``mov.b32 {low, high}, a``."""
-        whole, part_bits = f"u{8 * NUMPY[kind].itemsize}", 8 * NUMPY[kind].itemsize // len(parts)
+        whole, part_bits = self._parts(instruction, parts, kind)
         self._lines.append(f"whole = {self._source(instruction, source, whole)}")
         for position, part in enumerate(parts):
             if part == Symbol("_"):
@@ -213,10 +237,11 @@ class Writer:
 
     def _window(self, instruction: Instruction) -> None:
         """cvta: between addresses of one memory and generic ones, which differ by where the memory's window begins."""
-        *to, space, kind = instruction.opcode[1:]
-        begin = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space)
-        if begin is None or kind != "u64" or to not in ([], ["to"]) or len(instruction.operands) != 2:
+        to = instruction.opcode[1:2] == ("to",)
+        parts = instruction.opcode[1 + to :]
+        if len(parts) != 2 or parts[0] not in _WINDOWS or parts[1] != "u64" or len(instruction.operands) != 2:
             raise unsupported(instruction)
+        begin, kind = _WINDOWS[parts[0]], parts[1]
         value = self._source(instruction, instruction.operands[1], kind)
         if begin:
             value = f"({value} {'-' if to else '+'} {self._constant(Constant(begin), kind)})"
@@ -244,12 +269,15 @@ class Writer:
         total = operand.offset + offset
         base = operand.base
         if isinstance(base, Register):
-            expression = self._name(base)
-            if NUMPY[base.type].kind != "u":
+            dtype = NUMPY[base.type]
+            if dtype.kind != "u" or dtype.itemsize < 4:
                 raise unsupported(instruction)
-            if NUMPY[base.type].itemsize == 4:
-                expression = f"{expression}.astype(np.uint64)"
-            return f"({expression} + {self._constant(Constant(total & (2**64 - 1)), 'u64')})" if total else expression
+            # Of 32 bits, as addresses of shared memory may be, the sum wraps at 32.
+            kind = f"u{8 * dtype.itemsize}"
+            expression = self._name(base)
+            if total:
+                expression = f"({expression} + {self._constant(Constant(total), kind)})"
+            return expression if dtype.itemsize == 8 else f"{expression}.astype(np.uint64)"
         origin = base.bits if isinstance(base, Constant) else self._symbols.get(base.name)
         if origin is None:
             raise unsupported(instruction)
@@ -263,17 +291,25 @@ class Writer:
 
     def _load(self, instruction: Instruction) -> None:
         space, count, kind = self._access(instruction)
+        self._check_operands(instruction)
         targets = self._elements(instruction, instruction.operands[0], count)
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), NUMPY[kind]
         if count > 1:
             self._check_vector(instruction, instruction.operands[1], space, count * dtype.itemsize, mask, at)
-        for position, target in enumerate(targets):
+        for position in range(count):
             address = self._address(instruction, instruction.operands[1], position * dtype.itemsize)
-            value = f"ports.load({space!r}, {address}, {self._global(dtype)}, {mask}, {at})"
-            self._assign(instruction, target, value, kind)
+            self._lines.append(
+                f"loaded{position} = ports.load({space!r}, {address}, {self._global(dtype)}, {mask}, {at})"
+            )
+        # The last of the elements may go to the register that the address came from.
+        for position, target in enumerate(targets):
+            self._assign(instruction, target, f"loaded{position}", kind)
 
     def _store(self, instruction: Instruction) -> None:
         space, count, kind = self._access(instruction)
+        self._check_operands(instruction)
+        if space == "param":
+            raise unsupported(instruction)
         values = self._elements(instruction, instruction.operands[1], count)
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), NUMPY[kind]
         if count > 1:
@@ -282,6 +318,10 @@ class Writer:
             address = self._address(instruction, instruction.operands[0], position * dtype.itemsize)
             source = self._source(instruction, value, kind)
             self._lines.append(f"ports.store({space!r}, {address}, {source}, {self._global(dtype)}, {mask}, {at})")
+
+    def _check_operands(self, instruction: Instruction) -> None:
+        if len(instruction.operands) != 2:
+            raise unsupported(instruction)
 
     def _check_vector(
         self, instruction: Instruction, operand: Operand, space: str, nbytes: int, mask: str, at: str
@@ -293,8 +333,10 @@ class Writer:
         """red.add, or atom.add whose old value nobody asks for: an atomic addition."""
         parts = [part for part in instruction.opcode[1:] if part not in _CACHE_HINTS]
         space = _SPACES[parts.pop(0)] if parts and parts[0] in _SPACES else "generic"
+        if len(instruction.operands) < 2:
+            raise unsupported(instruction)
         *old, address, value = instruction.operands
-        if len(parts) != 2 or parts[0] != "add" or parts[1] not in NUMPY or not self._read.isdisjoint(old):
+        if len(parts) != 2 or parts[0] != "add" or parts[1] not in _ATOMIC_KINDS or not self._read.isdisjoint(old):
             raise unsupported(instruction)
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
         where, source = self._address(instruction, address, 0), self._source(instruction, value, parts[1])

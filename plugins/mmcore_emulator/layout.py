@@ -1,0 +1,69 @@
+"""Where a function's variables and parameters lie in their memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mmcore_emulator.memory import copied_base
+from mmcore_emulator.ptx import TYPE_BYTES, Address, Function, Instruction, Parameter, Symbol, Variable
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Addresses and sizes.
+
+    Attributes:
+        addresses: of each shared and local variable, by name.
+        shared_sizes: bytes of each shared array that the source declares; dynamic shared memory is one more.
+        local_bytes: local memory of a thread.
+        parameters: offset of each parameter in parameter memory, by name.
+        parameter_bytes: size of parameter memory.
+    """
+
+    addresses: dict[str, int]
+    shared_sizes: tuple[int, ...]
+    local_bytes: int
+    parameters: dict[str, int]
+    parameter_bytes: int
+
+
+def lay_out(function: Function) -> Layout:
+    """The layout of what a function uses; the module's other variables are other functions'."""
+    used = {name for instruction in function.body for name in _names(instruction)}
+    variables = [variable for variable in function.variables.values() if variable.name in used]
+    declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
+    dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
+    addresses = {variable.name: copied_base(number) for number, variable in enumerate(declared)}
+    # Dynamic shared memory has no size of its own, and all its names mean the same.
+    addresses |= {variable.name: copied_base(len(declared)) for variable in dynamic}
+    local, local_bytes = _packed(map(_extent, (variable for variable in variables if variable.space == "local")))
+    addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
+    parameters, parameter_bytes = _packed(map(_parameter_extent, function.parameters))
+    return Layout(addresses, tuple(variable.nbytes for variable in declared), local_bytes, parameters, parameter_bytes)
+
+
+def _names(instruction: Instruction) -> Iterator[str]:
+    for operand in instruction.operands:
+        for part in operand if isinstance(operand, tuple) else (operand,):
+            base = part.base if isinstance(part, Address) else part
+            if isinstance(base, Symbol):
+                yield base.name
+
+
+def _extent(variable: Variable) -> tuple[str, int, int]:
+    return variable.name, variable.nbytes, variable.align
+
+
+def _parameter_extent(parameter: Parameter) -> tuple[str, int, int]:
+    scalar = TYPE_BYTES[parameter.type]
+    return parameter.name, parameter.nbytes, scalar if parameter.nbytes == scalar else 16
+
+
+def _packed(extents: Iterable[tuple[str, int, int]]) -> tuple[dict[str, int], int]:
+    """Offsets of (name, bytes, alignment) laid one behind the other, and the size of it all."""
+    offsets, end = {}, 0
+    for name, nbytes, align in extents:
+        offsets[name] = -(-end // align) * align
+        end = offsets[name] + nbytes
+    return offsets, end
