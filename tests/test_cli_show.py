@@ -83,8 +83,9 @@ def test_lines_of_the_source_are_numbered() -> None:
 
 def test_the_source_is_highlighted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
+    # The importing module first: importing it after the other is patched would make it keep the patch.
     monkeypatch.setattr("mmcore.cli.show.on_terminal", lambda: True)
+    monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
     monkeypatch.setattr("mmcore.cli.output.write", seen.append)
     monkeypatch.setenv("TERM", "xterm-256color")
     assert mmcore("show", "upc.kernel10").exit_code == 0

@@ -25,7 +25,7 @@ of itself far below 1, and one that is not finite makes its row suspect.
 
 To be suspect is no verdict. Whoever asks recomputes the suspect rows exactly, so that a tolerance too tight for a
 kernel costs time (at worst the full reference) and never refuses a right product. It is too tight for some rows of
-float64 kernels at k = 1 and 2, where C·x itself loses more than the kernel, and where recomputing costs next to nothing.
+float64 kernels at k = 1 and 2, where C·x itself loses more than the kernel, and recomputing costs next to nothing.
 """
 
 from __future__ import annotations
