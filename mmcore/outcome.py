@@ -100,6 +100,8 @@ class Outcome:
             "global_gflops": self.global_gflops,
             "verified": self.verified,
             "verification": self.verdict.method if self.verdict else None,
+            "wrong_elements": self.verdict.wrong if self.verdict else None,
+            "compared_elements": self.verdict.compared if self.verdict else None,
             "max_error": self.verdict.max_error if self.verdict else None,
             "first_mismatch": self.verdict.mismatch.to_json() if self.verdict and self.verdict.mismatch else None,
             "faults": [fault.to_json() for fault in self.faults],

@@ -71,7 +71,8 @@ def test_kernel00_forced_to_a_size_it_does_not_cover_leaves_column_64_unwritten(
     assert said["grid"] == "2×2 (4 blocks)"
     assert "n = 65 is not a multiple of block.x = 32" in said["forced"]
     assert said["kernel time"] == said["global time"] == "none: only a verified product is timed"
-    *_, mismatch, judgement = result.stdout.splitlines()
+    *_, mismatch, extent, judgement = result.stdout.splitlines()
+    assert extent == "129 of the 4225 elements compared are wrong"
     assert mismatch.startswith("0:64: expected ")
     assert mismatch.endswith(" - got NaN (never written)")
     assert judgement == "TEST FAIL"

@@ -108,6 +108,8 @@ def test_kernel00_leaves_the_first_remaining_column_unwritten() -> None:
     assert outcome["verified"] is False
     assert outcome["first_mismatch"]["row"] == 0
     assert outcome["first_mismatch"]["column"] == 64
+    # The last row and the last column.
+    assert (outcome["wrong_elements"], outcome["compared_elements"]) == (64 + 65, 65 * 65)
 
 
 def test_kernel10_with_the_right_grid_and_the_wrong_size_reads_out_of_bounds() -> None:

@@ -28,6 +28,7 @@ def report(outcome: Outcome, *, chosen: bool) -> list[RenderableType]:
     lines = [fault_line(fault) for fault in outcome.faults]
     if outcome.verdict and outcome.verdict.mismatch:
         lines.append(mismatch_line(outcome.verdict.mismatch))
+        lines.append(f"{outcome.verdict.wrong} of the {outcome.verdict.compared} elements compared are wrong")
     judgement = Text("TEST PASS", "bold green") if outcome.verified else Text("TEST FAIL", "bold red")
     return [f"{kernel.name}: {kernel.title}\n", fields(_facts(outcome, chosen)), "", *lines, judgement]
 

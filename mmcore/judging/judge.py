@@ -82,10 +82,12 @@ def sampled_rows(m: int, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 class _Comparison(NamedTuple):
-    """Some rows of C compared: the largest error, NaN or infinite where an element is not finite."""
+    """Some rows of C compared: the largest error, NaN or infinite where an element is not finite, and what is wrong."""
 
     largest: float
-    mismatch: Mismatch | None
+    compared: int
+    wrong: int = 0
+    mismatch: Mismatch | None = None
 
 
 def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any]) -> _Comparison:
@@ -95,7 +97,7 @@ def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any])
         error = np.abs(got - panel.product)
         wrong = np.flatnonzero(~(error <= bound(panel.product, panel.magnitude)))
     if not wrong.size:
-        return _Comparison(float(error.max()), None)
+        return _Comparison(float(error.max()), error.size)
     index, column = divmod(int(wrong[0]), problem.n)
     row = int(panel.rows[index])
     mismatch = Mismatch(
@@ -105,7 +107,7 @@ def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any])
         got=float(got[index, column]),
         unwritten=not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0]),
     )
-    return _Comparison(float(error.max()), mismatch)
+    return _Comparison(float(error.max()), error.size, wrong.size, mismatch)
 
 
 def _first_mismatch(comparisons: Sequence[_Comparison]) -> Mismatch | None:
@@ -117,4 +119,11 @@ def _first_mismatch(comparisons: Sequence[_Comparison]) -> Mismatch | None:
 def _verdict(comparisons: Sequence[_Comparison], method: str) -> Verdict:
     largest = float(np.max([comparison.largest for comparison in comparisons]))
     mismatch = _first_mismatch(comparisons)
-    return Verdict(mismatch is None, largest if math.isfinite(largest) else None, mismatch, method)
+    return Verdict(
+        verified=mismatch is None,
+        max_error=largest if math.isfinite(largest) else None,
+        mismatch=mismatch,
+        method=method,
+        wrong=sum(comparison.wrong for comparison in comparisons),
+        compared=sum(comparison.compared for comparison in comparisons),
+    )

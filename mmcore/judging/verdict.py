@@ -44,9 +44,13 @@ class Verdict:
         max_error: largest |C - reference| over the elements compared; None when one of them is not finite.
         mismatch: the first wrong element; None when verified.
         method: how it was judged, in a few words.
+        wrong: how many of the elements compared are wrong.
+        compared: how many elements were compared one by one.
     """
 
     verified: bool
     max_error: float | None
     mismatch: Mismatch | None
     method: str
+    wrong: int
+    compared: int
