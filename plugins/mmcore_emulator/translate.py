@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmcore_emulator.flow import blocks_of, reads
-from mmcore_emulator.fusing import refuse_open_fusing
 from mmcore_emulator.layout import Layout, lay_out
 from mmcore_emulator.ptx import Function, Symbol
 from mmcore_emulator.step import Registers, Step
@@ -39,7 +38,6 @@ def translate(function: Function) -> Translation:
             # Named before the instructions that only pass its arguments.
             names = [part.name for part in instruction.operands if isinstance(part, Symbol)]
             raise unsupported(instruction, next((name for name in names if not name.startswith("(")), ""))
-    refuse_open_fusing(function)
     layout = lay_out(function)
     read = {register for instruction in function.body for register in reads(instruction)}
     writer = Writer(layout.addresses | layout.parameters, frozenset(read))
