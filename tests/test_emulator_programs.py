@@ -415,6 +415,19 @@ def test_shared_memory_has_bounds_too() -> None:
     assert (fault.kind, fault.array, fault.line, fault.thread) == ("out-of-bounds-write", "shared", 4, (31, 0, 0))
 
 
+def test_a_shared_array_ends_where_it_ends_and_not_where_the_next_does() -> None:
+    source = """
+    extern "C" __global__ void f(int* out) {
+        __shared__ int first[32];
+        __shared__ int second[32];
+        first[threadIdx.x] = second[threadIdx.x] = 1;
+        __syncthreads();
+        out[threadIdx.x] = first[threadIdx.x + out[0] + 8];
+    }"""
+    (fault,) = emulate(source, ints(32)).faults
+    assert (fault.kind, fault.array, fault.line, fault.thread) == ("out-of-bounds-read", "shared", 7, (24, 0, 0))
+
+
 def test_one_bad_access_in_many_leaves_the_others_alone() -> None:
     source = f"""
     extern "C" __global__ void f(int* out, const int* in) {{
