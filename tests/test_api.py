@@ -302,6 +302,21 @@ def test_what_a_kernel_writes_outside_c_is_a_fault(device: Device, source: Path)
     assert "4 bytes" in outcome.faults[1].message
 
 
+def test_a_sum_that_met_unwritten_memory_is_wrong_but_not_unwritten(device: Device, source: Path) -> None:
+    """The over-read holds the same NaN as an unwritten C; what a kernel makes of it is the kernel's own."""
+    source.write_text(
+        'extern "C" __global__ void f(const float* A, const float* B, float* C, int n)\n'
+        "{\n    for (int i = 0; i < n * n; ++i) C[i] = A[n * n] * 2.0f + B[i];\n}\n"
+    )
+    kernel = kernel_of(source, launch=lambda problem, block, limits: Launch((1,), block, over_read={"A": 1}))
+    outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+    assert outcome.faults == ()
+    mismatch = outcome.verdict.mismatch if outcome.verdict else None
+    assert mismatch is not None
+    assert np.isnan(mismatch.got)
+    assert not mismatch.unwritten
+
+
 def test_overwriting_an_input_is_a_fault(device: Device, source: Path) -> None:
     source.write_text(
         'extern "C" __global__ void f(float* A, const float* B, float* C, int n) { A[3] = 7.0f; C[0] = B[0]; }'
