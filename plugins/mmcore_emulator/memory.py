@@ -202,9 +202,6 @@ def store(
     taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
     address = np.broadcast_to(address, shape)
     active = address if taking_part is None else address[taking_part]
-    if dtype.kind == "f" and (nan := np.isnan(value)).any():
-        # A GPU's arithmetic makes one NaN only; numpy's hands on the one it met, which may be the unwritten's.
-        value = np.where(nan, dtype.type(np.nan), value)
     array = _only_array(space, active, dtype.itemsize, writing=True)
     if array is not None:
         _write(array, address, value, dtype, taking_part)
