@@ -121,6 +121,16 @@ def test_infinities_and_nan_follow_the_plain_rules(fma: Any) -> None:
             np.testing.assert_equal(got, dtype(dtype(a) * dtype(b) + dtype(c)))
 
 
+@pytest.mark.parametrize("fma", [floats.fma32, floats.fma64, floats.fma16])
+@pytest.mark.parametrize("a", [-1.0, -0.0, 0.0, 2.0])
+@pytest.mark.parametrize("b", [-0.0, 0.0, 3.0])
+@pytest.mark.parametrize("c", [-0.0, 0.0, -6.0, 3.0])
+def test_a_zero_has_the_sign_that_the_plain_sum_gives_it(fma: Any, a: float, b: float, c: float) -> None:
+    dtype = {floats.fma32: np.float32, floats.fma64: np.float64, floats.fma16: np.float16}[fma]
+    got = fma(lane(a, dtype), lane(b, dtype), lane(c, dtype))[0]
+    assert (got, math.copysign(1, got)) == (a * b + c, math.copysign(1, a * b + c))
+
+
 def signed(value: int, bits: int) -> int:
     value &= 2**bits - 1
     return value - 2**bits if value >> (bits - 1) else value
