@@ -76,3 +76,32 @@ def emulate(
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held
     ]
     return Emulated(arrays, list(run.faults.values()), run)
+
+
+def ptx_kernel(body: str, *, module: str = "", directives: str = "") -> str:
+    """PTX of a kernel of one array, with ``body`` between a beginning that finds its place and the end.
+
+    ``%d1`` holds the array's address, ``%r1`` the thread's number, ``%d2`` the address of its element of 4 bytes.
+    Registers are %p (pred), %h (b16), %r (b32), %d (b64), %f (f32) and %g (f64), 1 to 19 of each.
+    """
+    return f"""
+    .version 8.8
+    .target sm_90
+    .address_size 64
+    .file 1 "/somewhere/test.cu"
+    {module}
+    .visible .entry f(.param .u64 f_param_0) {directives}
+    {{
+        .reg .pred %p<20>; .reg .b16 %h<20>; .reg .b32 %r<20>; .reg .b64 %d<20>; .reg .f32 %f<20>; .reg .f64 %g<20>;
+        ld.param.u64 %d1, [f_param_0];
+        mov.u32 %r1, %tid.x;
+        mul.wide.u32 %d2, %r1, 4;
+        add.s64 %d2, %d1, %d2;
+        {body}
+        ret;
+    }}"""
+
+
+def words(body: str, data: Sequence[int] = (0,) * 32, *, block: Sequence[int] = (32,), module: str = "") -> Emulated:
+    """Run :func:`ptx_kernel` on an array of 32-bit words."""
+    return emulate("", np.array(data, np.uint32), block=block, text=ptx_kernel(body, module=module))

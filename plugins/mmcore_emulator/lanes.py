@@ -19,6 +19,8 @@ from mmcore.planning.geometry import Dim3
 
 # A batch's arrays should fit the processor's second-level cache, and be long enough to hide Python's own time.
 LANES_PER_BATCH = 20480
+# What the blocks of a batch may have of their own, in bytes, before fewer of them run together.
+COPIED_BYTES_PER_BATCH = 128 << 20
 
 WARP = 32
 SPECIAL_REGISTERS = frozenset(
@@ -106,10 +108,16 @@ def uniform(value: int) -> NDArray[np.uint32]:
     return np.full((1,) * 6, value, dtype=np.uint32)
 
 
-def batches(grid: Dim3, block: Dim3) -> Iterator[Batch]:
-    """The grid cut into boxes of whole blocks, of about LANES_PER_BATCH threads each, in launch order."""
-    wide = min(grid.x, max(1, LANES_PER_BATCH // block.size))
-    high = min(grid.y, max(1, LANES_PER_BATCH // (block.size * wide))) if wide == grid.x else 1
+def batches(grid: Dim3, block: Dim3, copied_bytes: int = 0) -> Iterator[Batch]:
+    """The grid cut into boxes of whole blocks, of about LANES_PER_BATCH threads each, in launch order.
+
+    Args:
+        grid, block: the launch's geometry.
+        copied_bytes: shared and local memory of one block.
+    """
+    together = max(1, min(LANES_PER_BATCH // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
+    wide = min(grid.x, together)
+    high = min(grid.y, together // wide) if wide == grid.x else 1
     for z in range(grid.z):
         for y in range(0, grid.y, high):
             for x in range(0, grid.x, wide):

@@ -50,8 +50,13 @@ class Run:
     def execute(self) -> None:
         """Run every block of the grid."""
         with np.errstate(all="ignore"):
-            for batch in batches(self.grid, self.block):
+            for batch in batches(self.grid, self.block, self._block_bytes()):
                 _BatchRun(self, batch).execute()
+
+    def _block_bytes(self) -> int:
+        """Shared and local memory of a block."""
+        layout = self.translation.layout
+        return sum(layout.shared_sizes) + self.shared_bytes + layout.local_bytes * self.block.size
 
     def report(
         self,

@@ -145,7 +145,7 @@ _PARAMETER = re.compile(
 _REGISTERS = re.compile(r"\.reg\s*\.(?P<type>\w+)\s+(?P<names>.*)$", re.DOTALL)
 _STATEMENT = re.compile(
     r"\s*(?:(?P<loc>\.loc\b[^\n]*)|(?P<file>\.file\b[^\n]*)|(?P<label>[\w$]+):(?!:)|(?P<open>\{)|(?P<close>\})"
-    r"|(?P<statement>[^;]+);)"
+    r"|(?P<statement>[^;]*);)"
 )
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
@@ -274,8 +274,8 @@ class _Body:
                 if len(self._scopes) == 1:
                     raise PtxError(f"PTX function {self._function.name} closes a scope it did not open")
                 self._scopes.pop()
-            elif found["statement"]:
-                self._statement(" ".join(found["statement"].split()))
+            elif statement := " ".join((found["statement"] or "").split()):
+                self._statement(statement)
         if rest := text[position:].strip():
             raise PtxError(f"PTX statement {rest.splitlines()[0]!r} is not understood")
 
