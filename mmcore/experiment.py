@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from types import TracebackType
+
 import numpy as np
 
 from mmcore.errors import InvalidProblem
@@ -11,6 +14,7 @@ from mmcore.judging.poison import is_poison
 from mmcore.launching.device import Device, HostArray
 from mmcore.launching.faults import Fault
 from mmcore.launching.prepared import Prepared
+from mmcore.launching.stopwatch import Stopwatch, typical_seconds
 from mmcore.outcome import Outcome
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
@@ -47,39 +51,119 @@ def run_kernel(
     """
     if memory not in MEMORIES:
         raise InvalidProblem(f"host memory is {' or '.join(MEMORIES)}, not {memory!r}")
-    if seed is not None and (type(seed) is not int or seed < 0):
-        raise InvalidProblem(f"a seed is a whole number from 0, not {seed!r}")
-    planned = plan(kernel, problem, block, device.limits, force=force)
-    seed = fresh_seed() if seed is None else seed
-    with Prepared(planned, device) as prepared:
-        matrices = draw(problem, seed)
-        host = host_arrays(planned, matrices)
-        prepared.upload(host)
+    with Experiment(kernel, problem, block, device, seed=seed, force=force) as experiment:
+        outcome = dataclasses.replace(experiment.verify(), memory=memory)
+        if not outcome.verified:
+            return outcome
+        return dataclasses.replace(
+            outcome,
+            kernel_seconds=_typical(experiment.stopwatch()),
+            global_seconds=_typical(experiment.global_stopwatch(memory)),
+        )
+
+
+def _typical(stopwatch: Stopwatch | None) -> float | None:
+    if stopwatch is None:
+        return None
+    try:
+        return typical_seconds(stopwatch)
+    finally:
+        stopwatch.close()
+
+
+class Experiment:
+    """One kernel on one device, prepared, with its inputs there: to be verified first and timed then.
+
+    A context manager that frees the device's memory.
+
+    Args:
+        kernel: the kernel.
+        problem: the product, in the kernel's types.
+        block: threads per block.
+        device: where to run it.
+        seed: seed of the inputs; fresh when None.
+        force: launch against the kernel's own constraints.
+
+    Raises:
+        Refused: the launch rule or the device forbids the launch.
+        MmcoreError: anything else that keeps the kernel from being launched, in one sentence.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        problem: Problem,
+        block: Dim3,
+        device: Device,
+        *,
+        seed: int | None = None,
+        force: bool = False,
+    ) -> None:
+        if seed is not None and (type(seed) is not int or seed < 0):
+            raise InvalidProblem(f"a seed is a whole number from 0, not {seed!r}")
+        self._plan = plan(kernel, problem, block, device.limits, force=force)
+        self._problem = problem
+        self._device = device
+        self._seed = fresh_seed() if seed is None else seed
+        self._host: dict[str, HostArray] = {}
+        self.prepared = Prepared(self._plan, device)
+
+    def __enter__(self) -> Experiment:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.prepared.__exit__(kind, error, traceback)
+
+    def verify(self) -> Outcome:
+        """Run the kernel once on random inputs and judge what it did; the outcome holds no times."""
+        prepared = self.prepared
+        matrices = draw(self._problem, self._seed)
+        self._host = host_arrays(self._plan, matrices)
+        prepared.upload(self._host)
         faults = prepared.run()
         verdict = None
-        result = np.empty_like(host["C"])
+        result = np.empty_like(self._host["C"])
         if not any(fault.fatal for fault in faults):
             prepared.buffers["C"].download(result)
-            faults += _overwritten_inputs(prepared, host)
-            faults += _overwritten_gaps(planned, result)
-            verdict = judge(problem, kernel.accumulator, matrices, _rows(planned, result))
-        kernel_seconds = global_seconds = None
-        if verdict is not None and verdict.verified and not faults:
-            kernel_seconds = prepared.program.kernel_seconds(prepared.calls)
-            global_seconds = _global_seconds(prepared, host, result, memory)
+            faults += _overwritten_inputs(prepared, self._host)
+            faults += _overwritten_gaps(self._plan, result)
+            verdict = judge(self._problem, self._plan.kernel.accumulator, matrices, _rows(self._plan, result))
         return Outcome(
-            plan=planned,
-            problem=problem,
-            device=device.name,
-            device_description=device.description,
+            plan=self._plan,
+            problem=self._problem,
+            device=self._device.name,
+            device_description=self._device.description,
             registers=max(function.registers for function in prepared.functions),
             static_shared_bytes=max(function.static_shared_bytes for function in prepared.functions),
-            memory=memory,
-            seed=seed,
+            memory=MEMORIES[0],
+            seed=self._seed,
             verdict=verdict,
             faults=tuple(faults),
-            kernel_seconds=kernel_seconds,
-            global_seconds=global_seconds,
+        )
+
+    def stopwatch(self, *, cold: bool = False) -> Stopwatch | None:
+        """Times the launches on the inputs they were verified with; None on a device without device time.
+
+        Args:
+            cold: whether the caches are emptied before each.
+        """
+        return self.prepared.program.stopwatch(self.prepared.calls, cold=cold)
+
+    def global_stopwatch(self, memory: str) -> Stopwatch | None:
+        """Times copies in, launches and copies out; None on a device without device time.
+
+        Args:
+            memory: host memory of the copies, "pageable" or "pinned".
+        """
+        buffers = self.prepared.buffers
+        moved = ("A", "B", "C") if self._plan.kernel.accumulate else ("A", "B")
+        return self.prepared.program.global_stopwatch(
+            self.prepared.calls,
+            [(buffers[label], self._host[label]) for label in moved],
+            [(buffers["C"], np.empty_like(self._host["C"]))],
+            pinned=memory == "pinned",
         )
 
 
@@ -124,13 +208,3 @@ def _overwritten_gaps(planned: Plan, flat: HostArray) -> list[Fault]:
     row, column = (int(index) for index in np.argwhere(written)[0])
     message = f"row {row}, column {problem.n + column} of C, which lies between its rows, was written"
     return [Fault("out-of-bounds-write", message, "C")]
-
-
-def _global_seconds(prepared: Prepared, host: dict[str, HostArray], result: HostArray, memory: str) -> float | None:
-    moved = ("A", "B", "C") if prepared.plan.kernel.accumulate else ("A", "B")
-    return prepared.program.global_seconds(
-        prepared.calls,
-        [(prepared.buffers[label], host[label]) for label in moved],
-        [(prepared.buffers["C"], result)],
-        pinned=memory == "pinned",
-    )

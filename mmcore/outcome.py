@@ -75,6 +75,14 @@ class Outcome:
         )
         return f"{self.plan.kernel.name} {self.problem} in {block} blocks on {self.device}: {judgement}{time}"
 
+    def complaints(self) -> list[str]:
+        """What is wrong, a line each: the faults, the first wrong element, how many there are."""
+        lines = [str(fault) for fault in self.faults]
+        if self.verdict and self.verdict.mismatch:
+            lines.append(str(self.verdict.mismatch))
+            lines.append(f"{self.verdict.wrong} of the {self.verdict.compared} elements compared are wrong")
+        return lines
+
     def to_json(self) -> dict[str, Any]:
         """The outcome as JSON-ready values; times in ms, rates in GFLOP/s, null where the device keeps no time."""
         plan, first = self.plan, self.plan.launches[0]

@@ -63,10 +63,14 @@ def on_terminal() -> bool:
 
 def render(*parts: RenderableType) -> None:
     """Write rich's rendering of some parts to stdout."""
+    write(rendered(*parts, terminal=on_terminal()))
+
+
+def rendered(*parts: RenderableType, terminal: bool) -> str:
+    """Rich's rendering of some parts: as wide as the terminal and in colour, or as wide as it takes and plain."""
     from rich.console import Console
 
     text = io.StringIO()
-    terminal = on_terminal()
     console = Console(
         file=text,
         width=None if terminal else _UNBOUNDED,
@@ -77,7 +81,7 @@ def render(*parts: RenderableType) -> None:
     )
     for part in parts:
         console.print(part)
-    write("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
+    return "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n"))
 
 
 def fields(rows: Iterable[tuple[str, str]]) -> Table:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
-from mmcore.judging.verdict import Mismatch
-from mmcore.launching.faults import Fault
 from mmcore.outcome import Outcome
 from mmcore.planning.geometry import Dim3
 
@@ -25,12 +22,8 @@ def report(outcome: Outcome, *, chosen: bool) -> list[RenderableType]:
     from rich.text import Text
 
     kernel = outcome.plan.kernel
-    lines = [fault_line(fault) for fault in outcome.faults]
-    if outcome.verdict and outcome.verdict.mismatch:
-        lines.append(mismatch_line(outcome.verdict.mismatch))
-        lines.append(f"{outcome.verdict.wrong} of the {outcome.verdict.compared} elements compared are wrong")
     judgement = Text("TEST PASS", "bold green") if outcome.verified else Text("TEST FAIL", "bold red")
-    return [f"{kernel.name}: {kernel.title}\n", fields(_facts(outcome, chosen)), "", *lines, judgement]
+    return [f"{kernel.name}: {kernel.title}\n", fields(_facts(outcome, chosen)), "", *outcome.complaints(), judgement]
 
 
 def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
@@ -83,23 +76,3 @@ def _verification(outcome: Outcome) -> str:
         return "none: the fault left no product to judge"
     error = "an element is not finite" if verdict.max_error is None else f"largest error {verdict.max_error:.3g}"
     return f"{verdict.method}; {error}"
-
-
-def fault_line(fault: Fault) -> str:
-    """A fault on one line, with its place in the source."""
-    place = f"{fault.source}:{fault.line}"
-    known = fault.source is None or fault.line is None or place in fault.message
-    return f"{fault.kind}: {fault.message}" + ("" if known else f" at {place}")
-
-
-def mismatch_line(mismatch: Mismatch) -> str:
-    """The first wrong element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000"."""
-    note = " (never written)" if mismatch.unwritten else ""
-    place = f"{mismatch.row}:{mismatch.column}"
-    return f"{place}: expected {mismatch.expected:.6f} - got {_number(mismatch.got)}{note}"
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return f"{value:.6f}" if abs(value) < 1e9 else f"{value:.6g}"

@@ -24,6 +24,11 @@ class Mismatch:
     got: float
     unwritten: bool = False
 
+    def __str__(self) -> str:
+        """The element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000"."""
+        note = " (never written)" if self.unwritten else ""
+        return f"{self.row}:{self.column}: expected {self.expected:.6f} - got {_number(self.got)}{note}"
+
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values; ``got`` is null where it is not a finite number."""
         return {
@@ -33,6 +38,12 @@ class Mismatch:
             "got": self.got if math.isfinite(self.got) else None,
             "unwritten": self.unwritten,
         }
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return f"{value:.6f}" if abs(value) < 1e9 else f"{value:.6g}"
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from mmcore.launching.code import Code, Function
 from mmcore.launching.faults import Fault
+from mmcore.launching.stopwatch import Stopwatch
 from mmcore.planning.launch import Launch, TensorMap
 from mmcore.planning.limits import Limits
+from mmcore.planning.peaks import Peaks
 
 HostArray: TypeAlias = NDArray[Any]
 
@@ -75,19 +77,24 @@ class Program(Protocol):
         """Make the launches in order and wait for them; return what they did wrong."""
         ...
 
-    def kernel_seconds(self, calls: Sequence[Call]) -> float | None:
-        """Device time of the launches together, copies excluded; None on a device without device time."""
+    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch | None:
+        """Times the launches, copies excluded; None on a device without device time.
+
+        Args:
+            calls: the launches, which count as one.
+            cold: whether the caches are emptied before each.
+        """
         ...
 
-    def global_seconds(
+    def global_stopwatch(
         self,
         calls: Sequence[Call],
         uploads: Sequence[tuple[Buffer, HostArray]],
         downloads: Sequence[tuple[Buffer, HostArray]],
         *,
         pinned: bool,
-    ) -> float | None:
-        """Device time of copies in, launches and copies out; None on a device without device time."""
+    ) -> Stopwatch | None:
+        """Times copies in, launches and copies out, which count as one; None on a device without device time."""
         ...
 
     def close(self) -> None:
@@ -111,6 +118,16 @@ class Device(Protocol):
     @property
     def keeps_time(self) -> bool:
         """Whether it measures device time."""
+        ...
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What results are filed with, JSON-ready: what the device is and what drives it, never which one it is."""
+        ...
+
+    @property
+    def peaks(self) -> Peaks | None:
+        """The most it can do; None where that is not known, or means nothing."""
         ...
 
     @property

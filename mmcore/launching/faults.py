@@ -33,6 +33,12 @@ class Fault:
     thread: Dim3 | None = None
     fatal: bool = False
 
+    def __str__(self) -> str:
+        """The fault on one line, with its place in the source."""
+        place = f"{self.source}:{self.line}"
+        known = self.source is None or self.line is None or place in self.message
+        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")
+
     def to_json(self) -> dict[str, Any]:
         """The fault as JSON-ready values, indices as [x, y, z]."""
         values = asdict(self)

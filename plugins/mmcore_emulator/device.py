@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -84,10 +85,10 @@ class EmulatedProgram:
         run.execute()
         return run
 
-    def kernel_seconds(self, calls: Sequence[Call]) -> None:
+    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> None:
         return None
 
-    def global_seconds(
+    def global_stopwatch(
         self,
         calls: Sequence[Call],
         uploads: Sequence[tuple[Buffer, HostArray]],
@@ -123,6 +124,8 @@ class Emulator:
     name = "emulator"
     keeps_time = False
     architecture = "90"
+    facts: Mapping[str, Any] = {"name": "emulator"}
+    peaks = None
 
     def __init__(self) -> None:
         self._memory = DeviceMemory()

@@ -1,26 +1,20 @@
-"""Device seconds.
+"""Device seconds, read from events.
 
-The host's launch latency must not enter. A kernel is captured many times over into one CUDA graph, and the time
-between two events around the graph's launch is divided by the number of copies: what is left of events and graph is
-then a fraction of a per cent.
+The host's launch latency must not enter. Launches are captured many times over into one CUDA graph, and the time
+between two events around the graph's replay is divided by their number: what is left of events and graph is then a
+fraction of a per cent. docs/measuring.md has the comparison with CUPTI.
 """
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Callable
 
-from cuda.core import Device, EventOptions, Stream
+from cuda.core import Buffer, Device, EventOptions, Stream
 from cuda.core.graph import Graph, GraphBuilder
 
-#: One replay of the graph should take this long, so that what surrounds it does not count.
-_REPLAY_SECONDS = 5e-3
+Work = Callable[[Stream | GraphBuilder], None]
+
 _MOST_COPIES = 1000
-#: Repetitions go on until this much time is spent, within bounds; what takes longer is measured once.
-_BUDGET_SECONDS = 0.1
-_LONG_SECONDS = 0.5
-_LEAST_REPEATS, _MOST_REPEATS = 3, 20
 
 
 def elapsed(device: Device, stream: Stream, work: Callable[[], None]) -> float:
@@ -33,39 +27,107 @@ def elapsed(device: Device, stream: Stream, work: Callable[[], None]) -> float:
     return float(end - begin) * 1e-3
 
 
-def median_elapsed(device: Device, stream: Stream, work: Callable[[], None]) -> float:
-    """Median of repeated :func:`elapsed`, after one warm-up."""
-    first = elapsed(device, stream, work)
-    if first >= _LONG_SECONDS:
-        return first
-    repeats = min(max(int(_BUDGET_SECONDS / max(first, 1e-9)), _LEAST_REPEATS), _MOST_REPEATS)
-    return statistics.median(elapsed(device, stream, work) for _ in range(repeats))
-
-
-def seconds_per_run(device: Device, stream: Stream, launch: Callable[[Stream | GraphBuilder], None]) -> float:
-    """Device seconds that one execution of ``launch`` takes, with warm caches.
+class GraphStopwatch:
+    """Times launches with warm caches: each finds in the L2 cache what the one before left there.
 
     Args:
         device: the GPU.
         stream: an idle stream of it.
-        launch: puts the launches on the stream, or into the graph, that it is given.
+        work: puts the launches on the stream, or into the graph, that it is given.
     """
-    single = elapsed(device, stream, lambda: launch(stream))
-    if single >= _LONG_SECONDS:
-        return single
-    copies = min(max(math.ceil(_REPLAY_SECONDS / max(single, 1e-9)), 1), _MOST_COPIES)
-    graph = _graph(device, launch, copies)
-    try:
-        graph.upload(stream)
-        return median_elapsed(device, stream, lambda: graph.launch(stream)) / copies
-    finally:
-        stream.sync()
-        graph.close()
+
+    method = "events around CUDA graphs"
+    # Two events and the start of a graph take some 4 µs: a two-hundredth of ten grains.
+    grain = 2e-4
+
+    def __init__(self, device: Device, stream: Stream, work: Work) -> None:
+        self._device = device
+        self._stream = stream
+        self._work = work
+        self._graphs: dict[int, Graph] = {}
+
+    def seconds(self, count: int) -> float:
+        full, rest = divmod(count, _MOST_COPIES)
+        replays = [self._graph(_MOST_COPIES)] * full + ([self._graph(rest)] if rest else [])
+
+        def replay() -> None:
+            for graph in replays:
+                graph.launch(self._stream)
+
+        return elapsed(self._device, self._stream, replay)
+
+    def close(self) -> None:
+        self._stream.sync()
+        for graph in self._graphs.values():
+            graph.close()
+        self._graphs.clear()
+
+    def _graph(self, copies: int) -> Graph:
+        if copies not in self._graphs:
+            builder = self._device.create_graph_builder()
+            builder.begin_building()
+            for _ in range(copies):
+                self._work(builder)
+            graph = self._graphs[copies] = builder.end_building().complete()
+            graph.upload(self._stream)
+        return self._graphs[copies]
 
 
-def _graph(device: Device, launch: Callable[[Stream | GraphBuilder], None], copies: int) -> Graph:
-    builder = device.create_graph_builder()
-    builder.begin_building()
-    for _ in range(copies):
-        launch(builder)
-    return builder.end_building().complete()
+class ColdGraphStopwatch:
+    """Times launches with a cold L2 cache: each comes after a write to as much other memory as the cache holds twice.
+
+    The time of the writes alone is measured in the same way and taken away.
+
+    Args:
+        device, stream, work: as for :class:`GraphStopwatch`.
+        scratch: memory twice as large as the cache.
+    """
+
+    method = "events around CUDA graphs, less the same graphs without the kernel"
+    grain = GraphStopwatch.grain
+
+    def __init__(self, device: Device, stream: Stream, work: Work, scratch: Buffer) -> None:
+        def flush(target: Stream | GraphBuilder) -> None:
+            scratch.fill(0, stream=target)
+
+        def flush_and_work(target: Stream | GraphBuilder) -> None:
+            flush(target)
+            work(target)
+
+        self._both = GraphStopwatch(device, stream, flush_and_work)
+        self._flushes = GraphStopwatch(device, stream, flush)
+
+    def seconds(self, count: int) -> float:
+        # A kernel shorter than the noise of the writes needs a larger count: nothing is what there is to say here.
+        return max(self._both.seconds(count) - self._flushes.seconds(count), 0.0)
+
+    def close(self) -> None:
+        self._both.close()
+        self._flushes.close()
+
+
+class StreamStopwatch:
+    """Times operations that wait for the host, such as copies from pageable memory, one after the other on a stream.
+
+    Args:
+        device: the GPU.
+        stream: an idle stream of it.
+        work: puts the operations on the stream.
+        release: lets go of the memory that they use.
+    """
+
+    method = "events around the copies and launches on a stream"
+    grain = GraphStopwatch.grain
+
+    def __init__(self, device: Device, stream: Stream, work: Callable[[], None], release: Callable[[], None]) -> None:
+        self._device = device
+        self._stream = stream
+        self._work = work
+        self.close = release
+
+    def seconds(self, count: int) -> float:
+        def repeat() -> None:
+            for _ in range(count):
+                self._work()
+
+        return elapsed(self._device, self._stream, repeat)

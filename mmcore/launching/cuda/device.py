@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 from cuda.bindings import driver
+from cuda.core import Buffer as CudaBuffer
 from cuda.core import (
     Device,
     LaunchConfig,
@@ -15,19 +16,23 @@ from cuda.core import (
     ObjectCode,
     Stream,
     launch,
+    system,
 )
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
 
 from mmcore.errors import DeviceFault, DeviceLost, InvalidProblem
 from mmcore.launching.code import Code
-from mmcore.launching.cuda.clock import median_elapsed, seconds_per_run
+from mmcore.launching.cuda.clock import ColdGraphStopwatch, GraphStopwatch, StreamStopwatch
+from mmcore.launching.cuda.cupti import CuptiStopwatch, CuptiUnusable, Recorder, recorder
 from mmcore.launching.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
 from mmcore.launching.cuda.tensormap import tensor_map
 from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
 from mmcore.launching.faults import Fault
+from mmcore.launching.stopwatch import Stopwatch
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.limits import Limits
+from mmcore.planning.peaks import Peaks, peaks
 
 # What the driver calls a kernel's misdeeds. After any of these the process can use no GPU any more.
 _STICKY = {
@@ -53,6 +58,14 @@ def describe(index: int) -> str:
     return f"{device.name}, compute capability {capability}, {memory / 1e9:.1f} GB, driver for CUDA {_dotted(version)}"
 
 
+def _driver_version() -> str | None:
+    """The driver's own version ("580.65.06"), where NVIDIA's management library tells it."""
+    try:
+        return ".".join(map(str, system.get_kernel_mode_driver_version()))
+    except Exception:
+        return None
+
+
 def _dotted(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
@@ -69,10 +82,45 @@ class CudaDevice:
         self._device.set_current()
         self._stream = self._device.create_stream()
         self._lost = ""
+        self._scratch: CudaBuffer | None = None
+        self._recorder = recorder()
 
     @property
     def description(self) -> str:
         return str(self._device.name)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        properties = self._device.properties
+        _, version = driver.cuDriverGetVersion()
+        return {
+            "name": self.description,
+            "compute_capability": list(self._device.compute_capability),
+            "multiprocessors": properties.multiprocessor_count,
+            "clock_mhz": properties.clock_rate // 1000,
+            "driver": _driver_version(),
+            "cuda": _dotted(version),
+            "clock": self.clock,
+        }
+
+    @property
+    def peaks(self) -> Peaks | None:
+        properties = self._device.properties
+        return peaks(
+            tuple(self._device.compute_capability),
+            multiprocessors=properties.multiprocessor_count,
+            clock_hz=properties.clock_rate * 1e3,
+            # Two transfers in a clock of the memory, each as wide as its bus.
+            bytes_per_second=2 * properties.memory_clock_rate * 1e3 * properties.global_memory_bus_width / 8,
+            cache_bytes=properties.l2_cache_size,
+        )
+
+    @property
+    def clock(self) -> str:
+        """How kernel times are read, and why not by CUPTI where they are not."""
+        if isinstance(self._recorder, Recorder):
+            return CuptiStopwatch.method
+        return f"{GraphStopwatch.method} ({self._recorder})"
 
     @property
     def architecture(self) -> str:
@@ -120,8 +168,26 @@ class CudaDevice:
         with self.translating(f"the code compiled from {code.source} cannot be loaded"):
             return CudaProgram(self, self._device, self._stream, code)
 
+    def recorder(self) -> Recorder | None:
+        """CUPTI, where it can be used."""
+        return self._recorder if isinstance(self._recorder, Recorder) else None
+
+    def do_without_recorder(self, reason: str) -> None:
+        """Read times from events from now on."""
+        self._recorder = reason
+
+    def scratch(self) -> CudaBuffer:
+        """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
+        if self._scratch is None:
+            size = 2 * self._device.properties.l2_cache_size
+            with self.translating(f"{size} bytes to empty the cache with cannot be allocated"):
+                self._scratch = self._device.allocate(size, stream=self._stream)
+        return self._scratch
+
     def close(self) -> None:
         if not self._lost:
+            if self._scratch is not None:
+                self._scratch.close(self._stream)
             self._stream.close()
 
     def use(self) -> None:
@@ -164,6 +230,19 @@ def _dtype_name(view: StridedMemoryView) -> str:
         return "bfloat16"
 
 
+class Launches:
+    """Launches ready to be put on a stream, or into a graph, any number of times."""
+
+    __slots__ = ("_bound",)
+
+    def __init__(self, bound: Iterable[tuple[LaunchConfig, Any, tuple[Any, ...]]]) -> None:
+        self._bound = tuple(bound)
+
+    def __call__(self, target: Stream | GraphBuilder) -> None:
+        for config, kernel, arguments in self._bound:
+            launch(target, config, kernel, *arguments)
+
+
 class CudaProgram:
     """A loaded module and its launches."""
 
@@ -179,28 +258,49 @@ class CudaProgram:
     def run(self, calls: Sequence[Call]) -> list[Fault]:
         self._owner.use()
         try:
-            self._launch(self._stream, self._bind(calls))
+            self.bind(calls)(self._stream)
             self._stream.sync()
         except Exception as error:
             return [self._fault(error)]
         return []
 
-    def kernel_seconds(self, calls: Sequence[Call]) -> float:
-        self._owner.use()
-        bound = self._bind(calls)
-        with self._owner.translating("the kernel cannot be timed"):
-            return seconds_per_run(self._device, self._stream, lambda target: self._launch(target, bound))
+    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch:
+        return self.cupti_stopwatch(calls, cold=cold) or self.event_stopwatch(calls, cold=cold)
 
-    def global_seconds(
+    def cupti_stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch | None:
+        """Reads CUPTI's records; None where CUPTI cannot be used."""
+        self._owner.use()
+        found = self._owner.recorder()
+        if found is None:
+            return None
+        with self._owner.translating("the kernel cannot be timed"):
+            scratch = self._owner.scratch() if cold else None
+            stopwatch = CuptiStopwatch(found, self._stream, self.bind(calls), len(calls), scratch)
+            try:
+                stopwatch.seconds(1)
+            except CuptiUnusable as unusable:
+                self._owner.do_without_recorder(str(unusable))
+                return None
+            return stopwatch
+
+    def event_stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch:
+        """Reads events around CUDA graphs."""
+        self._owner.use()
+        with self._owner.translating("the kernel cannot be timed"):
+            if cold:
+                return ColdGraphStopwatch(self._device, self._stream, self.bind(calls), self._owner.scratch())
+            return GraphStopwatch(self._device, self._stream, self.bind(calls))
+
+    def global_stopwatch(
         self,
         calls: Sequence[Call],
         uploads: Sequence[tuple[Buffer, HostArray]],
         downloads: Sequence[tuple[Buffer, HostArray]],
         *,
         pinned: bool,
-    ) -> float:
+    ) -> Stopwatch:
         self._owner.use()
-        bound = self._bind(calls)
+        launches = self.bind(calls)
         with ExitStack() as memory, self._owner.translating("the copies cannot be timed"):
             moves = [
                 (_window(buffer, array), memory.enter_context(self._staged(array)) if pinned else host_view(array))
@@ -210,11 +310,24 @@ class CudaProgram:
             def work() -> None:
                 for on_device, on_host in moves[: len(uploads)]:
                     on_device.copy_from(on_host, stream=self._stream)
-                self._launch(self._stream, bound)
+                launches(self._stream)
                 for on_device, on_host in moves[len(uploads) :]:
                     on_device.copy_to(on_host, stream=self._stream)
 
-            return median_elapsed(self._device, self._stream, work)
+            return StreamStopwatch(self._device, self._stream, work, memory.pop_all().close)
+
+    def bind(self, calls: Sequence[Call]) -> Launches:
+        """The launches with everything prepared, so that making them costs what cuda.core's own launch costs."""
+        return Launches(
+            (self._config(call), self._kernels[call.function.symbol], self._arguments(call)) for call in calls
+        )
+
+    def occupancy(self, call: Call) -> int:
+        """Blocks of a launch that a multiprocessor holds at once, by the driver."""
+        kernel = self._kernels[call.function.symbol]
+        return int(
+            kernel.occupancy.max_active_blocks_per_multiprocessor(call.launch.block_dim.size, call.launch.shared_bytes)
+        )
 
     def close(self) -> None:
         self._kernels.clear()
@@ -224,13 +337,6 @@ class CudaProgram:
         buffer = LegacyPinnedMemoryResource().allocate(array.nbytes)
         np.from_dlpack(buffer).view(np.uint8)[:] = array.reshape(-1).view(np.uint8)
         return buffer
-
-    def _bind(self, calls: Sequence[Call]) -> list[tuple[LaunchConfig, Any, tuple[Any, ...]]]:
-        return [(self._config(call), self._kernels[call.function.symbol], self._arguments(call)) for call in calls]
-
-    def _launch(self, target: Stream | GraphBuilder, bound: list[tuple[LaunchConfig, Any, tuple[Any, ...]]]) -> None:
-        for config, kernel, arguments in bound:
-            launch(target, config, kernel, *arguments)
 
     def _config(self, call: Call) -> LaunchConfig:
         made = call.launch

@@ -1,0 +1,167 @@
+"""Cells: one kernel, one problem, one block shape, one way of measuring; and what the launch rules refuse."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mmcore.benchmarking.selection import Selection
+from mmcore.errors import MmcoreError, Refused
+from mmcore.launching.device import Device
+from mmcore.planning.geometry import Dim3, dim3
+from mmcore.planning.kernel import Kernel
+from mmcore.planning.limits import Limits
+from mmcore.planning.plan import plan
+from mmcore.planning.problem import Problem
+from mmcore.registry import Registry
+
+# Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
+GPU_SIZES, EMULATED_SIZES = (640, 1024), (128,)
+
+
+class Measure(NamedTuple):
+    """A way of measuring.
+
+    Attributes:
+        what: "kernel" (the launches) or "global" (copies in, launches, copies out).
+        how: "warm" or "cold" caches for kernel times, "pageable" or "pinned" host memory for global ones.
+    """
+
+    what: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.what}-{self.how}"
+
+
+class Point(NamedTuple):
+    """What one cell measures."""
+
+    kernel: Kernel
+    problem: Problem
+    block: Dim3
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One benchmark."""
+
+    point: Point
+    measure: Measure
+
+    @property
+    def size(self) -> str:
+        """Its problem, as a user writes it."""
+        return str(self.point.problem).replace("×", "x")
+
+    @property
+    def block(self) -> str:
+        """Its block, as a user writes it: "32" for 32×32."""
+        block = self.point.block
+        square = block.x == block.y and block.z == 1
+        return str(block.x) if square else str(block).replace("×", "x")
+
+    @property
+    def id(self) -> str:
+        """Its test id: readable, and the same in every run that measures it."""
+        suffix = "" if self.measure == ("kernel", "warm") else f"-{self.measure}"
+        return f"{self.point.kernel.name}-{self.size}-b{self.block}{suffix.replace('kernel-', '')}"
+
+    @property
+    def group(self) -> str:
+        """What it may be compared with: the same product, measured the same way."""
+        kernel, problem = self.point.kernel, self.point.problem
+        how = {"kernel": f"kernel time, {self.measure.how} L2", "global": f"global time, {self.measure.how} memory"}
+        return f"{problem} {kernel.operation} {kernel.dtype}, {how[self.measure.what]}"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What a selection comes to on a device.
+
+    Attributes:
+        cells: what is measured, by the parameters of its test.
+        refused: (kernel, size and block, reason) of what is not.
+        faulty: kernels with known faults that nobody asked for by name.
+    """
+
+    cells: Mapping[tuple[str, ...], Cell]
+    refused: Sequence[tuple[str, str, str]]
+    faulty: Sequence[str]
+
+
+def find_cells(selection: Selection, registry: Registry, device: Device) -> Cells:
+    """Every combination that the kernels' launch rules and the device allow.
+
+    Raises:
+        MmcoreError: a kernel that is not there, or what the device cannot measure.
+    """
+    measures = _measures(selection, device)
+    kernels, faulty = _kernels(selection, registry)
+    limits = device.limits
+    cells: dict[tuple[str, ...], Cell] = {}
+    refused = []
+    for kernel in kernels:
+        for point in _points(kernel, selection, device.keeps_time):
+            reason = _refusal(point, limits)
+            if reason:
+                refused.append((kernel.name, f"{point.problem} in {point.block} blocks", reason))
+                continue
+            for measure in measures:
+                cell = Cell(point, measure)
+                cells[kernel.name, cell.size, cell.block, str(measure)] = cell
+    return Cells(cells, refused, faulty)
+
+
+def _measures(selection: Selection, device: Device) -> list[Measure]:
+    ways = {"kernel": selection.caches, "global": selection.memories}
+    measures = [Measure(what, how) for what in selection.measures for how in ways[what]]
+    if not device.keeps_time and measures != [("kernel", "warm")]:
+        raise MmcoreError(
+            f"{device.name} keeps no device time, so there are neither global times nor cold caches to measure; "
+            "leave --mm-measure, --mm-memory and --mm-cold out"
+        )
+    return measures
+
+
+def _kernels(selection: Selection, registry: Registry) -> tuple[list[Kernel], list[str]]:
+    """The kernels asked for, in the registry's order, and those left out for their known faults."""
+    found = {name: registered.kernel for name, registered in registry.kernels.items()}
+    # A name without a pattern must be there; the registry says what is near where it is not.
+    named = {name for name in selection.kernels if not set(name) & set("*?[") and registry.kernel(name)}
+    for pattern in selection.kernels:
+        if pattern not in named and not fnmatch.filter(found, pattern):
+            raise MmcoreError(f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is")
+    patterns = selection.kernels or ("*",)
+    matching = [name for name in found if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    if selection.dtypes:
+        matching = [name for name in matching if found[name].dtype in selection.dtypes]
+        if not matching:
+            raise MmcoreError(f"none of the selected kernels takes {' or '.join(selection.dtypes)}")
+    faulty = [name for name in matching if found[name].known_faults and name not in named]
+    return [found[name] for name in matching if name not in faulty], faulty
+
+
+def _points(kernel: Kernel, selection: Selection, keeps_time: bool) -> Iterator[Point]:
+    blocks = [kernel.block(text) for text in selection.blocks] or [dim3(shape) for shape in kernel.blocks]
+    for block in dict.fromkeys(blocks):
+        if selection.sizes:
+            problems = [kernel.problem(*sizes) for sizes in selection.sizes]
+        else:
+            usual = GPU_SIZES if keeps_time else EMULATED_SIZES
+            problems = [kernel.square_problem(size, block) for size in usual]
+        for problem in problems:
+            yield Point(kernel, problem, block)
+
+
+def _refusal(point: Point, limits: Limits) -> str:
+    try:
+        plan(*point, limits)
+    except Refused as refused:
+        return "; ".join(refused.reasons)
+    except MmcoreError:
+        # A rule that fails is no refusal: the cell is run, and fails with what is wrong.
+        return ""
+    return ""

@@ -1,0 +1,68 @@
+"""The timer that pytest-benchmark is given: it counts device seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from mmcore.launching.stopwatch import Stopwatch
+
+
+class DeviceClock:
+    """A timer whose value is the device time that everything asked for so far has taken.
+
+    pytest-benchmark reads a timer, calls a function so many times, and reads the timer again. Here the calls only
+    count, and the second reading has the stopwatch do it all, so that what lies between the two readings is device
+    time and nothing else. Read twice in a row it moves on by the stopwatch's grain: pytest-benchmark takes that for
+    the timer's precision and makes its rounds ten times as long at least (``--benchmark-calibration-precision``).
+    """
+
+    def __init__(self) -> None:
+        self._stopwatch: Stopwatch | None = None
+        self._asked = 0
+        self._value = 0.0
+        #: Device seconds measured, those of calibration included.
+        self.measured = 0.0
+
+    def __call__(self) -> float:
+        """The timer's value, in seconds."""
+        if self._stopwatch is not None and self._asked:
+            count, self._asked = self._asked, 0
+            seconds = self._stopwatch.seconds(count)
+            self.measured += seconds
+            self._value += seconds
+        else:
+            self._value += self._stopwatch.grain if self._stopwatch is not None else 1e-9
+        return self._value
+
+    def start(self, stopwatch: Stopwatch) -> None:
+        """Measure with ``stopwatch`` from now on."""
+        self._stopwatch = stopwatch
+        self._asked = 0
+
+    def ask(self) -> None:
+        """Have it done once more before the next reading."""
+        self._asked += 1
+
+
+class HostStopwatch:
+    """Host seconds of what a device without a time of its own does.
+
+    Args:
+        work: does it once.
+    """
+
+    method = "the host's clock around the emulation"
+    grain = 1e-6
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+
+    def seconds(self, count: int) -> float:
+        begin = time.perf_counter()
+        for _ in range(count):
+            self._work()
+        return time.perf_counter() - begin
+
+    def close(self) -> None:
+        """There is nothing to free."""

@@ -1,0 +1,273 @@
+"""The pytest plugin: options ``--mm-…`` and the fixtures ``mm_cell`` and ``mm_benchmark``.
+
+It is loaded wherever mmcore is installed, so it costs nothing until a test asks for a cell. pytest-benchmark stays in
+charge of rounds, statistics, storage and comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mmcore.benchmarking.selection import add_options
+from mmcore.errors import MmcoreError
+
+if TYPE_CHECKING:
+    from mmcore.benchmarking.cells import Cell
+    from mmcore.benchmarking.measuring import CellBenchmark
+    from mmcore.benchmarking.session import Session
+
+PARAMETERS = ("mm_kernel", "mm_size", "mm_block", "mm_measure")
+
+_SESSION: pytest.StashKey[Session] = pytest.StashKey()
+_CLOCK: pytest.StashKey[Any] = pytest.StashKey()
+
+
+def _session(config: pytest.Config) -> Session:
+    if _SESSION not in config.stash:
+        from mmcore.benchmarking.session import Session
+
+        config.stash[_SESSION] = Session(config)
+    return config.stash[_SESSION]
+
+
+def _is_used(config: pytest.Config) -> bool:
+    return _SESSION in config.stash and config.stash[_SESSION].items > 0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    add_options(parser)
+
+
+@pytest.fixture
+def mm_cell(mm_kernel: str, mm_size: str, mm_block: str, mm_measure: str, request: pytest.FixtureRequest) -> Cell:
+    """One kernel, problem, block and way of measuring; every test that asks for it is run for each selected cell."""
+    return _session(request.config).cells[mm_kernel, mm_size, mm_block, mm_measure]
+
+
+@pytest.fixture
+def mm_benchmark(mm_cell: Cell, benchmark: Any, request: pytest.FixtureRequest) -> CellBenchmark:
+    """A function without arguments that verifies the cell's kernel, then has pytest-benchmark measure it."""
+    from mmcore.benchmarking.measuring import CellBenchmark
+
+    session, node = _session(request.config), request.node
+    used = CellBenchmark(
+        mm_cell,
+        session.bench,
+        benchmark,
+        node.stash[_CLOCK],
+        lambda result: session.results.update({node.nodeid: (result, benchmark.extra_info)}),
+    )
+    session.benchmarks[node.nodeid] = used
+    return used
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test that wants a cell once for each."""
+    if "mm_cell" not in metafunc.fixturenames:
+        return
+    try:
+        cells = _session(metafunc.config).cells
+    except MmcoreError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
+    if not cells:
+        raise pytest.Collector.CollectError(
+            "the launch rules refuse everything that was selected; --mm-show-refused tells why"
+        )
+    metafunc.parametrize(PARAMETERS, list(cells), ids=[cell.id for cell in cells.values()])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each cell its own clock, its group and, for the whole run, a place to be compared with next time."""
+    measured = [item for item in items if "mm_benchmark" in getattr(item, "fixturenames", ())]
+    if not measured:
+        return
+    from mmcore.benchmarking.clock import DeviceClock
+
+    session = _session(config)
+    session.items = len(measured)
+    for item in measured:
+        cell = session.cells[tuple(item.callspec.params[name] for name in PARAMETERS)]  # type: ignore[attr-defined]
+        clock = item.stash[_CLOCK] = DeviceClock()
+        marker = item.get_closest_marker("benchmark")
+        options = {"group": _group(session, cell), **(marker.kwargs if marker else {}), "timer": clock}
+        item.add_marker(pytest.mark.benchmark(**options), append=False)
+    _autosave(config)
+
+
+def _group(session: Session, cell: Cell) -> str:
+    from mmcore.benchmarking.summary import EMULATED
+
+    device = session.bench.device
+    return f"{cell.group}, on {device.description}" if device.keeps_time else f"{cell.group.split(',')[0]}: {EMULATED}"
+
+
+def _autosave(config: pytest.Config) -> None:
+    """Have the run saved, so that ``--benchmark-compare`` finds it next time."""
+    benchmarks = config.pluginmanager.get_plugin("pytest-benchmark")
+    if benchmarks is not None and not (benchmarks.save or benchmarks.autosave):
+        from pytest_benchmark.utils import get_tag
+
+        benchmarks.autosave = get_tag()
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Say what is going to be measured, on what and how."""
+    if not _is_used(config):
+        return []
+    session = _session(config)
+    device, found = session.bench.device, session.found
+    clock = device.facts.get("clock")
+    how = f"kernel times by {clock}" if device.keeps_time and clock else _emulated(device.keeps_time)
+    lines = [f"mmcore: {device.name} ({device.description}); {how}"]
+    if found.refused:
+        hint = "" if config.getoption("mm_show_refused") else "; --mm-show-refused lists them"
+        lines.append(f"mmcore: launch rules refuse {len(found.refused)} of the combinations asked for{hint}")
+    if config.getoption("mm_show_refused"):
+        lines += [f"  refused: {kernel} {what}: {why}" for kernel, what, why in found.refused]
+    if found.faulty:
+        lines.append(f"mmcore: left out for their known faults unless named: {', '.join(found.faulty)}")
+    return lines
+
+
+def _emulated(keeps_time: bool) -> str:
+    from mmcore.benchmarking.summary import EMULATED
+
+    return "" if keeps_time else EMULATED
+
+
+def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
+    """A cell that was measured has a line of its own instead of a dot."""
+    if report.when == "call" and report.passed and _line(config, report.nodeid):
+        return "passed", "", f"PASSED {_line(config, report.nodeid)}" if config.get_verbosity() > 0 else ""
+    return None
+
+
+def _line(config: pytest.Config, nodeid: str) -> str:
+    if not _is_used(config) or nodeid not in _session(config).results:
+        return ""
+    from mmcore.benchmarking.summary import line
+
+    return line(_session(config).results[nodeid][0])
+
+
+class _Reporter:
+    """Prints a line for each cell as soon as it is measured, and adds up where the time goes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._done = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not _is_used(self._config):
+            return
+        session = _session(self._config)
+        if report.nodeid not in session.benchmarks:
+            return
+        session.durations[report.nodeid] = session.durations.get(report.nodeid, 0.0) + report.duration
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.when != "call":
+            return
+        self._done += 1
+        if terminal is not None and self._config.get_verbosity() == 0 and report.nodeid in session.results:
+            terminal.ensure_newline()
+            terminal.write_line(f"[{self._done}/{session.items}] {_line(self._config, report.nodeid)}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse contradictory options before anything runs."""
+    from mmcore.benchmarking.selection import Selection
+
+    try:
+        Selection.of(config)
+    except MmcoreError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(_Reporter(config), "mmcore-reporter")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Complete what pytest-benchmark is about to save; write the CSV."""
+    config = session.config
+    if not _is_used(config):
+        return (yield)
+    from mmcore.benchmarking.summary import by_group, percent_of_best, write_csv
+
+    ours = _session(config)
+    ours.close()
+    stored = {id(result): info for result, info in ours.results.values()}
+    for group in by_group(result for result, _ in ours.results.values()).values():
+        for result in group:
+            stored[id(result)]["percent_of_best"] = percent_of_best(result, group)
+    if path := config.getoption("mm_csv"):
+        try:
+            write_csv(path, [result for result, _ in ours.results.values()])
+        except OSError as error:
+            ours.complaints.append(f"{path} cannot be written: {error.strerror}")
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> Generator[None, object, object]:
+    """Print the summary behind pytest-benchmark's tables, whatever it thinks of the comparison."""
+    try:
+        return (yield)
+    finally:
+        if _is_used(config):
+            _print_summary(terminalreporter, _session(config))
+
+
+def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
+    from mmcore.benchmarking.summary import tables, time_spent
+    from mmcore.cli.output import on_terminal, rendered
+
+    results = [result for result, _ in session.results.values()]
+    for complaint in session.complaints:
+        terminal.write_line(f"mmcore: {complaint}", red=True)
+    if not results:
+        return
+    phases = {test: used.phases.seconds for test, used in session.benchmarks.items()}
+    terminal.section("mmcore", sep="-", bold=True)
+    for text in rendered(*tables(results), "", time_spent(session.durations, phases), terminal=on_terminal()).split(
+        "\n"
+    ):
+        terminal.write_line(text)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
+    """Say what was measured on."""
+    if _is_used(config):
+        from mmcore.benchmarking.machine import describe
+
+        describe(machine_info, _session(config).bench.device)
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_benchmark_compare_machine_info(
+    config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
+) -> None:
+    """Refuse to compare with another device.
+
+    pytest-benchmark asks before anything is collected, so the device is opened here for results of mmcore's.
+    """
+    from mmcore.benchmarking.machine import KEY, describe, other_device
+
+    if KEY not in compared_benchmark.get("machine_info", {}):
+        return
+    try:
+        device = _session(config).bench.device
+    except MmcoreError as error:
+        raise pytest.UsageError(str(error)) from None
+    describe(machine_info, device)
+    reason = other_device(machine_info, compared_benchmark["machine_info"])
+    if reason and not config.getoption("mm_allow_other_device"):
+        raise pytest.UsageError(
+            f"the results to compare with are of another device: {reason}; --mm-allow-other-device compares them anyway"
+        )

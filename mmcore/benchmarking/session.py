@@ -1,0 +1,71 @@
+"""One pytest run's benchmarks: opened when the first test that wants them is collected."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from mmcore.benchmarking.cells import Cell, Cells, find_cells
+from mmcore.benchmarking.measuring import Bench, CellBenchmark
+from mmcore.benchmarking.result import Result
+from mmcore.benchmarking.selection import Selection
+from mmcore.launching.choose import open_device
+from mmcore.registry import registry
+
+
+@dataclass
+class Session:
+    """What the plugin knows of a run.
+
+    Attributes:
+        config: pytest's.
+        items: how many tests measure a cell.
+        results: what the cells came to, by test, and the dictionary that pytest-benchmark stores of each.
+        benchmarks: the fixtures that were used, by test.
+        complaints: what could not be done at the end.
+        durations: host seconds of set-up, call and teardown together, by test.
+    """
+
+    config: pytest.Config
+    items: int = 0
+    results: dict[str, tuple[Result, dict[str, Any]]] = field(default_factory=dict)
+    benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)
+    complaints: list[str] = field(default_factory=list)
+    durations: dict[str, float] = field(default_factory=dict)
+
+    @functools.cached_property
+    def bench(self) -> Bench:
+        """The device, open.
+
+        Raises:
+            MmcoreError: there is no such device.
+        """
+        return Bench(open_device(Selection.of(self.config).device, registry().providers))
+
+    @functools.cached_property
+    def found(self) -> Cells:
+        """The cells that the options select.
+
+        Raises:
+            MmcoreError: the options select nothing that is there.
+        """
+        return find_cells(Selection.of(self.config), registry(), self.bench.device)
+
+    @property
+    def cells(self) -> Mapping[tuple[str, ...], Cell]:
+        """The cells, by the parameters of their tests."""
+        return self.found.cells
+
+    @property
+    def opened(self) -> bool:
+        """Whether anything asked for the device."""
+        return "bench" in self.__dict__
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        if self.opened:
+            self.bench.close()

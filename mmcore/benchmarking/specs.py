@@ -1,0 +1,63 @@
+"""Sizes as a user writes them: ``640``, ``128:3200:32``, ``512x256x128``, and lists of these."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from mmcore.errors import InvalidProblem
+
+_LARGEST = 2**31 - 1
+_NUMBER = re.compile(r"[0-9]{1,10}")
+
+
+class Sizes(NamedTuple):
+    """The sizes of one product, as in C (m×n) = A (m×k) · B (k×n)."""
+
+    m: int
+    n: int
+    k: int
+
+
+def parse_sizes(text: str) -> tuple[Sizes, ...]:
+    """The sizes that a specification stands for, in its order, each once.
+
+    Args:
+        text: a comma list of ``N`` (m = n = k), ``MxNxK`` and ``START:STOP:STEP`` (m = n = k, STOP included; a STEP
+            of 1 may be left out).
+
+    Raises:
+        InvalidProblem: for anything else, in one sentence that says what is wrong.
+    """
+    sizes = [sizes for part in text.split(",") for sizes in _parse_part(part.strip())]
+    return tuple(dict.fromkeys(sizes))
+
+
+def _parse_part(part: str) -> list[Sizes]:
+    if ":" in part:
+        return _parse_range(part)
+    numbers = [_number(each, part) for each in part.lower().replace("×", "x").split("x")]
+    if len(numbers) == 1:
+        numbers *= 3
+    if len(numbers) != 3:
+        raise InvalidProblem(f"{part!r} is not a size: give N, or all of MxNxK")
+    return [Sizes(*numbers)]
+
+
+def _parse_range(part: str) -> list[Sizes]:
+    numbers = [_number(each, part) for each in part.split(":")]
+    if len(numbers) == 2:
+        numbers.append(1)
+    if len(numbers) != 3:
+        raise InvalidProblem(f"{part!r} is not a range of sizes: give START:STOP or START:STOP:STEP")
+    start, stop, step = numbers
+    if stop < start:
+        raise InvalidProblem(f"the range {part!r} is empty: it stops before it starts")
+    return [Sizes(size, size, size) for size in range(start, stop + 1, step)]
+
+
+def _number(text: str, part: str) -> int:
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= _LARGEST:
+        where = "" if text == part else f" in {part!r}"
+        raise InvalidProblem(f"{text!r}{where} is not a whole number from 1 to {_LARGEST}")
+    return int(text)
