@@ -129,7 +129,8 @@ class Footprint:
             )
         if self.limits["shared"] < blocks:
             share = self.of.shared_bytes // blocks
-            shared_bytes = share - share % self.of.shared_unit - self.of.shared_reserved
+            share -= share % self.of.shared_unit + self.of.shared_reserved
+            shared_bytes = min(share, self.of.shared_bytes_per_block_optin)
         return replace(self, registers=registers, shared_bytes=shared_bytes)
 
 

@@ -135,7 +135,10 @@ def _binding(block: Footprint) -> tuple[str, ...]:
 
 def _advice(block: Footprint) -> str:
     if block.refusals:
-        return f"no block can run on compute capability {block.of.name}: {'; '.join(block.refusals.values())}"
+        why = f"no block can run on compute capability {block.of.name}: {' and '.join(block.refusals.values())}"
+        return (
+            why if "warps" in block.refusals else f"{why}; at most {_amounts(block, block.reduced(1))} would allow one"
+        )
     active, binding = min(block.limits.values()), _binding(block)
     if active * block.warps == block.of.warps:
         lift = f"all {block.of.warps} warps are active, and no more can be"
@@ -151,7 +154,8 @@ def _advice(block: Footprint) -> str:
 def _subject(binding: tuple[str, ...], of: Multiprocessor) -> str:
     """What binds, with its verb: "registers and shared memory bind", for instance."""
     names = {"hardware": f"the hardware's {of.blocks} blocks", "shared": "shared memory"}
-    listed = " and ".join(names.get(each, each) for each in binding)
+    *others, last = (names.get(each, each) for each in binding)
+    listed = f"{', '.join(others)} and {last}" if others else last
     return f"{listed} {'binds' if binding == ('shared',) else 'bind'}"
 
 
