@@ -140,7 +140,7 @@ def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
     """
     if capability not in MULTIPROCESSORS:
         known = ", ".join(each.name for each in MULTIPROCESSORS.values())
-        newer = ", which is newer than all of them" if capability > max(MULTIPROCESSORS) else ""
+        newer = ", which is newer than all of them," if capability > max(MULTIPROCESSORS) else ""
         raise UnknownCapability(
             f"the limits of compute capability {'.'.join(map(str, capability))}{newer} are not in mmcore's table; "
             f"it has {known}"

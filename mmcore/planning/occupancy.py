@@ -135,20 +135,24 @@ def _binding(block: Footprint) -> tuple[str, ...]:
 
 def _advice(block: Footprint) -> str:
     if block.refusals:
-        why = f"no block can run on compute capability {block.of.name}: {' and '.join(block.refusals.values())}"
-        return (
-            why if "warps" in block.refusals else f"{why}; at most {_amounts(block, block.reduced(1))} would allow one"
-        )
+        why = f"no block can run on compute capability {block.of.name}: {', and '.join(block.refusals.values())}"
+        # Too many threads leave too little of everything; the block must become smaller first.
+        return why if "warps" in block.refusals else f"{why}; {_lift(block, 1)}"
     active, binding = min(block.limits.values()), _binding(block)
     if active * block.warps == block.of.warps:
         lift = f"all {block.of.warps} warps are active, and no more can be"
     elif "hardware" in binding or "warps" in binding:
         lift = _other_blocks(block, binding)
     else:
-        reduced = block.reduced(active + 1)
-        allowed = min(reduced.limits.values())
-        lift = f"at most {_amounts(block, reduced)} would allow {_counted(allowed, 'block')}"
+        lift = _lift(block, active + 1)
     return f"{_subject(binding, block.of)}: {lift}"
+
+
+def _lift(block: Footprint, blocks: int) -> str:
+    """To what registers and shared memory must come down for so many blocks, or the few more that then fit as well."""
+    reduced = block.reduced(blocks)
+    allowed = _counted(min(reduced.limits.values()), "block")
+    return f"at most {_amounts(block, reduced)} would allow {allowed}"
 
 
 def _subject(binding: tuple[str, ...], of: Multiprocessor) -> str:
