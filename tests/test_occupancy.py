@@ -579,6 +579,8 @@ def test_bare_numbers_are_of_the_device_when_no_capability_is_given() -> None:
         (("upc.kernel00", "--cc", "9.0", "--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
         (("upc.kernel00", "--cc", "9.0", "-m", "8"), "give one size, or all of m, n and k"),
         (("upc.kernel00", "--cc", "9.0", "--block", "0"), "'0' is not a block"),
+        (("upc.kernel00", "--cc", "9.0", "--block", ""), "'' is not a block"),
+        (("upc.kernel00", "--device", ""), "there is no device ''"),
         (("upc.kernl00", "--cc", "9.0"), "did you mean upc.kernel00"),
         (("unsa.tiled", "--block", "50"), "unsa.tiled: a 50×50 block has 2500 threads; the device allows 1024"),
         (("lezione9.kernel2", "--cc", "1.2"), "a 32×32 block has 1024 threads; the device allows 512"),

@@ -63,7 +63,7 @@ def occupancy(
 
     Give a kernel, or bare numbers: --registers, --shared and --block.
     """
-    if cc and device:
+    if cc is not None and device is not None:
         raise click.UsageError("give either --device or --cc, not both")
     if kernel is None:
         if (size, m, n, k) != (None, None, None, None):
@@ -104,7 +104,7 @@ def _of_kernel(
     registers: int | None,
     shared: int | None,
 ) -> Report:
-    blocks = (kernel.block(block),) if block else tuple(dim3(shape) for shape in kernel.blocks)
+    blocks = tuple(dim3(shape) for shape in kernel.blocks) if block is None else (kernel.block(block),)
     problem_in = _problems(kernel, sizes)
     from mmcore.launching.residency import capability_target, device_target
 
@@ -159,7 +159,7 @@ def _columns(
 def _open(device: str | None) -> Device:
     from mmcore.launching.choose import open_device
 
-    return open_device(device or "auto", loaded_registry().providers)
+    return open_device("auto" if device is None else device, loaded_registry().providers)
 
 
 def _called(opened: Device, asked: str | None) -> str:
