@@ -21,6 +21,7 @@ from mmcore.errors import (
     MmcoreError,
     NoDevice,
     Refused,
+    UnknownCapability,
     UnknownKernel,
 )
 from mmcore.hookspecs import hookimpl
@@ -71,6 +72,7 @@ __all__ = [
     "Square",
     "SquareBlock",
     "TensorMap",
+    "UnknownCapability",
     "UnknownKernel",
     "Workspace",
     "ceil_div",

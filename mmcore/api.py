@@ -17,7 +17,7 @@ from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.geometry import Shape
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
-from mmcore.planning.problem import Problem
+from mmcore.planning.problem import Problem, three_sizes
 from mmcore.registry import registry
 
 
@@ -83,12 +83,7 @@ def run(
             outcome whose ``verified`` is false.
     """
     found = _kernel(kernel)
-    sizes = (size, size, size) if size is not None else (m, n, k)
-    if size is not None and (m, n, k) != (None, None, None):
-        raise InvalidProblem("give either one size or m, n and k, not both")
-    if None in sizes:
-        raise InvalidProblem("give one size, or all of m, n and k")
-    problem = found.problem(*sizes, lda=lda, ldb=ldb, ldc=ldc)  # type: ignore[arg-type]
+    problem = found.problem(*three_sizes(size, m, n, k), lda=lda, ldb=ldb, ldc=ldc)  # type: ignore[arg-type]
     opened = _open(device)
     shape = found.fitting_block(problem) if block is None else found.block(block)
     return run_kernel(found, problem, shape, opened, memory=memory, seed=seed, force=force)

@@ -32,6 +32,10 @@ class ConflictingKernels(MmcoreError):
     """Several plugins claim one kernel name; none of them gets it."""
 
 
+class UnknownCapability(MmcoreError):
+    """The limits of that compute capability are not known."""
+
+
 class Refused(MmcoreError):
     """The launch rule forbids this launch.
 

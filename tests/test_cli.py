@@ -17,6 +17,7 @@ EVERY_COMMAND = (
     ("list-kernels",),
     ("show", "upc.kernel00"),
     ("run", "upc.kernel00", "--size", "8", "--block", "8", "--device", "emulator"),
+    ("occupancy", "upc.kernel00", "--cc", "9.0"),
     ("doctor",),
 )
 
@@ -47,7 +48,7 @@ def test_version() -> None:
     [
         (("lst-kernels",), "did you mean list-kernels?"),
         (("list",), "did you mean list-kernels?"),
-        (("frobnicate",), "there are list-kernels, show, run, doctor"),
+        (("frobnicate",), "there are list-kernels, show, run, occupancy, doctor"),
         (("--frobnicate",), "No such option '--frobnicate'"),
         (("run", "upc.kernel00", "--sise", "3"), "--size"),
         (("run",), "Missing argument 'KERNEL'"),
@@ -116,7 +117,11 @@ def test_nothing_is_coloured_where_there_is_no_terminal(arguments: tuple[str, ..
     assert "\x1b" not in process(*arguments, FORCE_COLOR="1").stdout
 
 
-@pytest.mark.parametrize("arguments", [*EVERY_COMMAND, ("run", "upc.kernel11", "--size", "33")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [*EVERY_COMMAND, ("run", "upc.kernel11", "--size", "33"), ("occupancy", "unsa.tiled", "--cc", "1.2")],
+    ids=" ".join,
+)
 def test_everything_fits_a_terminal_of_80_columns(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     # The importing module first: importing it after the other is patched would make it keep the patch.
     monkeypatch.setattr("mmcore.cli.show.on_terminal", lambda: True)

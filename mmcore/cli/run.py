@@ -5,32 +5,21 @@ from __future__ import annotations
 import click
 
 from mmcore.cli.kernels import usual_size
+from mmcore.cli.options import problem_options, size_type
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
-
-_LARGEST_INT = 2**31 - 1
-
-
-def _size(text: str) -> int:
-    """A number of rows, columns or elements, which kernels take as a C int."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= _LARGEST_INT):
-        raise click.BadParameter(f"{text!r} is not a whole number from 1 to {_LARGEST_INT}")
-    return int(text)
 
 
 @click.command()
 @click.argument("kernel")
-@click.option("--size", type=_size, metavar="N", help="m = n = k; 640, or the next that the kernel allows, by default.")
-@click.option("-m", type=_size, metavar="M", help="Rows of A and C.")
-@click.option("-n", type=_size, metavar="N", help="Columns of B and C.")
-@click.option("-k", type=_size, metavar="K", help="Columns of A, rows of B.")
+@problem_options
 @click.option("--block", metavar="BX[xBY]", help="Threads per block; 32 is 32x32 unless the kernel's blocks are flat.")
 @click.option("--device", default="auto", metavar="D", show_default=True, help="auto, cuda, cuda:1, emulator, ...")
 @click.option("--memory", type=click.Choice(["pageable", "pinned"]), default="pageable", help="Host memory of copies.")
 @click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default.")
 @click.option("--force", is_flag=True, help="Launch against the kernel's constraints, to see what happens.")
-@click.option("--lda", type=_size, metavar="N", help="Elements from one row of A to the next.")
-@click.option("--ldb", type=_size, metavar="N", help="Elements from one row of B to the next.")
-@click.option("--ldc", type=_size, metavar="N", help="Elements from one row of C to the next.")
+@click.option("--lda", type=size_type, metavar="N", help="Elements from one row of A to the next.")
+@click.option("--ldb", type=size_type, metavar="N", help="Elements from one row of B to the next.")
+@click.option("--ldc", type=size_type, metavar="N", help="Elements from one row of C to the next.")
 @json_option
 def run(
     kernel: str,

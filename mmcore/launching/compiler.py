@@ -172,6 +172,20 @@ def nvrtc_version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def nearest_architecture(capability: tuple[int, int]) -> str:
+    """The architecture nearest to a compute capability that NVRTC compiles for, such as "75" for 6.1.
+
+    Raises:
+        CompilerMissing: NVRTC cannot be loaded.
+    """
+    nvrtc_version()
+    from cuda.bindings import nvrtc
+
+    _, supported = nvrtc.nvrtcGetSupportedArchs()
+    wanted = capability[0] * 10 + capability[1]
+    return str(min(supported, key=lambda number: abs(number - wanted)))
+
+
 def _compile(kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> Code:
     from cuda.bindings import nvrtc
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmcore.planning.geometry import Dim3
+from mmcore.planning.multiprocessor import multiprocessor
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,26 @@ class Limits:
         return reasons
 
 
-#: Compute capability 9.0, by the CUDA C++ Programming Guide's table of technical specifications, and 1 TiB of memory.
-COMPUTE_9_0 = Limits(
-    compute_capability=(9, 0),
-    threads_per_block=1024,
-    block=Dim3(1024, 1024, 64),
-    grid=Dim3(2**31 - 1, 65535, 65535),
-    shared_bytes=48 << 10,
-    shared_bytes_optin=227 << 10,
-    registers_per_block=1 << 16,
-    memory_bytes=1 << 40,
-)
+def capability_limits(capability: tuple[int, int]) -> Limits:
+    """What a device of this compute capability, with 1 TiB of memory, allows a launch to ask for.
+
+    By the CUDA C++ Programming Guide's table of technical specifications.
+
+    Raises:
+        UnknownCapability: the limits of that compute capability are not known.
+    """
+    of = multiprocessor(capability)
+    return Limits(
+        compute_capability=capability,
+        threads_per_block=of.threads_per_block,
+        block=Dim3(of.threads_per_block, of.threads_per_block, 64),
+        grid=Dim3(65535, 65535, 1) if capability < (2, 0) else Dim3(2**31 - 1, 65535, 65535),
+        shared_bytes=of.shared_bytes_per_block,
+        shared_bytes_optin=of.shared_bytes_per_block_optin,
+        registers_per_block=of.registers_per_block,
+        memory_bytes=1 << 40,
+    )
+
+
+#: What the emulator emulates, and examples are made for.
+COMPUTE_9_0 = capability_limits((9, 0))

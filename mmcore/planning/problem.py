@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import SupportsIndex, TypeVar
 
 from mmcore.errors import InvalidProblem
 from mmcore.planning.dtypes import dtype_named
+
+_Size = TypeVar("_Size", bound=SupportsIndex)
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,21 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.m}×{self.n}×{self.k}"
+
+
+def three_sizes(size: _Size | None, m: _Size | None, n: _Size | None, k: _Size | None) -> tuple[_Size, _Size, _Size]:
+    """m, n and k of a product that is given either by one ``size`` for all three or by each of them.
+
+    Raises:
+        InvalidProblem: it is given by neither, or by both.
+    """
+    if size is not None:
+        if (m, n, k) != (None, None, None):
+            raise InvalidProblem("give either one size or m, n and k, not both")
+        return size, size, size
+    if m is None or n is None or k is None:
+        raise InvalidProblem("give one size, or all of m, n and k")
+    return m, n, k
 
 
 def _whole(number: object) -> int | None:
