@@ -12,6 +12,8 @@ from mmcore.launching.cuda import CudaProvider
 from mmcore.launching.device import Device
 from mmcore.registry import registry
 
+pytest_plugins = ["pytester"]
+
 DEVICES = ("emulator", "cuda") if CudaProvider().count() else ("emulator",)
 
 

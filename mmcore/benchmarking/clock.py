@@ -21,7 +21,7 @@ class DeviceClock:
         self._stopwatch: Stopwatch | None = None
         self._asked = 0
         self._value = 0.0
-        #: Device seconds measured, those of calibration included.
+        #: Seconds measured since the start, those of calibration included.
         self.measured = 0.0
 
     def __call__(self) -> float:
@@ -39,6 +39,7 @@ class DeviceClock:
         """Measure with ``stopwatch`` from now on."""
         self._stopwatch = stopwatch
         self._asked = 0
+        self.measured = 0.0
 
     def ask(self) -> None:
         """Have it done once more before the next reading."""

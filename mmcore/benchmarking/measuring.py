@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pytest_benchmark.fixture import FixtureAlreadyUsed
+from pytest_benchmark.fixture import BenchmarkFixture, FixtureAlreadyUsed
 
 from mmcore.benchmarking.cells import Cell, Point
 from mmcore.benchmarking.clock import DeviceClock, HostStopwatch
 from mmcore.benchmarking.result import Result
-from mmcore.errors import MmcoreError
+from mmcore.errors import MmcoreError, UnknownCapability
 from mmcore.experiment import Experiment
 from mmcore.launching.device import Device
+from mmcore.launching.residency import launch_occupancies
 from mmcore.launching.stopwatch import Stopwatch
 from mmcore.outcome import Outcome
 
@@ -117,7 +118,10 @@ class CellBenchmark:
         if not outcome.verified:
             raise MmcoreError(_what_is_wrong(outcome))
         stopwatch = self._stopwatch(experiment)
-        self._clock.start(stopwatch or HostStopwatch(experiment.prepared.run))
+        used = stopwatch or HostStopwatch(experiment.prepared.run)
+        self._clock.start(used)
+        # What pytest-benchmark would find out by reading the clock for a second, in its versions before 5.3.
+        getattr(BenchmarkFixture, "_precisions", {}).setdefault(self._clock, used.grain)
         try:
             if stopwatch is not None:
                 self._benchmark(self._clock.ask)
@@ -125,12 +129,11 @@ class CellBenchmark:
                 # Emulation takes long and means little: once is enough.
                 self._benchmark.pedantic(self._clock.ask)
         finally:
-            if stopwatch is not None:
-                stopwatch.close()
+            used.close()
         if self._benchmark.stats is None:  # --benchmark-disable
             return outcome
         self.phases.seconds["device"] = self._clock.measured
-        result = self._result(outcome, stopwatch)
+        result = self._result(experiment, outcome, used)
         self._check_plausible(result)
         self._benchmark.extra_info.update(result.to_json())
         self._keep(result)
@@ -140,10 +143,10 @@ class CellBenchmark:
         what, how = self.cell.measure
         return experiment.stopwatch(cold=how == "cold") if what == "kernel" else experiment.global_stopwatch(how)
 
-    def _result(self, outcome: Outcome, stopwatch: Stopwatch | None) -> Result:
+    def _result(self, experiment: Experiment, outcome: Outcome, used: Stopwatch) -> Result:
         stats, device = self._benchmark.stats, self._bench.device
         median = float(stats["median"])
-        if stopwatch is not None:
+        if device.keeps_time:
             what, how = self.cell.measure
             memory = how if what == "global" else outcome.memory
             outcome = dataclasses.replace(outcome, memory=memory, **{f"{what}_seconds": median})  # type: ignore[arg-type]
@@ -154,8 +157,8 @@ class CellBenchmark:
             spread=float(stats["iqr"]) / median,
             rounds=int(stats["rounds"]),
             launches=int(stats["iterations"]),
-            clock=HostStopwatch.method if stopwatch is None else stopwatch.method,
-            occupancy=None,
+            clock=used.method,
+            occupancy=_occupancy(outcome, experiment, device),
             peak=None if device.peaks is None else device.peaks.flops[self.cell.point.problem.dtype],
         )
 
@@ -188,6 +191,15 @@ class CellBenchmark:
         self._benchmark.has_error = True
         if self._benchmark.stats is not None:
             self._benchmark.stats.stats.data.clear()
+
+
+def _occupancy(outcome: Outcome, experiment: Experiment, device: Device) -> float | None:
+    """Of the launch that can keep the fewest warps active."""
+    try:
+        found = launch_occupancies(outcome.plan, experiment.prepared.code, device.limits.compute_capability)
+    except UnknownCapability:
+        return None
+    return min(each.occupancy for each in found)
 
 
 def _what_is_wrong(outcome: Outcome) -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 PARAMETERS = ("mm_kernel", "mm_size", "mm_block", "mm_measure")
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
-_CLOCK: pytest.StashKey[Any] = pytest.StashKey()
 
 
 def _session(config: pytest.Config) -> Session:
@@ -58,7 +57,7 @@ def mm_benchmark(mm_cell: Cell, benchmark: Any, request: pytest.FixtureRequest) 
         mm_cell,
         session.bench,
         benchmark,
-        node.stash[_CLOCK],
+        session.clock,
         lambda result: session.results.update({node.nodeid: (result, benchmark.extra_info)}),
     )
     session.benchmarks[node.nodeid] = used
@@ -82,28 +81,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each cell its own clock, its group and, for the whole run, a place to be compared with next time."""
+    """Give each cell the clock, its group and, for the whole run, a place to be compared with next time."""
     measured = [item for item in items if "mm_benchmark" in getattr(item, "fixturenames", ())]
     if not measured:
         return
-    from mmcore.benchmarking.clock import DeviceClock
-
     session = _session(config)
     session.items = len(measured)
     for item in measured:
         cell = session.cells[tuple(item.callspec.params[name] for name in PARAMETERS)]  # type: ignore[attr-defined]
-        clock = item.stash[_CLOCK] = DeviceClock()
         marker = item.get_closest_marker("benchmark")
-        options = {"group": _group(session, cell), **(marker.kwargs if marker else {}), "timer": clock}
+        options = {**_usual_options(session, cell), **(marker.kwargs if marker else {}), "timer": session.clock}
         item.add_marker(pytest.mark.benchmark(**options), append=False)
     _autosave(config)
 
 
-def _group(session: Session, cell: Cell) -> str:
+def _usual_options(session: Session, cell: Cell) -> dict[str, Any]:
+    """What pytest-benchmark's mark says of a cell, unless the test has one of its own."""
     from mmcore.benchmarking.summary import EMULATED
 
     device = session.bench.device
-    return f"{cell.group}, on {device.description}" if device.keeps_time else f"{cell.group.split(',')[0]}: {EMULATED}"
+    if not device.keeps_time:
+        return {"group": f"{cell.group.split(',')[0]}: {EMULATED}"}
+    options: dict[str, Any] = {"group": f"{cell.group}, on {device.description}"}
+    if cell.measure.how == "cold":
+        # Emptying the cache takes many times as long as a short kernel; a tenth of the rounds is enough.
+        options["max_time"] = float(session.config.getoption("benchmark_max_time")) / 10
+    return options
 
 
 def _autosave(config: pytest.Config) -> None:
@@ -141,41 +144,30 @@ def _emulated(keeps_time: bool) -> str:
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
-    """A cell that was measured has a line of its own instead of a dot."""
-    if report.when == "call" and report.passed and _line(config, report.nodeid):
-        return "passed", "", f"PASSED {_line(config, report.nodeid)}" if config.get_verbosity() > 0 else ""
-    return None
+    """A cell has a line of its own instead of a dot or an F."""
+    line = _line(config, report)
+    if not line or config.get_verbosity() < 0:
+        return None
+    tests = list(_session(config).benchmarks)
+    done = tests.index(report.nodeid)
+    files = [test.partition("::")[0] for test in tests[: done + 1]]
+    first = files[-1] not in files[:-1]
+    newline = "\n"
+    cell = _session(config).benchmarks[report.nodeid].cell
+    short = f"{newline * first}[{done + 1}/{_session(config).items}] {cell.id}: {line}\n"
+    return report.outcome, short, f"PASSED {line}" if report.passed else "FAILED"
 
 
-def _line(config: pytest.Config, nodeid: str) -> str:
-    if not _is_used(config) or nodeid not in _session(config).results:
+def _line(config: pytest.Config, report: pytest.TestReport) -> str:
+    """What there is to say of a cell that has just been run; empty for any other report."""
+    if report.when != "call" or not _is_used(config) or report.nodeid not in _session(config).benchmarks:
         return ""
     from mmcore.benchmarking.summary import line
 
-    return line(_session(config).results[nodeid][0])
-
-
-class _Reporter:
-    """Prints a line for each cell as soon as it is measured, and adds up where the time goes."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._done = 0
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if not _is_used(self._config):
-            return
-        session = _session(self._config)
-        if report.nodeid not in session.benchmarks:
-            return
-        session.durations[report.nodeid] = session.durations.get(report.nodeid, 0.0) + report.duration
-        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        if report.when != "call":
-            return
-        self._done += 1
-        if terminal is not None and self._config.get_verbosity() == 0 and report.nodeid in session.results:
-            terminal.ensure_newline()
-            terminal.write_line(f"[{self._done}/{session.items}] {_line(self._config, report.nodeid)}")
+    session = _session(config)
+    if report.nodeid in session.results:
+        return line(session.results[report.nodeid][0])
+    return "not measured; the reason is below" if report.failed else ""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -186,7 +178,16 @@ def pytest_configure(config: pytest.Config) -> None:
         Selection.of(config)
     except MmcoreError as error:
         raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(_Reporter(config), "mmcore-reporter")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add up where the time goes."""
+    report = yield
+    if _is_used(item.config) and item.nodeid in _session(item.config).benchmarks:
+        durations = _session(item.config).durations
+        durations[item.nodeid] = durations.get(item.nodeid, 0.0) + report.duration
+    return report
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mmcore.benchmarking.cells import Cell, Cells, find_cells
+from mmcore.benchmarking.clock import DeviceClock
 from mmcore.benchmarking.measuring import Bench, CellBenchmark
 from mmcore.benchmarking.result import Result
 from mmcore.benchmarking.selection import Selection
@@ -23,6 +24,7 @@ class Session:
 
     Attributes:
         config: pytest's.
+        clock: pytest-benchmark's timer.
         items: how many tests measure a cell.
         results: what the cells came to, by test, and the dictionary that pytest-benchmark stores of each.
         benchmarks: the fixtures that were used, by test.
@@ -31,6 +33,7 @@ class Session:
     """
 
     config: pytest.Config
+    clock: DeviceClock = field(default_factory=DeviceClock)
     items: int = 0
     results: dict[str, tuple[Result, dict[str, Any]]] = field(default_factory=dict)
     benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)

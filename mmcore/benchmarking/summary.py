@@ -74,11 +74,11 @@ def _table(members: Sequence[Result], emulated: bool) -> Table:
 
 
 def line(result: Result) -> str:
-    """One result on one line, for while the run goes on."""
+    """One result in a few words, for while the run goes on."""
     if result.gflops is None:
-        return f"{result.cell.id}: verified, {result.seconds * 1e3:.1f} ms to emulate"
+        return f"verified, {result.seconds * 1e3:.1f} ms to emulate"
     seconds, rate = result.seconds, _number(result.gflops)
-    return f"{result.cell.id}: verified, {seconds * 1e6:.2f} µs ±{100 * result.spread:.2f} %, {rate} GFLOP/s"
+    return f"verified, {seconds * 1e6:.2f} µs ±{100 * result.spread:.2f} %, {rate} GFLOP/s"
 
 
 def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str, float]]) -> str:
@@ -90,9 +90,10 @@ def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str,
     """
     spent = {phase: sum(each.get(phase, 0.0) for each in phases.values()) for phase in _PHASES}
     other = {test: durations.get(test, 0.0) - sum(each.values()) for test, each in phases.items()}
-    parts = [f"{name} {spent[phase]:.1f} s" for phase, name in _PHASES.items()]
+    parts = ", ".join(f"{name} {spent[phase]:.1f} s" for phase, name in _PHASES.items())
+    cells = "1 cell" if len(phases) == 1 else f"{len(phases)} cells"
     return (
-        f"{len(phases)} cells in {sum(durations.values()):.1f} s: {', '.join(parts)}, everything else "
+        f"{cells} in {sum(durations.values()):.1f} s: {parts}, everything else "
         f"{sum(other.values()):.1f} s (at most {1e3 * max(other.values()):.0f} ms in a cell)"
     )
 
@@ -127,7 +128,7 @@ _CSV_COLUMNS = (
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
+    return "" if value is None else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _percent(value: float | None, digits: int = 1) -> str:

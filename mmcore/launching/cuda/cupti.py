@@ -25,8 +25,10 @@ class CuptiUnusable(Exception):
 class Recorder:
     """CUPTI's records of what runs while it is switched on; one for the process.
 
+    CUPTI itself is started by the first recording: once it is there, every launch in a CUDA graph takes longer.
+
     Raises:
-        CuptiUnusable: cupti-python is not installed, or does not work with this driver.
+        CuptiUnusable: cupti-python is not installed.
     """
 
     def __init__(self) -> None:
@@ -39,20 +41,20 @@ class Recorder:
             raise CuptiUnusable(f"cupti-python cannot be imported: {error}") from None
         self._cupti: Any = cupti
         self._records: list[tuple[int, int]] = []
-        try:
-            cupti.activity_register_callbacks(lambda: (_BUFFER_BYTES, 0), self._completed)
-        except Exception as error:
-            raise CuptiUnusable(f"CUPTI does not start: {error}") from None
+        self._started = False
 
     def kernels(self, work: Callable[[], None]) -> list[tuple[int, int]]:
         """Begin and end, in ns, of every kernel that runs on the GPU until ``work`` has returned.
 
         Raises:
-            CuptiUnusable: CUPTI refuses, because another profiler has it, for instance.
+            CuptiUnusable: CUPTI refuses, because the driver is too old or another profiler has it, for instance.
         """
         kind = self._cupti.ActivityKind.CONCURRENT_KERNEL
         self._records.clear()
         try:
+            if not self._started:
+                self._cupti.activity_register_callbacks(lambda: (_BUFFER_BYTES, 0), self._completed)
+                self._started = True
             self._cupti.activity_enable(kind)
             try:
                 work()

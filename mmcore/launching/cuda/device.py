@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
 
@@ -23,7 +23,7 @@ from cuda.core.utils import StridedMemoryView
 
 from mmcore.errors import DeviceFault, DeviceLost, InvalidProblem
 from mmcore.launching.code import Code
-from mmcore.launching.cuda.clock import ColdGraphStopwatch, GraphStopwatch, StreamStopwatch
+from mmcore.launching.cuda.clock import ColdGraphStopwatch, GraphStopwatch, StreamStopwatch, Work
 from mmcore.launching.cuda.cupti import CuptiStopwatch, CuptiUnusable, Recorder, recorder
 from mmcore.launching.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
 from mmcore.launching.cuda.tensormap import tensor_map
@@ -230,19 +230,6 @@ def _dtype_name(view: StridedMemoryView) -> str:
         return "bfloat16"
 
 
-class Launches:
-    """Launches ready to be put on a stream, or into a graph, any number of times."""
-
-    __slots__ = ("_bound",)
-
-    def __init__(self, bound: Iterable[tuple[LaunchConfig, Any, tuple[Any, ...]]]) -> None:
-        self._bound = tuple(bound)
-
-    def __call__(self, target: Stream | GraphBuilder) -> None:
-        for config, kernel, arguments in self._bound:
-            launch(target, config, kernel, *arguments)
-
-
 class CudaProgram:
     """A loaded module and its launches."""
 
@@ -316,18 +303,15 @@ class CudaProgram:
 
             return StreamStopwatch(self._device, self._stream, work, memory.pop_all().close)
 
-    def bind(self, calls: Sequence[Call]) -> Launches:
-        """The launches with everything prepared, so that making them costs what cuda.core's own launch costs."""
-        return Launches(
-            (self._config(call), self._kernels[call.function.symbol], self._arguments(call)) for call in calls
-        )
+    def bind(self, calls: Sequence[Call]) -> Work:
+        """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
+        bound = [(self._config(call), self._kernels[call.function.symbol], self._arguments(call)) for call in calls]
 
-    def occupancy(self, call: Call) -> int:
-        """Blocks of a launch that a multiprocessor holds at once, by the driver."""
-        kernel = self._kernels[call.function.symbol]
-        return int(
-            kernel.occupancy.max_active_blocks_per_multiprocessor(call.launch.block_dim.size, call.launch.shared_bytes)
-        )
+        def launches(target: Stream | GraphBuilder) -> None:
+            for config, kernel, arguments in bound:
+                launch(target, config, kernel, *arguments)
+
+        return launches
 
     def close(self) -> None:
         self._kernels.clear()

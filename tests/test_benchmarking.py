@@ -1,0 +1,415 @@
+"""The pytest plugin, as a repository with a bench file of three lines sees it."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore.benchmarking import session as session_module
+from mmcore.registry import Registered, registry
+from mmcore_emulator.device import Emulator
+from tests.timed_emulator import TimedEmulator
+
+BENCH_FILE = """
+def test_kernel(mm_benchmark):
+    mm_benchmark()
+"""
+ROOT = Path(__file__).parent.parent
+KERNEL = "upc.kernel01"
+MICROSECONDS = {"kernel00.cu": 100.0, "kernel01.cu": 120.0, "kernel10.cu": 70.0, "kernel11.cu": 72.0}
+SMALL = ("--mm-size", "32", "--mm-block", "16")
+
+Use = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a worker of pytest-xdist, pytest-benchmark would measure nothing."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+
+
+@pytest.fixture
+def use(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Gives the benchmarks a device: ``use(device)``, or the timed emulator with times in µs by .cu file."""
+    pytester.makepyfile(test_bench=BENCH_FILE)
+
+    def use(device: Any = None, product: str = "Test GPU", **options: Any) -> None:
+        microseconds = {**MICROSECONDS, **options}
+        opened = device or TimedEmulator(lambda source: microseconds[source.replace("_", ".")] * 1e-6, product)
+        monkeypatch.setattr(session_module, "open_device", lambda *_: opened)
+
+    use()
+    return use
+
+
+@pytest.fixture
+def add_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Registers acme.wrong, which leaves the product's last column out."""
+    right = registry().kernel(KERNEL)
+    source = tmp_path / "wrong.cu"
+    source.write_text(right.source_text().replace("column < n", "column < n - 1"))
+    wrong = dataclasses.replace(right, name="acme.wrong", source=source)
+    monkeypatch.setitem(registry().kernels, "acme.wrong", Registered(wrong, "acme.wrong", "acme"))
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    with warnings.catch_warnings():
+        # This run's own filters are no business of the inner one's.
+        warnings.simplefilter("ignore")
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
+
+
+def saved(pytester: pytest.Pytester) -> list[dict[str, Any]]:
+    """The runs that were saved, oldest first."""
+    return [json.loads(path.read_text()) for path in sorted(pytester.path.glob(".benchmarks/*/*.json"))]
+
+
+def cells(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["param"]: each for each in document["benchmarks"]}
+
+
+@pytest.mark.usefixtures("use")
+def test_the_times_are_the_devices(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mm-kernel", "upc.kernel0?,upc.kernel1?", *SMALL)
+    result.assert_outcomes(passed=4)
+    (document,) = saved(pytester)
+    for name, each in cells(document).items():
+        expected = MICROSECONDS[f"{name.split('-')[0].removeprefix('upc.')}.cu"] * 1e-6
+        assert each["stats"]["median"] == pytest.approx(expected, rel=1e-6)
+        assert each["stats"]["max"] == pytest.approx(expected * 1.01, rel=1e-6)
+        assert each["stats"]["rounds"] * each["stats"]["iterations"] * expected == pytest.approx(1.0, rel=0.05)
+        assert each["stats"]["iterations"] * expected >= 2e-3
+
+
+@pytest.mark.usefixtures("use")
+def test_pytest_benchmarks_own_options_steer_the_rounds(pytester: pytest.Pytester) -> None:
+    run(
+        pytester, "--mm-kernel", KERNEL, *SMALL,
+        "--benchmark-min-time=0.05", "--benchmark-max-time=0.2", "--benchmark-min-rounds=7",
+    )  # fmt: skip
+    stats = cells(saved(pytester)[0])["upc.kernel01-32x32x32-b16"]["stats"]
+    assert stats["rounds"] == 7
+    assert 0.05 <= stats["iterations"] * 120e-6 < 0.5
+    assert stats["total"] == pytest.approx(7 * 120e-6, rel=0.01)
+
+
+@pytest.mark.usefixtures("use")
+def test_results_carry_what_the_summary_shows(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mm-kernel", "upc.kernel01,upc.kernel10", "--mm-csv", "out.csv", *SMALL)
+    info = {name.split("-")[0]: each["extra_info"] for name, each in cells(saved(pytester)[0]).items()}
+    for name, microseconds in (("upc.kernel01", 120.0), ("upc.kernel10", 70.0)):
+        gflops = 2 * 32**3 / microseconds / 1e3
+        assert info[name]["gflops"] == info[name]["kernel_gflops"] == pytest.approx(gflops)
+        assert info[name]["percent_of_peak"] == pytest.approx(100 * gflops)
+        assert info[name]["percent_of_best"] == pytest.approx(100 * 70 / microseconds)
+        assert info[name]["verified"] is True
+        assert info[name]["clock"] == "a made-up clock"
+        assert info[name]["global_gflops"] is None
+    assert info["upc.kernel10"]["shared_bytes"] == 2048
+    assert info["upc.kernel10"]["occupancy"] == 1.0
+    with (pytester.path / "out.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["kernel"] for row in rows] == ["upc.kernel10", "upc.kernel01"]
+    assert float(rows[1]["gflops"]) == info["upc.kernel01"]["gflops"]
+    assert float(rows[1]["median_ms"]) == pytest.approx(0.12)
+    result.stdout.fnmatch_lines([
+        "*32×32×32 C=AB float32, kernel time, warm L2, on Test GPU*",
+        "kernel * median, µs *spread *GFLOP/s *of peak *of best *registers *shared, B *occupancy *verified",
+        "upc.kernel10 *16×16 *70.00 *0.936 * 93.6 % *100.0 % *2048 *100 %*every element*",
+        "upc.kernel01 *16×16 *120.00 *0.546 * 54.6 % *58.3 %*",
+    ])  # fmt: skip
+
+
+@pytest.mark.usefixtures("use")
+def test_every_cell_is_reported_when_it_is_done(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mm-kernel", "upc.kernel01,upc.kernel10", *SMALL)
+    result.stdout.fnmatch_lines([
+        "mmcore: timed:0 (Test GPU)*",
+        "[[]1/2[]] upc.kernel01-32x32x32-b16: verified, 120.00 µs ±* %, 0.546 GFLOP/s",
+        "[[]2/2[]] upc.kernel10-32x32x32-b16: verified, 70.00 µs ±*",
+        "2 cells in * s: compiling and loading * s, verifying * s, measured *, everything else *",
+    ])  # fmt: skip
+
+
+@pytest.mark.usefixtures("use", "add_wrong")
+def test_a_wrong_product_fails_and_has_no_time(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mm-kernel", "upc.kernel01,acme.wrong", "--mm-csv", "out.csv", *SMALL)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([
+        "acme.wrong 32×32×32 is wrong on timed:0; nothing was timed",
+        "0:31: expected * - got NaN (never written)",
+        "32 of the 1024 elements compared are wrong",
+    ])  # fmt: skip
+    assert list(cells(saved(pytester)[0])) == ["upc.kernel01-32x32x32-b16"]
+    assert "acme.wrong" not in (pytester.path / "out.csv").read_text()
+    table = result.stdout.str().partition("Name (time")[2]
+    assert "upc.kernel01" in table
+    assert "acme.wrong" not in table.partition("short test summary")[0]
+
+
+def test_a_time_faster_than_the_device_fails_and_is_not_saved(pytester: pytest.Pytester, use: Use) -> None:
+    least = 2 * 32**3 / 1e9 * 1e6
+    use(**{"kernel01.cu": 0.97 * least, "kernel10.cu": 0.99 * least})
+    result = run(pytester, "--mm-kernel", "upc.kernel01,upc.kernel10", *SMALL)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*implausible: 63.6 µs for upc.kernel01-32x32x32-b16, which takes 65.5 µs at*"])
+    assert list(cells(saved(pytester)[0])) == ["upc.kernel10-32x32x32-b16"]
+    assert "test_kernel[upc.kernel01" not in result.stdout.str().partition("Name (time")[2].partition("Legend")[0]
+
+
+def test_memory_traffic_is_held_against_the_clock_too(pytester: pytest.Pytester, use: Use) -> None:
+    # 1 GB/s carries A and B in 1.0, 1.6 and 8.4 µs; less a cache of 1 KiB in 0.0, 0.6 and 7.3 µs. The made-up clock
+    # says 1.2 µs cold and 0.8 µs warm.
+    use(TimedEmulator(lambda source: 0.8e-6, flops=1e15, bytes_per_second=1e9, cache_bytes=1 << 10))
+    options = ("--mm-kernel", KERNEL, "--mm-size", "1x1x131,1x1x200,1x1x1048", "--mm-block", "16")
+    result = run(pytester, *options, "--mm-cold", "--mm-warm", "--benchmark-max-time=0.01")
+    failed = [line.split("[upc.kernel01-1x1x")[1].split("]")[0] for line in result.outlines if "FAILED test" in line]
+    assert failed == ["200-b16-cold", "1048-b16-cold", "1048-b16"]
+
+
+INTERRUPTED = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from mmcore.benchmarking import session
+from tests.timed_emulator import TimedEmulator
+
+readings = 0
+
+def seconds(source):
+    global readings
+    readings += 1
+    if source == "kernel10.cu" and readings % 50 == 0:
+        raise KeyboardInterrupt
+    return 1e-4
+
+session.open_device = lambda *_: TimedEmulator(seconds)
+"""
+
+
+def test_an_interrupted_run_reports_and_saves_what_it_has(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_bench=BENCH_FILE)
+    pytester.makeconftest(INTERRUPTED)
+    kernels = "upc.kernel0*,upc.kernel10,upc.kernel11"
+    result = pytester.runpytest_subprocess("--mm-kernel", kernels, "--mm-csv", "out.csv", *SMALL)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    done = ["upc.kernel00-32x32x32-b16", "upc.kernel01-32x32x32-b16"]
+    assert list(cells(saved(pytester)[0])) == done
+    result.stdout.fnmatch_lines([
+        "*benchmark '32×32×32 C=AB float32, kernel time, warm L2, on Test GPU': 2 tests*",
+        "32×32×32 C=AB float32, kernel time, warm L2, on Test GPU",
+        "kernel *",
+        "upc.kernel0*",
+        "upc.kernel0*",
+    ])  # fmt: skip
+    assert "kernel10" not in result.stdout.str().partition("Name (time")[2]
+    assert (pytester.path / "out.csv").read_text().count("upc.kernel") == 2
+
+
+def test_the_second_run_is_compared_with_the_first(pytester: pytest.Pytester, use: Use) -> None:
+    options = ("--mm-kernel", "upc.kernel0*,upc.kernel10", *SMALL, "--benchmark-compare-fail=median:5%")
+    assert run(pytester, *options[:-1]).ret == 0
+    # Here a warning, as of a machine_info that is different, is an error.
+    assert pytester.runpytest_inprocess(*options, "--benchmark-compare").ret == 0
+    use(**{"kernel01.cu": 132.0})
+    slower = run(pytester, *options, "--benchmark-compare")
+    assert slower.ret != 0
+    text = slower.stdout.str() + slower.stderr.str()
+    regressed = [line for line in text.splitlines() if "DIFF" in line or "PercentageRegressionCheck" in line]
+    assert regressed
+    assert all("upc.kernel01" in line for line in regressed)
+    slower.stdout.fnmatch_lines(["upc.kernel01 *132.00*"])
+
+
+def test_results_of_another_device_are_not_compared(pytester: pytest.Pytester, use: Use) -> None:
+    options = ("--mm-kernel", KERNEL, *SMALL)
+    run(pytester, *options)
+    use(product="Other GPU")
+    result = run(pytester, *options, "--benchmark-compare")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([
+        "ERROR: the results to compare with are of another device: they were measured on Test GPU, and this run is on "
+        "Other GPU; --mm-allow-other-device compares them anyway"
+    ])  # fmt: skip
+    assert len(saved(pytester)) == 1
+    assert run(pytester, *options, "--benchmark-compare", "--mm-allow-other-device").ret == 0
+
+
+def test_emulation_is_not_compared_with_a_gpu(pytester: pytest.Pytester, use: Use) -> None:
+    run(pytester, "--mm-kernel", KERNEL, *SMALL)
+    use(Emulator())
+    result = run(pytester, "--mm-kernel", KERNEL, *SMALL, "--benchmark-compare")
+    result.stderr.fnmatch_lines(["ERROR: *measured on Test GPU, and this run is on emulator;*"])
+
+
+def test_emulation_is_called_emulation_on_every_table(pytester: pytest.Pytester, use: Use) -> None:
+    use(Emulator())
+    result = run(pytester, "--mm-kernel", "upc.kernel01,lezione9.kernel1", "--mm-csv", "out.csv", *SMALL)
+    result.assert_outcomes(passed=2)
+    warning = "*EMULATION times on the host, not kernel times*"
+    result.stdout.fnmatch_lines(
+        [
+            f"mmcore: emulator {warning}",
+            f"*benchmark '32×32×32 C=AB float32: {warning}",
+            f"32×32×32 C=AB float32: {warning}",
+        ]
+    )
+    assert "GFLOP/s" not in result.stdout.str()
+    info = cells(saved(pytester)[0])["upc.kernel01-32x32x32-b16"]["extra_info"]
+    assert info["gflops"] is info["kernel_ms"] is info["percent_of_peak"] is None
+    row, _ = csv.DictReader((pytester.path / "out.csv").read_text().splitlines())
+    assert row["median_ms"] == row["gflops"] == ""
+    assert float(row["emulation_ms"]) > 0
+
+
+@pytest.mark.usefixtures("use")
+def test_global_and_cold_times_have_tables_of_their_own(pytester: pytest.Pytester) -> None:
+    run(
+        pytester, "--mm-kernel", KERNEL, *SMALL, "--mm-measure=kernel,global", "--mm-memory=pageable,pinned",
+        "--mm-cold", "--mm-warm", "--benchmark-max-time=0.1",
+    )  # fmt: skip
+    found = cells(saved(pytester)[0])
+    times = {name.removeprefix("upc.kernel01-32x32x32-b16"): each["stats"]["median"] for name, each in found.items()}
+    expected = {"": 120, "-cold": 180, "-global-pageable": 600, "-global-pinned": 360}
+    assert {way: round(seconds * 1e6) for way, seconds in times.items()} == expected
+    assert len({each["group"] for each in found.values()}) == 4
+    info = found["upc.kernel01-32x32x32-b16-global-pinned"]["extra_info"]
+    assert (info["measure"], info["memory"], info["caches"]) == ("global", "pinned", None)
+    assert info["global_ms"] == pytest.approx(0.36)
+    assert info["kernel_ms"] is None
+
+
+@pytest.mark.usefixtures("use")
+def test_cells_may_be_grouped_by_any_of_their_parameters(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mm-kernel", "upc.kernel0*", *SMALL, "--benchmark-group-by=param:mm_kernel")
+    result.stdout.fnmatch_lines(["*benchmark 'mm_kernel=upc.kernel00': 1 tests*"])
+
+
+@pytest.mark.usefixtures("use")
+def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -> None:
+    options = ("--mm-kernel", "poznan.v3,upc.kernel01", "--mm-size", "33", "--mm-block", "16", "--collect-only")
+    reason = "  refused: poznan.v3 33×33×33 in 16×16 blocks: n = 33 is not a multiple of block.x = 16"
+    run(pytester, *options, "--mm-show-refused").stdout.fnmatch_lines([reason])
+    without = run(pytester, *options)
+    without.stdout.fnmatch_lines(["mmcore: launch rules refuse 1 of the combinations*; --mm-show-refused lists them"])
+    without.stdout.no_fnmatch_line("*refused: poznan*")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--mm-size", "8x8"], "*argument --mm-size: '8x8' is not a size: give N, or all of MxNxK"),
+        (["--mm-block", "16,0"], "*argument --mm-block: '0' is not a block: *"),
+        (["--mm-dtype", "int8"], "*argument --mm-dtype: 'int8' is not an element type; there are *"),
+        (["--mm-measure", "cold"], "*argument --mm-measure: 'cold' is neither kernel nor global"),
+        (["--mm-memory", "pinned"], "ERROR: --mm-memory is for global times; add --mm-measure global"),
+        (["--mm-cold", "--mm-measure", "global"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),
+        (["--mm-csv", "nowhere/out.csv"], "*argument --mm-csv: there is no folder 'nowhere'"),
+        (["--mm-csv", "."], "*argument --mm-csv: '.' is a folder"),
+    ],
+)
+@pytest.mark.usefixtures("use")
+def test_options_that_make_no_sense_stop_the_run(pytester: pytest.Pytester, options: list[str], sentence: str) -> None:
+    result = run(pytester, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([sentence])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--mm-kernel", "upc.kernel12"], "there is no kernel 'upc.kernel12'; did you mean *"),
+        (["--mm-kernel", "poznan.v3", "--mm-size", "7"], "the launch rules refuse everything that was selected; *"),
+    ],
+)
+@pytest.mark.usefixtures("use")
+def test_a_selection_of_nothing_is_an_error_of_one_sentence(
+    pytester: pytest.Pytester, options: list[str], sentence: str
+) -> None:
+    result = run(pytester, *options)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([sentence])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+def test_an_unknown_device_is_an_error_of_one_sentence(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_bench=BENCH_FILE)
+    result = run(pytester, "--mm-device", "abacus")
+    result.stdout.fnmatch_lines(["*'abacus'*"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.usefixtures("use")
+def test_disabled_benchmarks_are_still_verified(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mm-kernel", KERNEL, *SMALL, "--benchmark-disable")
+    result.assert_outcomes(passed=1)
+    assert saved(pytester) == []
+
+
+@pytest.mark.usefixtures("use", "add_wrong")
+def test_disabled_benchmarks_still_fail_where_the_product_is_wrong(pytester: pytest.Pytester) -> None:
+    run(pytester, "--mm-kernel", "acme.wrong", *SMALL, "--benchmark-disable").assert_outcomes(failed=1)
+
+
+@pytest.mark.usefixtures("use")
+def test_a_kernel_that_does_not_compile_costs_its_own_cell_only(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "broken.cu"
+    source.write_text('extern "C" __global__ void kernel01() { nonsense; }')
+    broken = dataclasses.replace(registry().kernel(KERNEL), name="acme.broken", source=source)
+    monkeypatch.setitem(registry().kernels, "acme.broken", Registered(broken, "acme.broken", "acme"))
+    result = run(pytester, "--mm-kernel", "upc.kernel01,acme.broken", *SMALL)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*broken.cu(1): error: *nonsense*"])
+    assert len(cells(saved(pytester)[0])) == 1
+
+
+@pytest.mark.usefixtures("use")
+def test_a_csv_that_cannot_be_written_loses_nothing_else(pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("folder")
+    pytester.makeconftest(
+        f"""
+        import pathlib
+        def pytest_collection_finish():
+            pathlib.Path({str(folder)!r}).rmdir()
+        """
+    )
+    result = run(pytester, "--mm-kernel", KERNEL, *SMALL, "--mm-csv", str(folder / "out.csv"))
+    result.stdout.fnmatch_lines(["mmcore: *out.csv cannot be written: No such file or directory"])
+    assert len(saved(pytester)) == 1
+
+
+def test_other_benchmarks_know_nothing_of_mmcore(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("no device may be opened")
+
+    monkeypatch.setattr(session_module, "open_device", refuse)
+    pytester.makepyfile("def test_other(benchmark):\n    benchmark(lambda: None)")
+    options = ("--benchmark-autosave", "--benchmark-max-time=0.01", "--benchmark-min-rounds=1")
+    run(pytester, *options).assert_outcomes(passed=1)
+    result = run(pytester, *options, "--benchmark-compare")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*mmcore:*")
+    assert "mmcore" not in saved(pytester)[0]["machine_info"]
+
+
+def test_a_run_without_pytest_benchmark_is_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_other():\n    pass")
+    run(pytester, "-p", "no:benchmark").assert_outcomes(passed=1)
+
+
+def test_cells_on_each_device_of_this_machine(pytester: pytest.Pytester, device: Any) -> None:
+    pytester.makepyfile(test_bench=BENCH_FILE)
+    options = ("--mm-kernel", "upc.kernel1?,lezione9.*", "--mm-size", "64", "--mm-device", device.name)
+    result = run(pytester, *options, "--benchmark-max-time=0.05")
+    result.assert_outcomes(passed=8)
+    info = [each["extra_info"] for each in saved(pytester)[0]["benchmarks"]]
+    assert len(info) == 8
+    assert all((each["gflops"] is not None) == device.keeps_time for each in info)
