@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ from mmcore.benchmarking.machine import describe
 from mmcore.experiment import Experiment
 from mmcore.launching.cuda.clock import elapsed
 from mmcore.launching.cuda.device import CudaProgram
+from mmcore.launching.device import Call, Device
 from mmcore.launching.stopwatch import Stopwatch
+
+Measure = Callable[[CudaProgram, Sequence[Call]], dict[str, float]]
 
 CASES = (
     ("upc.kernel01", 128, 16),
@@ -31,51 +35,67 @@ CASES = (
     ("lezione9.kernel2", 640, 32),
     ("upc.kernel11", 2048, 32),
 )
-REPETITIONS = 7
-READING_SECONDS = 5e-3
+REPETITIONS = 9
+READING_SECONDS = 1e-2
 
 
 def main(path: Path) -> None:
-    """Measure every case and write the results."""
+    """Measure every case and write the results.
+
+    All readings from events come first: once CUPTI is started, launches in CUDA graphs take longer.
+    """
     opened = device("cuda")
+    by_events = [_measured(opened, case, _by_events) for case in CASES]
+    by_cupti = [_measured(opened, case, _by_cupti) for case in CASES]
+    results = [
+        {"kernel": kernel, "n": n, "block": block, **events, **cupti}
+        for (kernel, n, block), events, cupti in zip(CASES, by_events, by_cupti, strict=True)
+    ]
     machine: dict[str, Any] = {}
-    results = []
-    for name, n, block in CASES:
-        kernel = kernels()[name]
-        with Experiment(kernel, kernel.problem(n, n, n), kernel.block(block), opened) as experiment:
-            if not experiment.verify().verified:
-                raise SystemExit(f"{name} at {n} is wrong; nothing was timed")
-            row = {"kernel": name, "n": n, "block": block, **_times(experiment)}
-        results.append(row)
-        print(json.dumps(row))
     describe(machine, opened)
     path.write_text(json.dumps({"machine_info": machine, "microseconds": results}, indent=1) + "\n")
+    for row in results:
+        print(json.dumps(row))
 
 
-def _times(experiment: Experiment) -> dict[str, float]:
-    """Medians in µs by method, the methods taking turns so that all see the same state of the GPU."""
-    program, calls = experiment.prepared.program, experiment.prepared.calls
-    assert isinstance(program, CudaProgram)
-    stopwatches: dict[str, Stopwatch] = {}
-    for cold in (False, True):
-        cupti = program.cupti_stopwatch(calls, cold=cold)
-        if cupti is None:
-            raise SystemExit("CUPTI cannot be used here: pip install 'mmcore[cupti]', and mmcore doctor")
-        state = "cold" if cold else "warm"
-        stopwatches[f"cupti_{state}"] = cupti
-        stopwatches[f"mmcore_{state}"] = program.event_stopwatch(calls, cold=cold)
+def _measured(opened: Device, case: tuple[str, int, int], measure: Measure) -> dict[str, float]:
+    """Medians in µs by method, of the case's kernel once it is verified."""
+    name, n, block = case
+    kernel = kernels()[name]
+    with Experiment(kernel, kernel.problem(n, n, n), kernel.block(block), opened) as experiment:
+        if not experiment.verify().verified:
+            raise SystemExit(f"{name} at {n} is wrong; nothing was timed")
+        program = experiment.prepared.program
+        assert isinstance(program, CudaProgram)
+        times = measure(program, experiment.prepared.calls)
+    return {method: round(seconds * 1e6, 3) for method, seconds in times.items()}
+
+
+def _by_events(program: CudaProgram, calls: Sequence[Call]) -> dict[str, float]:
     gpu, launches = Gpu(0), program.bind(calls)
     stream = gpu.create_stream()
-    single = statistics.median(elapsed(gpu, stream, lambda: launches(stream)) for _ in range(50))
-    count = max(round(READING_SECONDS / stopwatches["cupti_warm"].seconds(1)), 1)
+    single = [elapsed(gpu, stream, lambda: launches(stream)) for _ in range(51)]
+    warm, cold = (program.event_stopwatch(calls, cold=cold) for cold in (False, True))
+    return {"events_around_one": statistics.median(single), **_medians({"mmcore_warm": warm, "mmcore_cold": cold})}
+
+
+def _by_cupti(program: CudaProgram, calls: Sequence[Call]) -> dict[str, float]:
+    warm, cold = (program.cupti_stopwatch(calls, cold=cold) for cold in (False, True))
+    if warm is None or cold is None:
+        raise SystemExit("CUPTI cannot be used here: pip install 'mmcore[cupti]', and see mmcore doctor")
+    return _medians({"cupti_warm": warm, "cupti_cold": cold})
+
+
+def _medians(stopwatches: Mapping[str, Stopwatch]) -> dict[str, float]:
+    """The methods take turns, so that all see the same state of the GPU."""
     readings: dict[str, list[float]] = {method: [] for method in stopwatches}
     for _ in range(REPETITIONS):
         for method, stopwatch in stopwatches.items():
+            count = max(round(READING_SECONDS / max(stopwatch.seconds(1), 1e-5)), 1)
             readings[method].append(stopwatch.seconds(count) / count)
     for stopwatch in stopwatches.values():
         stopwatch.close()
-    times = {method: statistics.median(values) for method, values in readings.items()}
-    return {method: round(seconds * 1e6, 3) for method, seconds in {**times, "events_around_one": single}.items()}
+    return {method: statistics.median(values) for method, values in readings.items()}
 
 
 if __name__ == "__main__":
