@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SIZES = "640,641,1024,2048,3200"
@@ -21,6 +22,9 @@ RUNS = {
     "baseline": (*EVERYTHING, "-k", "test_kernel and not poznan.v1", "--benchmark-max-time=0.2"),
     "poznan-v1": (*EVERYTHING, "--mm-kernel", "poznan.v1", "-k", "test_kernel", "--benchmark-min-rounds=1",
                   "--benchmark-max-time=0.2"),
+    # The sizes at which the lectures published figures and the baseline has none.
+    "lectures": ("--mm-size", "128,176,256,352,384,500,512,528", "--mm-kernel", "poznan.*,unsa.*", "-k", "test_kernel",
+                 "--benchmark-max-time=0.2"),
     "cold": ("--mm-size", "640", "--mm-cold", "-k", "test_kernel and not poznan.v1"),
 }  # fmt: skip
 
@@ -36,12 +40,21 @@ def measure(name: str, folder: Path) -> None:
         command = [sys.executable, "-m", "pytest", "bench", *RUNS[name], f"--benchmark-json={raw}"]
         status = subprocess.run([*command, "--benchmark-columns=median,iqr,rounds"], cwd=ROOT, check=False).returncode
         document = json.loads(raw.read_text())
-    for benchmark in document["benchmarks"]:
-        del benchmark["stats"]["data"]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
+    (folder / f"{name}.json").write_text(slim(document))
     if status:
         raise SystemExit(status)
+
+
+def slim(document: dict[str, Any]) -> str:
+    """The document without its rounds and the measuring host's checkout, a benchmark on each line."""
+    benchmarks = document.pop("benchmarks")
+    for benchmark in benchmarks:
+        benchmark["stats"].pop("data", None)
+    document["commit_info"] = {}
+    head = json.dumps(document, indent=1).removesuffix("\n}")
+    lines = ",\n".join(f"  {json.dumps(benchmark)}" for benchmark in benchmarks)
+    return f'{head},\n "benchmarks": [\n{lines}\n ]\n}}\n'
 
 
 def main(arguments: list[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.readme_table import with_table
+from bench.tables import TABLES, with_tables
 from mmcore.cli import main
 from tests import test_third_party
 
@@ -39,8 +39,16 @@ def test_the_readmes_two_commands_name_environments_that_exist() -> None:
     assert all(f"[testenv:{name}]" in tox for name in named)
 
 
-def test_the_readmes_table_is_made_from_the_committed_results() -> None:
-    assert with_table(README) == README
+@pytest.mark.parametrize("page", TABLES)
+def test_the_tables_are_made_from_the_committed_results(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert with_tables(page, text) == text
+
+
+def test_a_table_that_was_changed_by_hand_is_noticed() -> None:
+    changed = README.replace("| poznan.v5 | 16 |", "| poznan.v5 | 61 |")
+    assert changed != README
+    assert with_tables("README.md", changed) == README
 
 
 def test_the_readme_lists_every_kernel_of_the_lectures() -> None:

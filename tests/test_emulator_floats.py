@@ -173,7 +173,6 @@ INFINITY, NAN = np.inf, np.nan
         ("min.f32", (NAN, NAN)),
         ("neg.f32", (NAN,)),
         ("abs.f32", (-NAN,)),
-        ("cvt.rn.f32.f64", (NAN,)),
         ("cvt.f32.f16", (NAN,)),
         ("add.f16", (INFINITY, -INFINITY)),
         ("fma.rn.f16", (NAN, 1, 1)),
@@ -186,6 +185,21 @@ def test_arithmetic_makes_one_nan_only(opcode: str, sources: tuple[float, ...]) 
     with np.errstate(all="ignore"):
         result = found.compute(*(np.array([x], NUMPY[k]) for x, k in zip(sources, found.sources, strict=True)))
     assert bits_of(result) == [hex(0x7FFF if found.result == "f16" else 0x7FFFFFFF)]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "nan", "expected"),
+    [
+        ("cvt.rn.f32.f64", 0x7FF8000000000000, 0x7FC00000),
+        ("cvt.rn.f32.f64", 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF),
+        ("cvt.rn.f16.f64", 0x7FF8000000000000, 0x7E00),
+        ("cvt.rn.f16.f64", 0xFFFFFFFFFFFFFFFF, 0xFFFF),
+    ],
+)
+def test_a_nan_of_64_bits_keeps_what_fits(opcode: str, nan: int, expected: int) -> None:
+    found = operation(tuple(opcode.split(".")))
+    assert found is not None
+    assert bits_of(found.compute(np.array([nan], np.uint64).view(np.float64))) == [hex(expected)]
 
 
 def test_bfloat16_has_one_nan_too() -> None:

@@ -125,7 +125,30 @@ def test_its_kernel_runs_and_is_verified(python: Path) -> None:
     assert outcome["grid"] == [2, 1, 1]
 
 
+BENCH = """\
+def test_kernel(mm_benchmark):
+    \"\"\"Every selected kernel, verified and measured.\"\"\"
+    mm_benchmark()
+"""
+
+
+def test_its_own_repository_has_the_benchmarks_with_a_file_of_three_lines(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_speed.py").write_text(BENCH)
+    options = ["--mm-kernel", "acme.*,upc.kernel01", "--mm-size", "5x100x33", "--mm-device", "emulator"]
+    first = run(python, "-m", "pytest", *options, "--mm-csv", "speed.csv", cwd=tmp_path)
+    assert "5 passed" in first
+    assert "acme.columns-5x100x33-b256x1: verified" in first
+    rows = (tmp_path / "speed.csv").read_text().splitlines()
+    assert len(rows) == 6
+    assert {row.split(",")[0] for row in rows[1:]} == {"acme.columns", "upc.kernel01"}
+    second = run(python, "-m", "pytest", *options, "--benchmark-compare", cwd=tmp_path)
+    assert "acme.columns-5x100x33-b64x1] (NOW)" in second
+    (saved, _) = sorted(tmp_path.glob(".benchmarks/*/*.json"))
+    names = {benchmark["extra_info"]["kernel"] for benchmark in json.loads(saved.read_text())["benchmarks"]}
+    assert names == {"acme.columns", "upc.kernel01"}
+
+
 def test_its_kernel_shows_up_in_the_benchmarks(python: Path) -> None:
-    output = run(python, "-m", "pytest", "bench", "-k", "acme", "-p", "no:cacheprovider", cwd=ROOT)
-    assert "acme.columns" in output
-    assert "1 passed" in output
+    options = ["-p", "no:cacheprovider", "--benchmark-disable", "--mm-device", "emulator", "--mm-kernel", "acme.*"]
+    output = run(python, "-m", "pytest", "bench/test_kernels.py", *options, cwd=ROOT)
+    assert "2 passed" in output

@@ -36,17 +36,20 @@ def _between_floats(rounding: list[str], to: str, origin: str) -> Operation | No
         dtype = NUMPY[to]
         if origin == "bf16":
             return Operation(lambda a: floats.from_bfloat16(a).astype(dtype), (origin,), to)
-        return Operation(_to_float(to), (origin,), to)
+        return Operation(_to_float(to, origin), (origin,), to)
     if widths[to] < widths[origin] and rounding == ["rn"]:
         if to == "bf16":
             return Operation(floats.to_bfloat16, (origin,), to) if origin == "f32" else None
-        return Operation(_to_float(to), (origin,), to)
+        return Operation(_to_float(to, origin), (origin,), to)
     return None
 
 
-def _to_float(kind: str) -> Callable[[Values], Values]:
+def _to_float(kind: str, origin: str) -> Callable[[Values], Values]:
     dtype = NUMPY[kind]
-    return lambda a: a.astype(dtype) if kind == "f64" else floats.with_one_nan(a.astype(dtype))
+    if "f64" in (kind, origin):
+        # To and from 64 bits a NaN keeps its sign and the highest bits of its payload.
+        return lambda a: a.astype(dtype)
+    return lambda a: floats.with_one_nan(a.astype(dtype))
 
 
 def _to_integer(kind: str, origin: str) -> Callable[[Values], Values]:
