@@ -17,6 +17,7 @@ from mmcore.errors import MmcoreError
 if TYPE_CHECKING:
     from mmcore.benchmarking.cells import Cell
     from mmcore.benchmarking.measuring import CellBenchmark
+    from mmcore.benchmarking.result import Result
     from mmcore.benchmarking.session import Session
 
 PARAMETERS = ("mm_kernel", "mm_size", "mm_block", "mm_measure")
@@ -209,36 +210,55 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
             write_csv(path, [result for result, _ in ours.results.values()])
         except OSError as error:
             ours.complaints.append(f"{path} cannot be written: {error.strerror}")
-    return (yield)
+    try:
+        return (yield)
+    finally:
+        if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> Generator[None, object, object]:
-    """Print the summary behind pytest-benchmark's tables, whatever it thinks of the comparison."""
+    """Print the summary behind pytest-benchmark's tables, and last what ``--benchmark-compare-fail`` found."""
+    if not _is_used(config):
+        return (yield)
+    from pytest_benchmark.session import PerformanceRegression
+
+    session = _session(config)
     try:
         return (yield)
+    except PerformanceRegression:
+        # It would end the run with a traceback; the exit code says as much.
+        session.regressed = True
+        return None
     finally:
-        if _is_used(config):
-            _print_summary(terminalreporter, _session(config))
+        _print_summary(terminalreporter, session)
 
 
 def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
+    results = [result for result, _ in session.results.values()]
+    if results:
+        _print_tables(terminal, session, results)
+    for complaint in session.complaints:
+        terminal.write_line(f"mmcore: {complaint}", red=True)
+    if session.regressed:
+        benchmarks: Any = session.config.pluginmanager.get_plugin("pytest-benchmark")
+        terminal.write_line("mmcore: slower than --benchmark-compare-fail allows:", red=True)
+        for name, reason in benchmarks.performance_regressions:
+            terminal.write_line(f"  {name}: {reason}", red=True)
+
+
+def _print_tables(terminal: pytest.TerminalReporter, session: Session, results: list[Result]) -> None:
     from mmcore.benchmarking.summary import tables, time_spent
     from mmcore.cli.output import on_terminal, rendered
 
-    results = [result for result, _ in session.results.values()]
-    for complaint in session.complaints:
-        terminal.write_line(f"mmcore: {complaint}", red=True)
-    if not results:
-        return
     phases = {test: used.phases.seconds for test, used in session.benchmarks.items()}
     terminal.section("mmcore", sep="-", bold=True)
-    for text in rendered(*tables(results), "", time_spent(session.durations, phases), terminal=on_terminal()).split(
-        "\n"
-    ):
-        terminal.write_line(text)
+    text = rendered(*tables(results), "", time_spent(session.durations, phases), terminal=on_terminal())
+    for line in text.split("\n"):
+        terminal.write_line(line)
 
 
 @pytest.hookimpl(optionalhook=True)

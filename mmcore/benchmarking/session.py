@@ -28,6 +28,7 @@ class Session:
         items: how many tests measure a cell.
         results: what the cells came to, by test, and the dictionary that pytest-benchmark stores of each.
         benchmarks: the fixtures that were used, by test.
+        regressed: whether a cell is slower than ``--benchmark-compare-fail`` allows.
         complaints: what could not be done at the end.
         durations: host seconds of set-up, call and teardown together, by test.
     """
@@ -37,6 +38,7 @@ class Session:
     items: int = 0
     results: dict[str, tuple[Result, dict[str, Any]]] = field(default_factory=dict)
     benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)
+    regressed: bool = False
     complaints: list[str] = field(default_factory=list)
     durations: dict[str, float] = field(default_factory=dict)
 

@@ -68,9 +68,14 @@ def _table(members: Sequence[Result], emulated: bool) -> Table:
             str(outcome.registers),
             str(outcome.shared_bytes),
             _percent(None if result.occupancy is None else 100 * result.occupancy, 0),
-            outcome.verdict.method if outcome.verdict else "",
+            _verified(result),
         )
     return table
+
+
+def _verified(result: Result) -> str:
+    verdict, problem = result.outcome.verdict, result.cell.point.problem
+    return "every element" if verdict and verdict.compared == problem.m * problem.n else "sampled"
 
 
 def line(result: Result) -> str:

@@ -26,9 +26,10 @@ class CudaProvider:
         count, absence = _search()
         if not count:
             return {"GPU": f"none: {absence}"}
-        from mmcore.launching.cuda.device import describe
+        from mmcore.launching.cuda.cupti import recorder
+        from mmcore.launching.cuda.device import clock, describe
 
-        return {f"cuda:{index}": describe(index) for index in range(count)}
+        return {**{f"cuda:{index}": describe(index) for index in range(count)}, "kernel clock": clock(recorder())}
 
     def open(self, index: int) -> Device:
         count, absence = _search()

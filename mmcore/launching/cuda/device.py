@@ -58,6 +58,13 @@ def describe(index: int) -> str:
     return f"{device.name}, compute capability {capability}, {memory / 1e9:.1f} GB, driver for CUDA {_dotted(version)}"
 
 
+def clock(found: Recorder | str) -> str:
+    """How kernel times are read, given CUPTI or the reason why it cannot be used."""
+    if isinstance(found, Recorder):
+        return CuptiStopwatch.method
+    return f"{GraphStopwatch.method} ({found})"
+
+
 def _driver_version() -> str | None:
     """The driver's own version ("580.65.06"), where NVIDIA's management library tells it."""
     try:
@@ -118,9 +125,7 @@ class CudaDevice:
     @property
     def clock(self) -> str:
         """How kernel times are read, and why not by CUPTI where they are not."""
-        if isinstance(self._recorder, Recorder):
-            return CuptiStopwatch.method
-        return f"{GraphStopwatch.method} ({self._recorder})"
+        return clock(self._recorder)
 
     @property
     def architecture(self) -> str:
