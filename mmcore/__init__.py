@@ -1,6 +1,7 @@
 """mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, on a GPU or an emulator.
 
-What a plugin declares is imported from here; so are :func:`kernels`, :func:`run` and :func:`matmul`. Importing mmcore
+What a plugin declares is imported from here; so are :func:`kernels`, :func:`run`,
+:func:`matmul` and :func:`profile`. Importing mmcore
 imports neither CUDA nor numpy; running something does.
 """
 
@@ -40,8 +41,10 @@ from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
 
 if TYPE_CHECKING:
+    from mmcore.analysis import profile
     from mmcore.api import kernels, matmul, run
     from mmcore.outcome import Outcome
+    from mmcore.profiling.profile import Profile
 
 __all__ = [
     "BlockAmong",
@@ -66,6 +69,7 @@ __all__ = [
     "NoDevice",
     "Outcome",
     "Problem",
+    "Profile",
     "Refused",
     "Scalar",
     "Square",
@@ -77,10 +81,18 @@ __all__ = [
     "hookimpl",
     "kernels",
     "matmul",
+    "profile",
     "run",
 ]
 
-_LAZY = {"Outcome": "mmcore.outcome", "kernels": "mmcore.api", "matmul": "mmcore.api", "run": "mmcore.api"}
+_LAZY = {
+    "Outcome": "mmcore.outcome",
+    "Profile": "mmcore.profiling.profile",
+    "kernels": "mmcore.api",
+    "matmul": "mmcore.api",
+    "profile": "mmcore.analysis",
+    "run": "mmcore.api",
+}
 
 
 def __dir__() -> list[str]:

@@ -17,6 +17,7 @@ EVERY_COMMAND = (
     ("list-kernels",),
     ("show", "upc.kernel00"),
     ("run", "upc.kernel00", "--size", "8", "--block", "8", "--device", "emulator"),
+    ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
     ("doctor",),
 )
 
@@ -47,7 +48,7 @@ def test_version() -> None:
     [
         (("lst-kernels",), "did you mean list-kernels?"),
         (("list",), "did you mean list-kernels?"),
-        (("frobnicate",), "there are list-kernels, show, run, doctor"),
+        (("frobnicate",), f"there are {', '.join(COMMANDS)}"),
         (("--frobnicate",), "No such option '--frobnicate'"),
         (("run", "upc.kernel00", "--sise", "3"), "--size"),
         (("run",), "Missing argument 'KERNEL'"),

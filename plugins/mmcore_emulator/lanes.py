@@ -133,6 +133,7 @@ class Mask:
         self._batch = batch
         self._reduced: dict[Shape6, NDArray[np.bool_]] = {}
         self._count: int | None = None
+        self._key: tuple[Shape6, bytes] | None = None
 
     @property
     def count(self) -> int:
@@ -140,6 +141,13 @@ class Mask:
         if self._count is None:
             self._count = int(self.lanes.sum()) * (self._batch.lanes // self.lanes.size)
         return self._count
+
+    @property
+    def key(self) -> tuple[Shape6, bytes]:
+        """What equals that of another mask of the batch just where its lanes do."""
+        if self._key is None:
+            self._key = self.lanes.shape, np.packbits(self.lanes).tobytes()
+        return self._key
 
     def over(self, shape: Shape6) -> NDArray[np.bool_]:
         """For values of ``shape``: which of them belong to some lane that takes part."""
