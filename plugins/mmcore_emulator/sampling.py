@@ -3,7 +3,7 @@
 Blocks can only be told apart by their index. Along each axis of the grid the last block may hang over the edge of a
 matrix; those before it are taken to do the same if the first three, the middle one and the last of them do, in every
 combination with the other axes. Where two of them differ, or where addresses or branches depend on what was loaded, all
-blocks are run.
+blocks are run. A block between these that is unlike them all goes unseen, so that a sample is always said to be one.
 """
 
 from __future__ import annotations
