@@ -1,7 +1,7 @@
 """mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, on a GPU or an emulator.
 
 What a plugin declares is imported from here; so are :func:`kernels`, :func:`run`,
-:func:`matmul` and :func:`profile`. Importing mmcore
+:func:`matmul`, :func:`profile` and :func:`check`. Importing mmcore
 imports neither CUDA nor numpy; running something does.
 """
 
@@ -41,13 +41,15 @@ from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
 
 if TYPE_CHECKING:
-    from mmcore.analysis import profile
+    from mmcore.analysis import check, profile
     from mmcore.api import kernels, matmul, run
+    from mmcore.checking.check import Check
     from mmcore.outcome import Outcome
     from mmcore.profiling.profile import Profile
 
 __all__ = [
     "BlockAmong",
+    "Check",
     "CompileError",
     "CompilerMissing",
     "ConflictingKernels",
@@ -78,6 +80,7 @@ __all__ = [
     "UnknownKernel",
     "Workspace",
     "ceil_div",
+    "check",
     "hookimpl",
     "kernels",
     "matmul",
@@ -86,8 +89,10 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Check": "mmcore.checking.check",
     "Outcome": "mmcore.outcome",
     "Profile": "mmcore.profiling.profile",
+    "check": "mmcore.analysis",
     "kernels": "mmcore.api",
     "matmul": "mmcore.api",
     "profile": "mmcore.analysis",

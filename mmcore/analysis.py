@@ -1,4 +1,4 @@
-"""The Python API of why a kernel is fast, slow or wrong: :func:`profile`."""
+"""The Python API of why a kernel is fast, slow or wrong: :func:`profile` and :func:`check`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import SupportsIndex
 
 from mmcore.api import Block, requested
 from mmcore.api import device as opened
+from mmcore.checking.check import Check, check_kernel
+from mmcore.checking.findings import CheckingDevice
 from mmcore.errors import NoDevice
 from mmcore.launching.device import Device
 from mmcore.planning.kernel import Kernel
@@ -42,6 +44,34 @@ def profile(
     """
     asked = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
     return profile_kernel(*asked, _able(device, CountingDevice, "counts"), seed=seed, force=force, exact=exact)
+
+
+def check(
+    kernel: str | Kernel,
+    size: SupportsIndex | None = None,
+    *,
+    m: SupportsIndex | None = None,
+    n: SupportsIndex | None = None,
+    k: SupportsIndex | None = None,
+    block: Block = None,
+    device: str = "auto",
+    seed: int | None = None,
+    force: bool = False,
+    lda: int = 0,
+    ldb: int = 0,
+    ldc: int = 0,
+) -> Check:
+    """Look for what a kernel does that it must not: stray or unordered accesses, and barriers that not all come to.
+
+    Args:
+        kernel, size, m, n, k, block, seed, force, lda, ldb, ldc: as for :func:`mmcore.run`.
+        device: "auto" (the first device that looks for hazards), or a device's name.
+
+    Raises:
+        MmcoreError: the request cannot be carried out; one sentence says why.
+    """
+    asked = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
+    return check_kernel(*asked, _able(device, CheckingDevice, "looks for hazards in"), seed=seed, force=force)
 
 
 def _able(spec: str, protocol: type, verb: str) -> Device:

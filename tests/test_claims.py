@@ -43,7 +43,25 @@ def test_claim_2_kernel01_takes_641_and_kernel10_leaves_its_memory() -> None:
     assert grid("upc.kernel01", 641, 32) == grid("upc.kernel10", 641, 32, force=True) == Dim3(21, 21)
     assert mmcore.run("upc.kernel01", 641, block=32, device="emulator").verified
     outcome = mmcore.run("upc.kernel10", 641, block=32, device="emulator", force=True)
-    assert {(fault.kind, fault.array) for fault in outcome.faults} >= {("out-of-bounds-read", "A")}
+    assert {(fault.kind, fault.array) for fault in outcome.faults} == {
+        ("out-of-bounds-read", "A"),
+        ("out-of-bounds-write", "C"),
+    }
+
+
+def test_claim_3_kernel11s_first_try_drops_the_remainder_of_k() -> None:
+    outcome = mmcore.run("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, device="emulator", force=True)
+    assert outcome.faults == ()
+    assert not outcome.verified
+    counters = mmcore.profile("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, force=True).counters
+    assert counters.fmas == 64 * 64 * 64, "one of 65 products of each element is left out"
+    assert mmcore.run("upc.kernel11", m=64, n=64, k=65, block=32, device="emulator").verified
+
+
+def test_claim_3_kernel11s_first_try_has_its_barrier_in_a_divergent_branch() -> None:
+    found = mmcore.check("upc.kernel11_naive_guard", 65, block=32, force=True)
+    assert "divergent-barrier" in {finding.kind for finding in found.findings}
+    assert mmcore.check("upc.kernel11", 65, block=32).findings == ()
 
 
 @pytest.mark.parametrize("block", [8, 16, 32])

@@ -18,6 +18,7 @@ EVERY_COMMAND = (
     ("show", "upc.kernel00"),
     ("run", "upc.kernel00", "--size", "8", "--block", "8", "--device", "emulator"),
     ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
+    ("check", "upc.kernel00", "--size", "8", "--block", "8"),
     ("doctor",),
 )
 

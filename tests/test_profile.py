@@ -12,38 +12,18 @@ from typing import Any, cast
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Problem, Profile
+from mmcore import Dim3, Kernel, Profile
 from mmcore.launching.device import Device
 from mmcore.planning.geometry import dim3
 from mmcore.profiling.counters import NAMES, total
 from mmcore.profiling.profile import profile_kernel
 from tests.modern import SPLIT_K
+from tests.own_kernel import own
 from tests.test_kernels import KERNELS
 
 
 def profile(kernel: str | Kernel, size: int, block: int, *, exact: bool = False, force: bool = False) -> Profile:
     return mmcore.profile(kernel, size, block=block, device="emulator", exact=exact, force=force)
-
-
-def own(path: Path, body: str, grid: Dim3) -> Kernel:
-    """A kernel of the test's own, of one launch of so many blocks."""
-
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
-        return Launch(grid=grid, block=block)
-
-    path.write_text(
-        f'extern "C" __global__ void own(const float* A, const float* B, float* C, int n)\n{{\n{body}\n}}\n'
-    )
-    return Kernel(
-        name="tests.own",
-        title="a test's own",
-        lecture="none",
-        source=path,
-        entry="own",
-        arguments=("A", "B", "C", "n"),
-        launch=launch,
-        blocks=((32, 1),),
-    )
 
 
 @pytest.fixture
@@ -116,25 +96,25 @@ def test_blocks_that_differ_are_all_run() -> None:
 
 @pytest.mark.usefixtures("sampling")
 @pytest.mark.parametrize("x", [0, 1, 2, 49, 98, 99])
-def test_a_block_that_does_more_is_counted_once(tmp_path: Path, x: int) -> None:
+def test_a_block_that_does_more_is_counted_once(cu_file: Path, x: int) -> None:
     body = f"if (blockIdx.x == {x}) C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
-    found = profile(own(tmp_path / "own.cu", body, Dim3(100)), 32, 32)
+    found = profile(own(cu_file, body, grid=(100,)), 32, 32)
     assert found.counters.global_load_requests == 2
     assert found.exact == (x != 99), "only the last block may differ from the others of a sample"
 
 
 @pytest.mark.usefixtures("sampling")
-def test_blocks_that_do_what_the_data_say_are_all_run(tmp_path: Path) -> None:
+def test_blocks_that_do_what_the_data_say_are_all_run(cu_file: Path) -> None:
     body = "if (A[blockIdx.x] != A[57]) C[threadIdx.x] = B[0];"
-    found = profile(own(tmp_path / "own.cu", body, Dim3(100)), 32, 32)
+    found = profile(own(cu_file, body, grid=(100,)), 32, 32)
     assert found.exact
     assert found.counters.global_store_requests == 99
 
 
 @pytest.mark.usefixtures("sampling")
-def test_a_third_axis_is_sampled_too(tmp_path: Path) -> None:
+def test_a_third_axis_is_sampled_too(cu_file: Path) -> None:
     body = "C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
-    found = profile(own(tmp_path / "own.cu", body, Dim3(1, 2, 40)), 32, 32)
+    found = profile(own(cu_file, body, grid=(1, 2, 40)), 32, 32)
     assert (found.blocks, found.blocks_run) == (80, 12)
     assert found.counters.global_load_sectors == 80 * 8
 

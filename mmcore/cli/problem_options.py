@@ -21,14 +21,16 @@ def size(text: str) -> int:
     return int(text)
 
 
-size_option = click.option(
-    "--size", type=size, metavar="N", help="m = n = k; 640, or the next that the kernel allows, by default."
-)
+def size_option(usual: int) -> Callable[[_F], _F]:
+    """``--size``, which is ``usual`` or the next that the kernel allows where the user gives none."""
+    text = f"m = n = k; {usual}, or the next that the kernel allows, by default."
+    return click.option("--size", type=size, metavar="N", help=text)
+
+
 block_option = click.option(
     "--block", metavar="BX[xBY]", help="Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
 )
 _OPTIONS = (
-    size_option,
     click.option("-m", type=size, metavar="M", help="Rows of A and C."),
     click.option("-n", type=size, metavar="N", help="Columns of B and C."),
     click.option("-k", type=size, metavar="K", help="Columns of A, rows of B."),
@@ -41,17 +43,21 @@ _OPTIONS = (
 )
 
 
-def problem_options(command: _F) -> _F:
+def problem_options(usual: int) -> Callable[[_F], _F]:
     """Give a command the options above; it gets their values as keyword arguments of :func:`mmcore.run`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+
+    def decorate(command: _F) -> _F:
+        for option in reversed((size_option(usual), *_OPTIONS)):
+            command = option(command)
+        return command
+
+    return decorate
 
 
-def with_usual_size(kernel: Kernel, asked: dict[str, Any]) -> dict[str, Any]:
+def with_usual_size(kernel: Kernel, asked: dict[str, Any], usual: int) -> dict[str, Any]:
     """What was asked for, without what was not, and with the usual size where no size was."""
     asked = {name: value for name, value in asked.items() if value is not None}
     if not asked.keys().isdisjoint(("size", "m", "n", "k")):
         return asked
     block = asked.get("block")
-    return asked | {"size": usual_size(kernel, None if block is None else kernel.block(block))}
+    return asked | {"size": usual_size(kernel, None if block is None else kernel.block(block), usual)}

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from mmcore.cli.kernels import USUAL_SIZE
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.cli.problem_options import problem_options, with_usual_size
 
 
 @click.command()
 @click.argument("kernel")
-@problem_options
+@problem_options(USUAL_SIZE)
 @click.option("--device", default="auto", metavar="D", show_default=True, help="auto: the first that counts.")
 @click.option("--exact", is_flag=True, help="Run every block, even where a sample of them would do.")
 @click.option("--by-line", is_flag=True, help="Say which line of the source does what.")
@@ -26,7 +27,7 @@ from mmcore.cli.problem_options import problem_options, with_usual_size
 @json_option
 def profile(kernel: str, device: str, exact: bool, by_line: bool, coalescing: str, as_json: bool, **asked: Any) -> int:
     """Count a kernel's instructions, memory accesses and conflicts."""
-    request = with_usual_size(loaded_registry().kernel(kernel), asked)
+    request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
     from mmcore.analysis import profile as profile_kernel
     from mmcore.cli.profile_report import line_table, report
 

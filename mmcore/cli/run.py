@@ -6,19 +6,20 @@ from typing import Any
 
 import click
 
+from mmcore.cli.kernels import USUAL_SIZE
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.cli.problem_options import problem_options, with_usual_size
 
 
 @click.command()
 @click.argument("kernel")
-@problem_options
+@problem_options(USUAL_SIZE)
 @click.option("--device", default="auto", metavar="D", show_default=True, help="auto, cuda, cuda:1, emulator, ...")
 @click.option("--memory", type=click.Choice(["pageable", "pinned"]), default="pageable", help="Host memory of copies.")
 @json_option
 def run(kernel: str, device: str, memory: str, as_json: bool, **asked: Any) -> int:
     """Run a kernel on random inputs, verify its product, time it."""
-    request = with_usual_size(loaded_registry().kernel(kernel), asked)
+    request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
     from mmcore.api import run as run_kernel
     from mmcore.cli.report import report
 

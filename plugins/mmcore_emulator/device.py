@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mmcore.checking.findings import Finding, Output
 from mmcore.errors import DeviceFault, InvalidProblem
 from mmcore.launching.code import Code
 from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap, Program
@@ -16,10 +17,12 @@ from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore.profiling.device import Counted, LaunchCounts
+from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
+from mmcore_emulator.recording import Recorder
 from mmcore_emulator.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.translate import Translation, translate
 
@@ -42,8 +45,14 @@ class EmulatedBuffer:
     def address(self) -> int:
         return self._array.base
 
+    @property
+    def array(self) -> Array:
+        """The memory itself."""
+        return self._array
+
     def upload(self, data: HostArray) -> None:
         self._array.content[: data.nbytes] = data.reshape(-1).view(np.uint8)
+        self._array.uploaded = max(self._array.uploaded, data.nbytes)
 
     def download(self, out: HostArray) -> None:
         out.reshape(-1).view(np.uint8)[:] = self._array.content[: out.nbytes]
@@ -85,6 +94,16 @@ class EmulatedProgram:
             launches.append(launch.counts())
             faults += launch.faults
         return Counted(tuple(launches), faults=tuple(faults))
+
+    def check(self, calls: Sequence[Call], output: Output) -> list[Finding]:
+        """As :meth:`~mmcore.checking.findings.CheckingDevice.check`."""
+        assert isinstance(output.buffer, EmulatedBuffer)
+        piece = min(least_access(self._functions[call.function.symbol]) for call in calls)
+        shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
+        for call in calls:
+            layout = self._translation(call).layout
+            self._prepared(call, Checking(shadows, recorder, layout)).execute()
+        return recorder.findings + unwritten(output, shadows.of(output.buffer.array))
 
     def _launch(self, call: Call) -> Run:
         run = self._prepared(call)
@@ -172,6 +191,10 @@ class Emulator:
     def count(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
         assert isinstance(program, EmulatedProgram)
         return program.count(calls, every_block=every_block)
+
+    def check(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
+        assert isinstance(program, EmulatedProgram)
+        return program.check(calls, output)
 
     def close(self) -> None:
         self._memory = DeviceMemory()

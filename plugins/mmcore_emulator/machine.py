@@ -86,8 +86,13 @@ class Run:
         first = batch.first_of(lanes)
         block, thread = batch.position(first)
         where = f" at {source}:{line}" if line else ""
-        message = f"thread {_index(thread)} of block {_index(block)} {text(first)}{where}"
+        message = f"{place(block, thread)} {text(first)}{where}"
         self.faults[kind, array, source, line] = Fault(kind, message, array, source, line, block, thread)
+
+
+def place(block: Dim3, thread: Dim3) -> str:
+    """A thread, in words."""
+    return f"thread {_index(thread)} of block {_index(block)}"
 
 
 def _index(index: Dim3) -> str:
