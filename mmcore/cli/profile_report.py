@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from mmcore.cli.output import fields
 from mmcore.cli.report import fault_line, geometry
 from mmcore.profiling.counters import Counters, total
+from mmcore.profiling.device import Line
 from mmcore.profiling.profile import Profile
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 _WORK = (
     ("instructions of threads", "thread_instructions"),
@@ -138,7 +140,7 @@ def line_table(profile: Profile, coalescing: str) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    columns = line_columns(profile.lines.values(), coalescing)
+    columns = _line_columns(profile.lines.values(), coalescing)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("line", justify="right", no_wrap=True)
     for heading, _ in columns:
@@ -148,17 +150,35 @@ def line_table(profile: Profile, coalescing: str) -> Table:
     for line, counters in profile.lines.items():
         own = line.source == profile.plan.kernel.source.name and 1 <= line.number <= len(text)
         source = text[line.number - 1].strip() if own else f"({line.source or 'no source'})"
-        table.add_row(str(line.number), *(cell(count(counters)) for _, count in columns), Text(source))
+        table.add_row(str(line.number), *(_cell(count(counters)) for _, count in columns), Text(source))
     return table
 
 
-def line_columns(lines: Iterable[Counters], coalescing: str = "sectors") -> list[tuple[str, Callable[[Counters], int]]]:
+def source_table(profile: Profile, source: Iterable[Text]) -> Table:
+    """Every line of the kernel's file, with the warps' instructions, the sectors and the bank conflicts it makes."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("instr.", "sectors", "conflicts", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(profile.plan.kernel.source.name, overflow="fold")
+    for number, text in enumerate(source, start=1):
+        counters = profile.lines.get(Line(profile.plan.kernel.source.name, number), Counters())
+        sectors = counters.global_load_sectors + counters.global_store_sectors + counters.global_atomic_sectors
+        counts = (counters.warp_instructions, sectors, counters.shared_bank_conflicts)
+        table.add_row(*map(_cell, counts), str(number), text)
+    return table
+
+
+def _line_columns(
+    lines: Iterable[Counters], coalescing: str = "sectors"
+) -> list[tuple[str, Callable[[Counters], int]]]:
     """Headings and counts of the columns that some line has something in."""
     whole = total(lines)
     return [(name, count) for name, count in _COLUMNS if name not in _HIDDEN[coalescing] and count(whole)]
 
 
-def cell(count: int) -> str:
+def _cell(count: int) -> str:
     """A count, or nothing for 0."""
     return f"{count:,}" if count else ""
 

@@ -186,7 +186,7 @@ def profile_kernel(
         MmcoreError: the launch is refused, or its source does not become code.
     """
     if not isinstance(device, CountingDevice):
-        raise NoDevice(f"{device.name} does not count what a kernel does")
+        raise NoDevice(f"{device.name} does not count what a kernel does; the device 'auto' is one that does")
     planned = plan(kernel, problem, block, device.limits, force=force)
     with Prepared(planned, device) as prepared:
         prepared.upload(host_arrays(planned, draw(problem, fresh_seed() if seed is None else seed)))
