@@ -160,5 +160,5 @@ def test_profile_is_highlighted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("mmcore.cli.output.write", written.append)
     monkeypatch.setenv("TERM", "xterm-256color")
     assert mmcore("show", "upc.kernel10", "--profile", "--size", "32").exit_code == 0
-    source = written[0].partition("instructions are those of warps")[2]
+    source = written[0].rpartition("kernel10.cu")[2]
     assert "\x1b[" in source

@@ -143,6 +143,13 @@ def test_what_a_forced_launch_does_wrong_is_told_with_its_counters() -> None:
     assert found.to_json()["faults"]
 
 
+@pytest.mark.usefixtures("sampling")
+def test_a_fault_of_many_blocks_of_a_sample_is_told_once(cu_file: Path) -> None:
+    found = profile(own(cu_file, "C[threadIdx.x + n * n] = A[0];", grid=(50,)), 32, 32)
+    assert found.blocks_run < found.blocks
+    assert [(fault.kind, fault.block) for fault in found.faults] == [("out-of-bounds-write", (0, 0, 0))]
+
+
 def test_json_has_every_counter_and_ratio() -> None:
     found = profile("poznan.v3", 64, 8)
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))

@@ -79,7 +79,7 @@ def check_kernel(
         prepared.upload(host)
         seen = planned.problem
         output = Output(prepared.buffers["C"], seen.m, seen.n, seen.ldc, dtype_named(seen.output).itemsize)
-        findings = device.check(prepared.program, prepared.calls, output)
+        findings = device.check_launches(prepared.program, prepared.calls, output)
         findings += _poisoned_output(planned, output, findings)
     findings.sort(key=lambda finding: (finding.source or "~", finding.line or 0))
     return Check(planned, device.name, device.description, tuple(findings))

@@ -77,7 +77,7 @@ class Output:
 class CheckingDevice(Protocol):
     """A device that looks for hazards, besides being a :class:`~mmcore.launching.device.Device`."""
 
-    def check(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
+    def check_launches(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
         """Make the launches in order and look for hazards.
 
         Memory counts as written where the host has uploaded something, or a launch has stored something. The room that

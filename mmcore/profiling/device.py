@@ -55,7 +55,7 @@ class Counted:
 class CountingDevice(Protocol):
     """A device that counts what launches do, besides being a :class:`~mmcore.launching.device.Device`."""
 
-    def count(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
+    def count_launches(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
         """Make the launches in order and count.
 
         Args:

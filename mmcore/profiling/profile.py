@@ -190,5 +190,5 @@ def profile_kernel(
     planned = plan(kernel, problem, block, device.limits, force=force)
     with Prepared(planned, device) as prepared:
         prepared.upload(host_arrays(planned, draw(problem, fresh_seed() if seed is None else seed)))
-        counted = device.count(prepared.program, prepared.calls, every_block=exact)
+        counted = device.count_launches(prepared.program, prepared.calls, every_block=exact)
     return Profile(planned, device.name, device.description, counted)

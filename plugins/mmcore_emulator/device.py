@@ -84,7 +84,7 @@ class EmulatedProgram:
         return faults
 
     def count(self, calls: Sequence[Call], *, every_block: bool) -> Counted:
-        """As :meth:`~mmcore.profiling.device.CountingDevice.count`."""
+        """As :meth:`~mmcore.profiling.device.CountingDevice.count_launches`."""
         launches: list[LaunchCounts] = []
         faults: list[Fault] = []
         for call in calls:
@@ -96,7 +96,7 @@ class EmulatedProgram:
         return Counted(tuple(launches), faults=tuple(faults))
 
     def check(self, calls: Sequence[Call], output: Output) -> list[Finding]:
-        """As :meth:`~mmcore.checking.findings.CheckingDevice.check`."""
+        """As :meth:`~mmcore.checking.findings.CheckingDevice.check_launches`."""
         assert isinstance(output.buffer, EmulatedBuffer)
         piece = min(least_access(self._functions[call.function.symbol]) for call in calls)
         shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
@@ -188,11 +188,11 @@ class Emulator:
     def load(self, code: Code) -> EmulatedProgram:
         return EmulatedProgram(self._memory, code)
 
-    def count(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
+    def count_launches(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
         assert isinstance(program, EmulatedProgram)
         return program.count(calls, every_block=every_block)
 
-    def check(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
+    def check_launches(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
         assert isinstance(program, EmulatedProgram)
         return program.check(calls, output)
 

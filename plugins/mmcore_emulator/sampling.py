@@ -38,16 +38,13 @@ class CountedLaunch:
         prepare: makes the run, watched by an observer.
         steps: the kernel's basic blocks.
         varied: whether blocks may differ by more than their place, so that none stands for another.
-
-    Attributes:
-        faults: what the blocks that were run did wrong.
     """
 
     def __init__(self, prepare: Callable[[Observer], Run], steps: Sequence[Step], *, varied: bool) -> None:
         self._prepare = prepare
         self._steps = steps
         self._varied = varied
-        self.faults: list[Fault] = []
+        self._faults: dict[tuple[object, ...], Fault] = {}
 
     def counts(self) -> LaunchCounts:
         """Run blocks, all or some."""
@@ -57,15 +54,20 @@ class CountedLaunch:
         if sampled is not None:
             lines, blocks_run = sampled
         else:
-            self.faults.clear()
+            self._faults.clear()
             lines, blocks_run = self._lines_of(None), grid.size
         return LaunchCounts(total(lines.values()), lines, grid.size, blocks_run)
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What the blocks that were run did wrong; the first occurrence of each."""
+        return list(self._faults.values())
 
     def _lines_of(self, batches: Iterable[Batch] | None) -> Lines:
         counting = Counting(self._steps)
         run = self._prepare(counting)
         run.execute(batches)
-        self.faults += run.faults.values()
+        self._faults = run.faults | self._faults
         return counting.lines
 
     def _from_some(self, grid: Dim3, block: Dim3) -> tuple[Lines, int] | None:
