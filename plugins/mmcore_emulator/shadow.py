@@ -1,8 +1,8 @@
 """Who accessed each piece of an array last, and whether others may have done so at the same time.
 
 Two accesses are in order when one thread makes both, when a barrier of their block lies between them, or, of threads of
-one warp, a barrier of the warp; and in different launches. All others may happen in either order or at once. Orders that
-threads make among themselves with fences and flags in memory are not understood, and pass for none.
+one warp, a barrier of the warp; and in different launches. All others may happen in either order or at once. What
+order threads make among themselves with fences and flags in memory is not understood, and passes for none.
 """
 
 from __future__ import annotations
