@@ -281,6 +281,25 @@ def test_atomics_do_not_race_with_each_other_but_with_all_else(cu_file: Path) ->
     assert only(write, "global-race").line == FIRST_LINE + 1
 
 
+def test_an_atomic_races_with_an_earlier_read(cu_file: Path) -> None:
+    body = "float value = ((volatile float*)C)[threadIdx.x ^ 1];\natomicAdd(C + threadIdx.x, value);"
+    finding = only(found(cu_file, body, accumulate=True), "global-race")
+    assert finding.line == FIRST_LINE + 1
+    assert "adds to element 0 of C, which thread (1, 0) of block (0, 0) reads" in finding.message
+
+
+def test_a_warps_barrier_orders_only_those_who_come_to_it(cu_file: Path) -> None:
+    body = NEIGHBOURS.format(barrier="if (threadIdx.x < 32) __syncwarp();", distance=1)
+    finding = only(found(cu_file, body, block=(64,)), "shared-race")
+    assert (finding.thread, finding.count) == (Dim3(32, 0, 0), 32)
+
+
+def test_a_result_that_another_thread_may_store_over_is_a_race_and_no_more(cu_file: Path) -> None:
+    body = "C[threadIdx.x] = A[0];\nC[threadIdx.x ^ 1] = A[1];"
+    finding = only(found(cu_file, body), "global-race")
+    assert (finding.line, finding.count) == (FIRST_LINE + 1, 32)
+
+
 def test_adding_to_what_nobody_wrote_is_reading_it(cu_file: Path) -> None:
     assert only(found(cu_file, "atomicAdd(C + threadIdx.x, 1.0f);"), "uninitialized-read").array == "C"
 

@@ -110,6 +110,21 @@ def test_what_diverged_threads_do_apart_is_counted_apart() -> None:
     assert (counters.flops, counters.fmas) == (32, 0)
 
 
+def test_the_same_address_costs_each_group_of_threads_its_own_accesses() -> None:
+    body = """
+        setp.lt.u32 %p1, %r1, 9; @%p1 ld.global.u32 %r2, [%d1];
+        setp.ge.u32 %p2, %r1, 20; @%p2 ld.global.u32 %r3, [%d1];"""
+    counters = counters_of("", np.zeros(32, np.uint32), text=ptx_kernel(body))
+    assert (counters.global_loads, counters.global_load_requests, counters.global_load_sectors) == (9 + 12, 2, 2)
+
+
+def test_batches_of_fewer_blocks_count_for_fewer() -> None:
+    source = 'extern "C" __global__ void f(const volatile float* in, float* out) { out[0] = in[0]; }'
+    counters = counters_of(source, floats(1), floats(1), grid=(41,), block=(1024,))
+    assert counters.global_loads == counters.global_stores == 41 * 1024
+    assert counters.global_load_requests == counters.global_load_sectors == 41 * 32
+
+
 def test_a_fused_multiply_add_is_two_operations_and_counted_once_per_thread() -> None:
     source = """
     extern "C" __global__ void f(const float* in, float* out, const double* more, double* sum) {
@@ -186,6 +201,8 @@ def shared(index: str, kind: str) -> Counters:
         # All the threads of both halves want the same.
         ("7", "double", 1, 0),
         ("x % 16", "double", 1, 0),
+        # The second half wants 12 of what the first does, and 4 others that lie in the same banks as those.
+        ("x % 20", "double", 3, 1),
         # A quarter at a time.
         ("x", "float4", 4, 0),
         ("5", "float4", 1, 0),
@@ -216,6 +233,7 @@ def test_wavefronts_of_shared_memory(index: str, kind: str, wavefronts: int, con
         ("x", "double", 2),
         ("x", "unsigned char", 2),  # 16 bytes each, in segments of 32
         ("2 * x", "unsigned char", 2),
+        ("4 * x", "unsigned char", 4),
         ("x", "short", 2),  # 32 bytes each, in segments of 64
         ("x + 16", "short", 2),
         ("4 * x", "short", 4),
