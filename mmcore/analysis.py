@@ -75,10 +75,13 @@ def check(
 
 
 def _able(spec: str, protocol: type, verb: str) -> Device:
-    """The device asked for; for "auto", the first that does what the protocol asks."""
+    """The device asked for; for "auto", the first that does what the protocol asks.
+
+    Those without device time come first: to open a GPU only to learn that it cannot takes a second.
+    """
     if spec != "auto":
         return opened(spec)
-    for name, provider in registry().providers.items():
+    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].keeps_time):
         if provider.count() and isinstance(found := opened(name), protocol):
             return found
     raise NoDevice(f"no device here {verb} what a kernel does; mmcore doctor says what was found")

@@ -73,6 +73,21 @@ def test_by_line_shows_which_line_makes_the_32_sectors() -> None:
     assert "conflicts" in heading
 
 
+def test_on_a_narrow_terminal_no_number_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
+    monkeypatch.setattr("mmcore.cli.output.write", written.append)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    assert mmcore("profile", "upc.kernel10", "--size", "128", "--block", "32", "--by-line").exit_code == 0
+    lines = written[0].split("\n")
+    assert "…" not in written[0]
+    assert max(map(len, lines)) <= 80
+    (at,) = (number for number, line in enumerate(lines) if "tile_a[ty][tx] = A[" in line)
+    said = " ".join(line.strip() for line in lines[at + 1 : at + 3])
+    assert said.startswith("4,096 instructions, 2,048 load requests, 8,192 sectors, 2,048 shared requests, ")
+
+
 def test_without_by_line_no_line_is_shown() -> None:
     assert "__global__" not in mmcore("profile", "upc.kernel01", "--size", "8", "--block", "8").stdout
 

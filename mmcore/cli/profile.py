@@ -29,12 +29,12 @@ def profile(kernel: str, device: str, exact: bool, by_line: bool, coalescing: st
     """Count a kernel's instructions, memory accesses and conflicts."""
     request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
     from mmcore.analysis import profile as profile_kernel
-    from mmcore.cli.profile_report import line_table, report
+    from mmcore.cli.profile_report import LineTable, report
 
     found = profile_kernel(kernel, device=device, exact=exact, **request)
     if as_json:
         write_json(found.to_json())
     else:
         parts = report(found, coalescing, chosen=device == "auto")
-        render(*parts, *(("", line_table(found, coalescing)) if by_line else ()))
+        render(*parts, *(("", LineTable(found, coalescing)) if by_line else ()))
     return 1 if found.faults else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
@@ -12,7 +12,7 @@ from mmcore.profiling.device import Line
 from mmcore.profiling.profile import Profile
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
     from rich.text import Text
 
@@ -63,6 +63,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Counters], int]], ...] = (
     ("conflicts", lambda counters: counters.shared_bank_conflicts),
     ("barriers", lambda counters: counters.barriers),
 )
+_UNBOUNDED = 10_000
 _HIDDEN = {"sectors": ("transactions cc1x",), "cc1x": ("sectors", "sectors stored")}
 
 
@@ -135,23 +136,51 @@ def _ratios(profile: Profile, coalescing: str) -> list[tuple[str, str]]:
     return [(name, "" if value is None else f"{_number(value)} {unit}") for name, value, unit in found]
 
 
-def line_table(profile: Profile, coalescing: str) -> Table:
-    """One row for each line of source that does anything, with the line itself."""
-    from rich.table import Table
-    from rich.text import Text
+class LineTable:
+    """One row for each line of source that does anything, with the line itself; two where the terminal is narrow."""
 
-    columns = _line_columns(profile.lines.values(), coalescing)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("line", justify="right", no_wrap=True)
-    for heading, _ in columns:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("source", no_wrap=True)
-    text = profile.plan.kernel.source_text().splitlines()
-    for line, counters in profile.lines.items():
-        own = line.source == profile.plan.kernel.source.name and 1 <= line.number <= len(text)
-        source = text[line.number - 1].strip() if own else f"({line.source or 'no source'})"
-        table.add_row(str(line.number), *(_cell(count(counters)) for _, count in columns), Text(source))
-    return table
+    def __init__(self, profile: Profile, coalescing: str) -> None:
+        self._profile = profile
+        whole = total(profile.lines.values())
+        shown = [column for column in _COLUMNS if column[0] not in _HIDDEN[coalescing]]
+        self._columns = [(heading, count) for heading, count in shown if count(whole)]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = self._wide()
+        needed = console.measure(wide, options=options.update(width=_UNBOUNDED)).maximum
+        yield wide if needed <= options.max_width else self._narrow()
+
+    def _rows(self) -> Iterator[tuple[Line, Counters, str]]:
+        kernel = self._profile.plan.kernel
+        text = kernel.source_text().splitlines()
+        for line, counters in self._profile.lines.items():
+            own = line.source == kernel.source.name and 1 <= line.number <= len(text)
+            yield line, counters, text[line.number - 1].strip() if own else f"({line.source or 'no source'})"
+
+    def _wide(self) -> Table:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column("line", justify="right", no_wrap=True)
+        for heading, _ in self._columns:
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("source", no_wrap=True)
+        for line, counters, source in self._rows():
+            table.add_row(str(line.number), *(_cell(count(counters)) for _, count in self._columns), source)
+        return table
+
+    def _narrow(self) -> Table:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", no_wrap=True, style="bold")
+        table.add_column()
+        for line, counters, source in self._rows():
+            counts = [f"{count(counters):,} {heading}" for heading, count in self._columns if count(counters)]
+            table.add_row(str(line.number), source)
+            table.add_row("", Text(", ".join(counts), style="dim"))
+        return table
 
 
 def source_table(profile: Profile, source: Iterable[Text]) -> Table:
@@ -168,14 +197,6 @@ def source_table(profile: Profile, source: Iterable[Text]) -> Table:
         counts = (counters.warp_instructions, sectors, counters.shared_bank_conflicts)
         table.add_row(*map(_cell, counts), str(number), text)
     return table
-
-
-def _line_columns(
-    lines: Iterable[Counters], coalescing: str = "sectors"
-) -> list[tuple[str, Callable[[Counters], int]]]:
-    """Headings and counts of the columns that some line has something in."""
-    whole = total(lines)
-    return [(name, count) for name, count in _COLUMNS if name not in _HIDDEN[coalescing] and count(whole)]
 
 
 def _cell(count: int) -> str:
