@@ -266,6 +266,14 @@ def test_a_store_races_with_an_earlier_read(cu_file: Path) -> None:
     assert " writes element 0 of C, which thread (1, 0) of block (0, 0) reads" in finding.message
 
 
+def test_a_thread_is_not_said_to_race_with_itself(cu_file: Path) -> None:
+    """All threads read element 0; thread 0, which stores there, is one of them, and the first."""
+    body = "float value = ((volatile float*)C)[0];\nif (threadIdx.x == 0) C[0] = value + 1.0f;"
+    finding = only(found(cu_file, body, accumulate=True), "global-race")
+    assert (finding.thread, finding.count) == (Dim3(0, 0, 0), 1)
+    assert "thread (0, 0) of block (0, 0) reads" not in finding.message
+
+
 def test_threads_that_write_one_element_at_once_race(cu_file: Path) -> None:
     finding = only(found(cu_file, "C[threadIdx.x / 2] = A[threadIdx.x];"), "global-race")
     assert finding.count == 32

@@ -52,10 +52,14 @@ def test_what_is_remembered_tells_as_much_as_everything(steps: list[list[tuple[i
         index = np.array([event.piece for event in events])
         threads = np.array([event.thread for event in events])
         passed = (np.array([getattr(event, name) for event in events]) for name in ("epoch", "warp_epoch"))
-        who = Accessors(threads, threads // WARP, threads // BLOCK, *passed)
+        who = Accessors(threads + 1, threads // WARP, threads // BLOCK, *passed)
         expected = [
             any(before.piece == event.piece and not in_order(before, event) for before in history) for event in events
         ]
         assert last.unordered_with(index, who).tolist() == expected
+        for event, unordered in zip(events, expected, strict=True):
+            if unordered:
+                before = {each.thread for each in history if each.piece == event.piece}
+                assert last.someone_else(event.piece, event.thread + 1) - 1 in before - {event.thread}
         last.note(index, who, 0)
         history += events

@@ -105,7 +105,7 @@ class Checking(Observer):
         in_block = batch.thread_index()
         in_grid = batch.number_in_grid()
         warps = -(-batch.block.size // WARP)
-        self._thread = np.broadcast_to(in_grid * batch.block.size + in_block, batch.shape)
+        self._thread = np.broadcast_to(in_grid * batch.block.size + in_block + 1, batch.shape)
         self._warp = np.broadcast_to(in_grid * warps + in_block // WARP, batch.shape)
         self._block = np.broadcast_to(in_grid, batch.shape)
 
@@ -224,9 +224,9 @@ class Checking(Observer):
 
     def _race_text(self, hit: _Hit, last: LastAccess, verb: str, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
-            number = int(last.thread[hit.index[entry]])
-            block, thread = self._batch.of_number(number)
-            between = "barrier" if block == self._batch.of_number(int(hit.who.thread[entry]))[0] else "order"
+            own = int(hit.who.thread[entry])
+            block, thread = self._batch.of_number(last.someone_else(int(hit.index[entry]), own) - 1)
+            between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
             where = f" at {other.source}:{other.line}" if other.line else ""
             return (
                 f"{hit.what(entry)}, which {place(block, thread)} {verb}{where}, with no {between} between them: "

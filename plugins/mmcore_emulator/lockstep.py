@@ -154,6 +154,7 @@ class BatchRun:
         self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
     ) -> list[Values]:
         self._align(space, address, count * dtype.itemsize, mask, at)
+        # Not self.load: who watches is told of the vector as one access.
         return [BatchRun.load(self, space, each, dtype, mask, at) for each in _elements(address, dtype, count)]
 
     def store_vector(

@@ -17,7 +17,7 @@ from mmcore_emulator.memory import Array
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-NOBODY = -1
+NOBODY = 0
 _SEVERAL = -2
 
 
@@ -26,7 +26,8 @@ class Accessors:
     """Threads that access something: one entry each, a thread as often as it accesses pieces.
 
     Attributes:
-        thread, warp, block: their numbers in the grid.
+        thread: their numbers in the grid, from 1.
+        warp, block: those of their warps and blocks, from 0.
         epoch: barriers of its block that each has passed.
         warp_epoch: barriers of its warp that each has passed.
     """
@@ -49,39 +50,48 @@ class LastAccess:
     """
 
     def __init__(self, pieces: int) -> None:
-        self.thread, self.at = np.full(pieces, NOBODY), np.zeros(pieces, np.int64)
-        self._warp, self._block, self._epoch, self._warp_epoch = (np.zeros(pieces, np.int64) for _ in range(4))
+        # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
+        self._thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
+        self._warp, self._block, self._epoch, self._warp_epoch = (np.zeros(pieces, np.int32) for _ in range(4))
+        self.at = np.zeros(pieces, np.int32)
         self._several_threads = np.zeros(pieces, np.bool_)
         self._empty = True
 
     def forget(self) -> None:
         """All that was, lies before all that comes."""
-        self.thread.fill(NOBODY)
+        if not self._empty:
+            self._thread.fill(NOBODY)
         self._empty = True
 
     def unordered_with(self, index: Indices, who: Accessors) -> Flags:
         """Which of these accesses is not in order with an earlier one to the same piece."""
         if self._empty:
             return np.zeros(index.shape, np.bool_)
-        others = self._several_threads[index] | (self.thread[index] != who.thread)
+        others = self._several_threads[index] | (self._thread[index] != who.thread)
         in_warp = (self._warp[index] == who.warp) & ((self._warp_epoch[index] < who.warp_epoch) | ~others)
         in_block = (self._block[index] == who.block) & ((self._epoch[index] < who.epoch) | in_warp)
-        return np.asarray((self.thread[index] != NOBODY) & ~in_block)
+        return np.asarray((self._thread[index] != NOBODY) & ~in_block)
+
+    def someone_else(self, piece: int, thread: int) -> int:
+        """A thread other than this one that has accessed a piece, of which it is not in order with all."""
+        return int(self._another[piece] if self._thread[piece] == thread else self._thread[piece])
 
     def note(self, index: Indices, who: Accessors, at: int) -> None:
         """Remember accesses by an instruction of that number; several may be to one piece."""
         later_in_warp = (self._warp[index] == who.warp) & (self._warp_epoch[index] < who.warp_epoch)
         older = self._epoch[index]
         later = (older < who.epoch) | ((older == who.epoch) & later_in_warp)
-        replaced = (self.thread[index] == NOBODY) | ((self._block[index] == who.block) & later)
+        replaced = (self._thread[index] == NOBODY) | ((self._block[index] == who.block) & later)
         fresh, by = index[replaced], who[replaced]
-        self.thread[fresh], self._warp[fresh], self._block[fresh] = by.thread, by.warp, by.block
+        self._thread[fresh], self._warp[fresh], self._block[fresh] = by.thread, by.warp, by.block
         self._epoch[fresh], self._warp_epoch[fresh] = by.epoch, by.warp_epoch
         self._several_threads[fresh] = False
         self.at[fresh] = at
         self._block[index[self._block[index] != who.block]] = _SEVERAL
         self._warp[index[self._warp[index] != who.warp]] = _SEVERAL
-        self._several_threads[index[self.thread[index] != who.thread]] = True
+        others = self._thread[index] != who.thread
+        self._several_threads[index[others]] = True
+        self._another[index[others]] = who.thread[others]
         self._empty = False
 
 
@@ -97,7 +107,6 @@ class Shadow:
     """
 
     def __init__(self, array: Array, piece: int) -> None:
-        self._array = array
         self.piece = piece
         pieces = len(array.content) // piece
         self.written, self.stored, self.unread = (np.zeros(pieces, np.bool_) for _ in range(3))
