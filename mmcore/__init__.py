@@ -1,6 +1,7 @@
 """mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, on a GPU or an emulator.
 
-What a plugin declares is imported from here; so are :func:`kernels`, :func:`run` and :func:`matmul`. Importing mmcore
+What a plugin declares is imported from here; so are :func:`kernels`, :func:`run`,
+:func:`matmul`, :func:`profile` and :func:`check`. Importing mmcore
 imports neither CUDA nor numpy; running something does.
 """
 
@@ -41,11 +42,15 @@ from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
 
 if TYPE_CHECKING:
+    from mmcore.analysis import check, profile
     from mmcore.api import kernels, matmul, run
+    from mmcore.checking.check import Check
     from mmcore.outcome import Outcome
+    from mmcore.profiling.profile import Profile
 
 __all__ = [
     "BlockAmong",
+    "Check",
     "CompileError",
     "CompilerMissing",
     "ConflictingKernels",
@@ -67,6 +72,7 @@ __all__ = [
     "NoDevice",
     "Outcome",
     "Problem",
+    "Profile",
     "Refused",
     "Scalar",
     "Square",
@@ -76,13 +82,24 @@ __all__ = [
     "UnknownKernel",
     "Workspace",
     "ceil_div",
+    "check",
     "hookimpl",
     "kernels",
     "matmul",
+    "profile",
     "run",
 ]
 
-_LAZY = {"Outcome": "mmcore.outcome", "kernels": "mmcore.api", "matmul": "mmcore.api", "run": "mmcore.api"}
+_LAZY = {
+    "Check": "mmcore.checking.check",
+    "Outcome": "mmcore.outcome",
+    "Profile": "mmcore.profiling.profile",
+    "check": "mmcore.analysis",
+    "kernels": "mmcore.api",
+    "matmul": "mmcore.api",
+    "profile": "mmcore.analysis",
+    "run": "mmcore.api",
+}
 
 
 def __dir__() -> list[str]:

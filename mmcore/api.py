@@ -14,7 +14,7 @@ from mmcore.launching.device import Buffer, Device
 from mmcore.launching.prepared import Prepared
 from mmcore.outcome import Outcome
 from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.geometry import Shape
+from mmcore.planning.geometry import Dim3, Shape
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.planning.problem import Problem, three_sizes
@@ -82,11 +82,30 @@ def run(
         MmcoreError: the request cannot be carried out; one sentence says why. A wrong product is no error but an
             outcome whose ``verified`` is false.
     """
+    found, problem, shape = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
+    return run_kernel(found, problem, shape, _open(device), memory=memory, seed=seed, force=force)
+
+
+def requested(
+    kernel: str | Kernel,
+    size: SupportsIndex | None,
+    *,
+    m: SupportsIndex | None,
+    n: SupportsIndex | None,
+    k: SupportsIndex | None,
+    block: Block,
+    lda: int,
+    ldb: int,
+    ldc: int,
+) -> tuple[Kernel, Problem, Dim3]:
+    """Kernel, problem and block that the arguments of :func:`run` ask for.
+
+    Raises:
+        MmcoreError: they ask for nothing that can be.
+    """
     found = _kernel(kernel)
     problem = found.problem(*three_sizes(size, m, n, k), lda=lda, ldb=ldb, ldc=ldc)  # type: ignore[arg-type]
-    opened = _open(device)
-    shape = found.fitting_block(problem) if block is None else found.block(block)
-    return run_kernel(found, problem, shape, opened, memory=memory, seed=seed, force=force)
+    return found, problem, found.fitting_block(problem) if block is None else found.block(block)
 
 
 def matmul(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
+from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, parse
-from mmcore_emulator.translate import translate
+from mmcore_emulator.translate import Translation, translate
 
 
 def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
@@ -57,6 +58,7 @@ def emulate(
     options: Sequence[str] = (),
     architecture: str = "90",
     text: str = "",
+    observers: Callable[[Translation], tuple[Observer, ...]] = lambda translation: (),
 ) -> Emulated:
     """Run the only kernel of ``source`` (or of PTX ``text``); arrays go to device memory and come back."""
     function = function_of(text or ptx_of(source, *options, architecture=architecture))
@@ -70,7 +72,8 @@ def emulate(
             values.append(array.base.to_bytes(8, "little"))
         else:
             values.append(argument if isinstance(argument, bytes) else argument.tobytes())
-    run = Run(translation, Dim3(*grid), Dim3(*block), shared_bytes, parameter_bytes(translation, values), memory)
+    content = parameter_bytes(translation, values)
+    run = Run(translation, Dim3(*grid), Dim3(*block), shared_bytes, content, memory, observers(translation))
     run.execute()
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held

@@ -18,6 +18,8 @@ EVERY_COMMAND = (
     ("show", "upc.kernel00"),
     ("run", "upc.kernel00", "--size", "8", "--block", "8", "--device", "emulator"),
     ("occupancy", "upc.kernel00", "--cc", "9.0"),
+    ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
+    ("check", "upc.kernel00", "--size", "8", "--block", "8"),
     ("doctor",),
 )
 
@@ -48,7 +50,7 @@ def test_version() -> None:
     [
         (("lst-kernels",), "did you mean list-kernels?"),
         (("list",), "did you mean list-kernels?"),
-        (("frobnicate",), "there are list-kernels, show, run, occupancy, doctor"),
+        (("frobnicate",), f"there are {', '.join(COMMANDS)}"),
         (("--frobnicate",), "No such option '--frobnicate'"),
         (("run", "upc.kernel00", "--sise", "3"), "--size"),
         (("run",), "Missing argument 'KERNEL'"),

@@ -107,3 +107,58 @@ def test_a_rule_whose_source_python_cannot_find_is_left_out(tmp_path: Path) -> N
     result = process("show", "acme.odd", PYTHONPATH=str(tmp_path))
     assert (result.returncode, result.stderr) == (0, "")
     assert "// empty" in result.stdout
+
+
+def profiled(*arguments: str) -> dict[int, list[str]]:
+    """What stands before each line of the source, by the line's number."""
+    output = mmcore("show", *arguments, "--profile").stdout
+    (heading,) = (line for line in output.splitlines() if line.lstrip().startswith("instr.  "))
+    columns = [heading.index(name) + len(name) for name in ("instr.", "sectors", "conflicts")]
+    table = output.partition(heading)[2].splitlines()[1:]
+    begins = [0, *columns]
+    return {
+        int(line[columns[-1] :].split()[0]): [line[a:b].strip() for a, b in zip(begins, columns, strict=False)]
+        for line in table
+    }
+
+
+def test_profile_puts_instructions_sectors_and_conflicts_beside_each_line() -> None:
+    lines = profiled("lezione9.kernel2", "--size", "32")
+    source = api.kernels()["lezione9.kernel2"].source.read_text(encoding="utf-8").splitlines()
+    assert list(lines) == list(range(1, len(source) + 1))
+    (store,) = (number for number, line in enumerate(source, 1) if "= sum;" in line)
+    (tile,) = (number for number, line in enumerate(source, 1) if "tile_a[tx][ty] = A[" in line)
+    assert lines[store] == ["32", "1,024", ""], "one instruction and 32 sectors for each of 32 warps"
+    # 8-byte elements a row of 32 apart: each half-warp's 16 lie in one bank.
+    assert lines[tile][1:] == ["1,024", f"{32 * 2 * 15:,}"]
+    assert lines[1] == ["", "", ""]
+
+
+def test_profile_shows_the_usual_size_in_the_usual_block_unless_others_are_asked_for() -> None:
+    asked = mmcore("show", "upc.kernel10", "--profile", "--size", "64", "--block", "16").stdout
+    assert "\n64×64×64 in 16×16 blocks, counted over every block; instructions are those of warps\n" in asked
+    assert "640×640×640 in 32×32 blocks" in mmcore("show", "upc.kernel10", "--profile").stdout
+
+
+def test_json_has_the_profile_where_it_was_asked_for() -> None:
+    arguments = ("show", "upc.kernel10", "--profile", "--size", "64", "--json")
+    document = json.loads(mmcore(*arguments).stdout)
+    assert document.keys() - {"profile"} == shown("upc.kernel10").keys()
+    assert document["profile"]["fmas"] == 64**3
+
+
+def test_a_size_without_a_profile_is_refused() -> None:
+    result = mmcore("show", "upc.kernel10", "--size", "64")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: --size and --block say what is profiled; they go with --profile\n"
+
+
+def test_profile_is_highlighted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr("mmcore.cli.show.on_terminal", lambda: True)
+    monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
+    monkeypatch.setattr("mmcore.cli.output.write", written.append)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert mmcore("show", "upc.kernel10", "--profile", "--size", "32").exit_code == 0
+    source = written[0].rpartition("kernel10.cu")[2]
+    assert "\x1b[" in source

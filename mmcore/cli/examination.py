@@ -29,6 +29,8 @@ DEPENDENCIES = (
     "nvidia-cuda-nvrtc",
     "numpy",
     "pluggy",
+    "pytest",
+    "pytest-benchmark",
     "rich",
 )
 

@@ -47,12 +47,13 @@ def typed_operation(kernel: Kernel) -> str:
     return f"{kernel.operation} {types}"
 
 
-def usual_size(kernel: Kernel, block: Dim3 | None = None) -> int:
-    """The size m = n = k to take when the user gives none: 640, or the next that ``block`` (or a declared one) allows.
+def usual_size(kernel: Kernel, block: Dim3 | None = None, least: int = USUAL_SIZE) -> int:
+    """The size m = n = k to take when the user gives none: ``least``, or the next that the block allows.
 
-    It is 640 again where there is none such, so that the refusal can say why.
+    Any declared block will do when ``block`` is None. It is ``least`` again where there is none such, so that the
+    refusal can say why.
     """
-    return kernel.square_problem(USUAL_SIZE, *([block] if block else [])).n
+    return kernel.square_problem(least, *([block] if block else [])).n
 
 
 def argument_text(argument: Argument) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from mmcore.cli.kernels import usual_size
+from mmcore.cli.kernels import USUAL_SIZE, usual_size
 from mmcore.cli.occupancy_report import Column, Report
 from mmcore.cli.options import problem_options
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
@@ -39,7 +39,7 @@ def _capability(text: str) -> tuple[int, int]:
 
 @click.command()
 @click.argument("kernel", required=False)
-@problem_options
+@problem_options(USUAL_SIZE)
 @click.option("--block", metavar="BX[xBY]", help="Threads per block; every block the kernel declares by default.")
 @click.option("--device", metavar="D", help="auto, cuda, cuda:1, emulator, ...; auto by default.")
 @click.option("--cc", type=_capability, metavar="X.Y", help=f"Compute capability, in place of a device: {_KNOWN}.")

@@ -1,15 +1,18 @@
-"""Options that several commands take: which product, and what their numbers may be."""
+"""What the user says of a product and of the launches that make it, the same for every command that takes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
+from mmcore.cli.kernels import usual_size
+from mmcore.planning.kernel import Kernel
+
 _LARGEST_INT = 2**31 - 1
-_USUAL = "m = n = k; 640, or the next that the kernel allows, by default."
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Option = Callable[[Any], Any]
 
 
 def size_type(text: str) -> int:
@@ -19,13 +22,53 @@ def size_type(text: str) -> int:
     return int(text)
 
 
-def problem_options(command: _Command) -> _Command:
-    """Add ``--size``, ``-m``, ``-n`` and ``-k``."""
-    for option in (
-        click.option("-k", type=size_type, metavar="K", help="Columns of A, rows of B."),
-        click.option("-n", type=size_type, metavar="N", help="Columns of B and C."),
-        click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
-        click.option("--size", type=size_type, metavar="N", help=_USUAL),
-    ):
-        command = option(command)
-    return command
+def size_option(usual: int) -> Callable[[_Command], _Command]:
+    """``--size``, which is ``usual`` or the next that the kernel allows where the user gives none."""
+    text = f"m = n = k; {usual}, or the next that the kernel allows, by default."
+    return click.option("--size", type=size_type, metavar="N", help=text)
+
+
+block_option = click.option(
+    "--block", metavar="BX[xBY]", help="Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
+)
+_SIZES: tuple[_Option, ...] = (
+    click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
+    click.option("-n", type=size_type, metavar="N", help="Columns of B and C."),
+    click.option("-k", type=size_type, metavar="K", help="Columns of A, rows of B."),
+)
+_LAUNCH: tuple[_Option, ...] = (
+    block_option,
+    click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default."),
+    click.option("--force", is_flag=True, help="Launch against the kernel's constraints, to see what happens."),
+    click.option("--lda", type=size_type, metavar="N", help="Elements from one row of A to the next."),
+    click.option("--ldb", type=size_type, metavar="N", help="Elements from one row of B to the next."),
+    click.option("--ldc", type=size_type, metavar="N", help="Elements from one row of C to the next."),
+)
+
+
+def problem_options(usual: int) -> Callable[[_Command], _Command]:
+    """Give a command ``--size``, ``-m``, ``-n`` and ``-k``."""
+    return _all_of((size_option(usual), *_SIZES))
+
+
+def launch_options(usual: int) -> Callable[[_Command], _Command]:
+    """Give a command all of a launch's options; it gets their values as keyword arguments of :func:`mmcore.run`."""
+    return _all_of((size_option(usual), *_SIZES, *_LAUNCH))
+
+
+def _all_of(options: Sequence[_Option]) -> Callable[[_Command], _Command]:
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def with_usual_size(kernel: Kernel, asked: dict[str, Any], usual: int) -> dict[str, Any]:
+    """What was asked for, without what was not, and with the usual size where no size was."""
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if not asked.keys().isdisjoint(("size", "m", "n", "k")):
+        return asked
+    block = asked.get("block")
+    return asked | {"size": usual_size(kernel, None if block is None else kernel.block(block), usual)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mmcore.cli.output import fields
 from mmcore.outcome import Outcome
 from mmcore.planning.geometry import Dim3
+from mmcore.planning.plan import Plan
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,13 +29,10 @@ def report(outcome: Outcome, *, chosen: bool) -> list[RenderableType]:
 
 def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
     plan, problem = outcome.plan, outcome.plan.problem
-    launches = [(launch.block_dim, launch.grid_dim) for launch in plan.launches]
     return [
         ("device", f"{outcome.device}{' (chosen by auto)' if chosen else ''}: {outcome.device_description}"),
         ("problem", f"{plan.kernel.operation}, m×n×k = {problem}, {plan.kernel.dtype}{_leading(outcome)}"),
-        ("forced", _forced_against(outcome)),
-        ("block", ", then ".join(f"{block} ({_count(block, 'thread')})" for block, _ in launches)),
-        ("grid", ", then ".join(f"{grid} ({_count(grid, 'block')})" for _, grid in launches)),
+        *geometry(plan),
         ("registers", f"{outcome.registers} per thread"),
         ("shared memory", f"{outcome.shared_bytes} bytes per block"),
         ("host memory", outcome.memory),
@@ -42,6 +40,16 @@ def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
         ("global time", _time(outcome, outcome.global_seconds, outcome.global_gflops)),
         ("seed", str(outcome.seed)),
         ("verification", _verification(outcome)),
+    ]
+
+
+def geometry(plan: Plan) -> list[tuple[str, str]]:
+    """What was forced, and the launches' blocks and grids."""
+    launches = [(launch.block_dim, launch.grid_dim) for launch in plan.launches]
+    return [
+        ("forced", _forced_against(plan)),
+        ("block", ", then ".join(f"{block} ({_count(block, 'thread')})" for block, _ in launches)),
+        ("grid", ", then ".join(f"{grid} ({_count(grid, 'block')})" for _, grid in launches)),
     ]
 
 
@@ -57,8 +65,7 @@ def _count(extent: Dim3, what: str) -> str:
     return f"{extent.size} {what}{'' if extent.size == 1 else 's'}"
 
 
-def _forced_against(outcome: Outcome) -> str:
-    plan = outcome.plan
+def _forced_against(plan: Plan) -> str:
     if not plan.forced:
         return ""
     return "; ".join(plan.kernel.refusals(plan.problem, plan.block)) or "against nothing: its constraints hold"

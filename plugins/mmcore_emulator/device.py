@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,15 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from mmcore.checking.findings import Finding, Output
 from mmcore.errors import DeviceFault, InvalidProblem
 from mmcore.launching.code import Code
-from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
+from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap, Program
 from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.limits import COMPUTE_9_0, Limits
+from mmcore.profiling.device import Counted, LaunchCounts
+from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
+from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
+from mmcore_emulator.recording import Recorder
+from mmcore_emulator.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.translate import Translation, translate
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
@@ -39,8 +46,14 @@ class EmulatedBuffer:
     def address(self) -> int:
         return self._array.base
 
+    @property
+    def array(self) -> Array:
+        """The memory itself."""
+        return self._array
+
     def upload(self, data: HostArray) -> None:
         self._array.content[: data.nbytes] = data.reshape(-1).view(np.uint8)
+        self._array.uploaded = max(self._array.uploaded, data.nbytes)
 
     def download(self, out: HostArray) -> None:
         out.reshape(-1).view(np.uint8)[:] = self._array.content[: out.nbytes]
@@ -71,19 +84,50 @@ class EmulatedProgram:
             self.thread_instructions += run.thread_instructions
         return faults
 
+    def count(self, calls: Sequence[Call], *, every_block: bool) -> Counted:
+        """As :meth:`~mmcore.profiling.device.CountingDevice.count_launches`."""
+        launches: list[LaunchCounts] = []
+        faults: list[Fault] = []
+        for call in calls:
+            varied = every_block or depends_on_data(self._functions[call.function.symbol])
+            steps = self._translation(call).steps
+            launch = CountedLaunch(functools.partial(self._prepared, call), steps, varied=varied)
+            launches.append(launch.counts())
+            faults += launch.faults
+        return Counted(tuple(launches), faults=tuple(faults))
+
+    def check(self, calls: Sequence[Call], output: Output) -> list[Finding]:
+        """As :meth:`~mmcore.checking.findings.CheckingDevice.check_launches`."""
+        assert isinstance(output.buffer, EmulatedBuffer)
+        piece = min(least_access(self._functions[call.function.symbol]) for call in calls)
+        shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
+        for call in calls:
+            layout = self._translation(call).layout
+            self._prepared(call, Checking(shadows, recorder, layout)).execute()
+        return recorder.findings + unwritten(output, shadows.of(output.buffer.array))
+
     def _launch(self, call: Call) -> Run:
+        run = self._prepared(call)
+        run.execute()
+        return run
+
+    def _prepared(self, call: Call, *observers: Observer) -> Run:
+        """A launch, ready to execute."""
         if call.launch.cluster is not None:
             raise UnsupportedInstruction("the emulator does not know thread block clusters")
+        translation = self._translation(call)
+        _check_threads(self._functions[call.function.symbol], call.launch.block_dim)
+        content = parameter_bytes(translation, [_argument_bytes(argument) for argument in call.arguments])
+        launch = call.launch
+        return Run(
+            translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory, observers
+        )
+
+    def _translation(self, call: Call) -> Translation:
         symbol = call.function.symbol
         if symbol not in self._translations:
             self._translations[symbol] = translate(self._functions[symbol])
-        translation = self._translations[symbol]
-        _check_threads(self._functions[symbol], call.launch.block_dim)
-        content = parameter_bytes(translation, [_argument_bytes(argument) for argument in call.arguments])
-        launch = call.launch
-        run = Run(translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory)
-        run.execute()
-        return run
+        return self._translations[symbol]
 
     def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> None:
         return None
@@ -146,6 +190,14 @@ class Emulator:
 
     def load(self, code: Code) -> EmulatedProgram:
         return EmulatedProgram(self._memory, code)
+
+    def count_launches(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
+        assert isinstance(program, EmulatedProgram)
+        return program.count(calls, every_block=every_block)
+
+    def check_launches(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
+        assert isinstance(program, EmulatedProgram)
+        return program.check(calls, output)
 
     def close(self) -> None:
         self._memory = DeviceMemory()

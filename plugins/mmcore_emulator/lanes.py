@@ -91,6 +91,16 @@ class Batch:
         x, y, z = (along(_BLOCK_AXES[axis], np.arange(getattr(self.extent, axis))) for axis in "xyz")
         return np.asarray(x + self.extent.x * (y + self.extent.y * z))
 
+    def number_in_grid(self) -> NDArray[np.int64]:
+        """Number of each block in the grid, x fastest; extent 1 along the thread axes."""
+        x, y, z = (self.special(f"%ctaid.{axis}").astype(np.int64) for axis in "xyz")
+        return np.asarray(x + self.grid.x * (y + self.grid.y * z))
+
+    def of_number(self, number: int) -> tuple[Dim3, Dim3]:
+        """(block, thread) of a thread's number in the grid, blocks before threads, x fastest."""
+        block, thread = divmod(number, self.block.size)
+        return _index_of(block, self.grid), _index_of(thread, self.block)
+
     def position(self, lane: tuple[int, ...]) -> tuple[Dim3, Dim3]:
         """(block, thread) of a lane's index along the six axes."""
         block = Dim3(self.first.x + lane[4], self.first.y + lane[2], self.first.z + lane[0])
@@ -101,6 +111,10 @@ class Batch:
         found = np.argwhere(np.broadcast_to(lanes, self.shape))
         order = np.lexsort((found[:, 5], found[:, 3], found[:, 1], found[:, 4], found[:, 2], found[:, 0]))
         return tuple(found[order[0]].tolist())
+
+
+def _index_of(number: int, extent: Dim3) -> Dim3:
+    return Dim3(number % extent.x, number // extent.x % extent.y, number // extent.x // extent.y)
 
 
 def uniform(value: int) -> NDArray[np.uint32]:
@@ -133,6 +147,7 @@ class Mask:
         self._batch = batch
         self._reduced: dict[Shape6, NDArray[np.bool_]] = {}
         self._count: int | None = None
+        self._key: tuple[Shape6, bytes] | None = None
 
     @property
     def count(self) -> int:
@@ -140,6 +155,13 @@ class Mask:
         if self._count is None:
             self._count = int(self.lanes.sum()) * (self._batch.lanes // self.lanes.size)
         return self._count
+
+    @property
+    def key(self) -> tuple[Shape6, bytes]:
+        """What equals that of another mask of the batch just where its lanes do."""
+        if self._key is None:
+            self._key = self.lanes.shape, np.packbits(self.lanes).tobytes()
+        return self._key
 
     def over(self, shape: Shape6) -> NDArray[np.bool_]:
         """For values of ``shape``: which of them belong to some lane that takes part."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -26,6 +27,19 @@ class Layout:
     local_bytes: int
     parameters: dict[str, int]
     parameter_bytes: int
+
+    def shared_name(self, address: int) -> str:
+        """The shared array at an address, as the source calls it; empty for one that has no name of its own."""
+        names = [name for name, base in self.addresses.items() if base == address]
+        return _as_written(names[0]) if len(names) == 1 else ""
+
+
+def _as_written(symbol: str) -> str:
+    """The last name in a mangled symbol: "tile" of "_ZZ6kernelE4tile"; the symbol itself where there is none."""
+    ends = (
+        symbol[found.end() :] for found in re.finditer(r"\d+", symbol) if len(symbol) - found.end() == int(found[0])
+    )
+    return next(ends, symbol)
 
 
 def lay_out(function: Function) -> Layout:

@@ -1,8 +1,8 @@
-"""Runs a translated kernel over a grid: batches of blocks in lockstep, diverged threads apart, barriers together."""
+"""Runs a translated kernel over a grid, batch by batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,17 +11,13 @@ from numpy.typing import NDArray
 
 from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
-from mmcore_emulator import memory
 from mmcore_emulator.floats import Values
-from mmcore_emulator.flow import EXIT
-from mmcore_emulator.lanes import Batch, Mask, batches
-from mmcore_emulator.memory import Array, CopiedMemory, DeviceMemory, Space, Violation
+from mmcore_emulator.lanes import Batch, batches
+from mmcore_emulator.lockstep import BatchRun
+from mmcore_emulator.memory import DeviceMemory
+from mmcore_emulator.observation import Observer, WatchedBatchRun
 from mmcore_emulator.ptx import Instruction
-from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Step
 from mmcore_emulator.translate import Translation
-
-_WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
-_VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
 @dataclass
@@ -34,6 +30,7 @@ class Run:
         shared_bytes: dynamic shared memory of a block.
         parameters: the content of parameter memory.
         device_memory: the arrays that pointers lead into.
+        observers: who is told of everything that happens.
         faults: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
     """
@@ -44,14 +41,20 @@ class Run:
     shared_bytes: int
     parameters: NDArray[np.uint8]
     device_memory: DeviceMemory
+    observers: tuple[Observer, ...] = ()
     faults: dict[tuple[Any, ...], Fault] = field(default_factory=dict)
     thread_instructions: int = 0
 
-    def execute(self) -> None:
-        """Run every block of the grid."""
+    def execute(self, chosen: Iterable[Batch] | None = None) -> None:
+        """Run the blocks of the ``chosen`` batches; every block of the grid when None."""
         with np.errstate(all="ignore"):
-            for batch in batches(self.grid, self.block, self._block_bytes()):
-                _BatchRun(self, batch).execute()
+            for batch in self.batches() if chosen is None else chosen:
+                run = WatchedBatchRun(self, batch, self.observers) if self.observers else BatchRun(self, batch)
+                run.execute()
+
+    def batches(self) -> Iterable[Batch]:
+        """The whole grid, in batches that fit the host's cache."""
+        return batches(self.grid, self.block, self._block_bytes())
 
     def _block_bytes(self) -> int:
         """Shared and local memory of a block."""
@@ -83,198 +86,17 @@ class Run:
         first = batch.first_of(lanes)
         block, thread = batch.position(first)
         where = f" at {source}:{line}" if line else ""
-        message = f"thread {_index(thread)} of block {_index(block)} {text(first)}{where}"
+        message = f"{place(block, thread)} {text(first)}{where}"
         self.faults[kind, array, source, line] = Fault(kind, message, array, source, line, block, thread)
+
+
+def place(block: Dim3, thread: Dim3) -> str:
+    """A thread, in words."""
+    return f"thread {_index(thread)} of block {_index(block)}"
 
 
 def _index(index: Dim3) -> str:
     return f"({', '.join(map(str, index if index.z else index[:2]))})"
-
-
-class _BatchRun:
-    """One batch of blocks; implements step.Ports for its blocks' code."""
-
-    def __init__(self, run: Run, batch: Batch) -> None:
-        self._run = run
-        self._batch = batch
-        layout = run.translation.layout
-        thread_number = batch.thread_index() + batch.block.size * batch.block_index()
-        parameters = Array("parameters", 0, layout.parameter_bytes, 0, run.parameters)
-        self._spaces: dict[str, Space] = {
-            "global": run.device_memory,
-            "shared": CopiedMemory("shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index()),
-            "local": CopiedMemory("local", (layout.local_bytes,), thread_number),
-            "param": _Whole(parameters),
-        }
-        self._specials: dict[str, Values] = {}
-        self._registers = list(run.translation.registers)
-        # Which lanes wait to enter which step; None stands for all lanes of the batch.
-        self._ready: dict[int, Mask | None] = {0: None}
-        self._at_barrier: dict[int, Mask | None] = {}
-
-    def execute(self) -> None:
-        """Run the batch to its end."""
-        steps = self._run.translation.steps
-        while True:
-            while self._ready:
-                # The first in order lets lanes that are behind catch up with those that wait further on.
-                index = min(self._ready)
-                self._step(steps[index], index, self._ready.pop(index))
-            if not self._at_barrier:
-                return
-            self._release()
-
-    def _step(self, step: Step, index: int, mask: Mask | None) -> None:
-        block = step.block
-        self._run.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
-        keep = mask is not None and self._others_need(block.defines)
-        predicate = step.run(self._registers, mask, keep, self)
-        if block.is_barrier:
-            self._join(self._at_barrier, index, mask)
-        elif predicate is None:
-            self._enter(block.following if block.taken is None else block.taken, mask)
-        else:
-            assert block.end is not None
-            assert block.taken is not None
-            taken = ~predicate if block.end.negated else predicate
-            self._branch(taken, mask, block.taken, block.following)
-
-    def _others_need(self, defined: frozenset[Any]) -> bool:
-        """Whether lanes that wait elsewhere will read a register that the running step is about to define."""
-        steps = self._run.translation.steps
-        waiting = [steps[index].block.live_in for index in self._ready]
-        waiting += [steps[index].block.live_out for index in self._at_barrier]
-        return any(not defined.isdisjoint(needed) for needed in waiting)
-
-    def _branch(self, taken: Values, mask: Mask | None, target: int, following: int) -> None:
-        if taken.size == 1:
-            self._enter(target if taken.item() else following, mask)
-            return
-        goes, stays = self.narrow(mask, taken), self.narrow(mask, ~taken)
-        if goes is None or goes.count:
-            self._enter(target, goes)
-        if stays is None or stays.count:
-            self._enter(following, stays)
-
-    def _enter(self, index: int, mask: Mask | None) -> None:
-        if index != EXIT:
-            self._join(self._ready, index, mask)
-
-    def _join(self, waiting: dict[int, Mask | None], index: int, mask: Mask | None) -> None:
-        if index in waiting:
-            already = waiting[index]
-            mask = None if already is None or mask is None else self._masked(already.lanes | mask.lanes)
-        waiting[index] = mask
-
-    def _masked(self, lanes: NDArray[np.bool_]) -> Mask | None:
-        return None if lanes.all() else Mask(lanes, self._batch)
-
-    def _release(self) -> None:
-        """Let lanes at barriers go on, as every lane that has not left the kernel is at one; warps first."""
-        steps = self._run.translation.steps
-        released = [index for index in self._at_barrier if steps[index].block.is_warp_barrier]
-        if not released:
-            released = list(self._at_barrier)
-            for index, mask in self._at_barrier.items():
-                if mask is not None:
-                    self._check_barrier(steps[index], mask)
-        for index in released:
-            self._enter(steps[index].block.following, self._at_barrier.pop(index))
-
-    def _check_barrier(self, step: Step, mask: Mask) -> None:
-        present = np.broadcast_to(mask.lanes, self._batch.shape)
-        threads = (1, 3, 5)
-        some, every = present.any(axis=threads, keepdims=True), present.all(axis=threads, keepdims=True)
-        if (some & ~every).any():
-            text = "does not come to the barrier that other threads of its block are in"
-            absent = ~present & some
-            self._run.report("divergent-barrier", None, step.block.end, self._batch, absent, lambda _: text)
-
-    # What translated code asks for.
-
-    def load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
-        loaded = np.zeros((1,) * 6, dtype)
-        for number, (found, each, lanes) in enumerate(self._resolved(space, address, mask)):
-            values = memory.load(found, each, dtype, lanes, self._reporter(at, lanes))
-            loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
-        return loaded
-
-    def store(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        for found, each, lanes in self._resolved(space, address, mask):
-            memory.store(found, each, value, dtype, lanes, self._reporter(at, lanes))
-
-    def accumulate(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        for found, each, part in self._resolved(space, address, mask):
-            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
-            memory.accumulate(found, each, value, dtype, lanes, self._reporter(at, part))
-
-    def align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
-        for found, each, lanes in self._resolved(space, address, mask):
-            crooked = (each & np.uint64(nbytes - 1)) != 0
-            if lanes is not None:
-                crooked = crooked & lanes.over(crooked.shape)
-            if crooked.any():
-                self._reporter(at, lanes)(memory.misalignment(found, each, crooked, nbytes))
-
-    def special(self, name: str) -> Values:
-        if name not in self._specials:
-            self._specials[name] = self._batch.special(name)
-        return self._specials[name]
-
-    def narrow(self, mask: Mask | None, predicate: Values) -> Mask | None:
-        return self._masked(predicate if mask is None else mask.lanes & predicate)
-
-    def merge(self, mask: Mask, new: Values, old: Values) -> Values:
-        return np.where(mask.lanes, new, old)
-
-    def _resolved(self, space: str, address: Values, mask: Mask | None) -> Iterator[tuple[Space, Values, Mask | None]]:
-        """The memories that an access goes to, each with the addresses in it and the lanes that take part."""
-        if mask is not None and not mask.count:
-            return
-        if space != "generic":
-            yield self._spaces[space], address, mask
-            return
-        # A generic address tells its memory by the window it lies in.
-        windows = address // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
-        for name, begin in _WINDOWS:
-            inside = windows == np.uint64(begin)
-            if name == "global":
-                inside = ~np.isin(windows, [window for _, window in _WINDOWS[1:]])
-            lanes = self.narrow(mask, inside)
-            if lanes is None or lanes.count:
-                yield self._spaces[name], address - np.uint64(begin), lanes
-
-    def _reporter(self, at: Instruction, mask: Mask | None) -> memory.Report:
-        def report(violation: Violation) -> None:
-            lanes = violation.lanes if mask is None else violation.lanes & mask.lanes
-            addresses = np.broadcast_to(violation.address, self._batch.shape)
-
-            def text(lane: tuple[int, ...]) -> str:
-                where = violation.where(int(addresses[lane]))
-                if violation.kind == "misaligned":
-                    return f"uses {where}, for {at.mnemonic}"
-                return f"{_VERBS[violation.kind]} {where}"
-
-            label = None if violation.array is None else violation.array.label
-            self._run.report(violation.kind, label, at, self._batch, lanes, text)
-
-        return report
-
-
-@dataclass(frozen=True)
-class _Whole:
-    """A memory that is one array."""
-
-    array: Array
-    range_bits = 63
-    flushes = False
-
-    def at(self, address: int) -> Array | None:
-        return self.array
 
 
 def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArray[np.uint8]:

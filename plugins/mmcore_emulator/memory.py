@@ -42,6 +42,7 @@ class Array:
         writable: bytes that may be written.
         content: the bytes; of memory that blocks or threads have copies of, all copies.
         copies: offset of each lane's own copy in ``content``, in bytes; None where there is only one.
+        uploaded: bytes from its start on that the host has written.
     """
 
     label: str
@@ -50,6 +51,7 @@ class Array:
     writable: int
     content: NDArray[np.uint8]
     copies: NDArray[np.uint64] | None = None
+    uploaded: int = 0
     _views: dict[np.dtype[Any], Values] = field(default_factory=dict)
 
     def view(self, dtype: np.dtype[Any]) -> Values:

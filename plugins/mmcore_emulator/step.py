@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -37,8 +37,26 @@ class Ports(Protocol):
         """Add to the lanes' addresses, one lane after the other."""
         ...
 
-    def align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
-        """Report lanes whose address is no multiple of ``nbytes``."""
+    def load_vector(
+        self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
+    ) -> list[Values]:
+        """The ``count`` elements from each address on, in one access that must be aligned to all of them."""
+        ...
+
+    def store_vector(
+        self,
+        space: str,
+        address: Values,
+        values: Sequence[Values],
+        dtype: np.dtype[Any],
+        mask: Mask | None,
+        at: Instruction,
+    ) -> None:
+        """Write elements from each address on, in one access that must be aligned to all of them."""
+        ...
+
+    def guarded(self, mask: Mask | None, at: Instruction) -> None:
+        """Only ``mask`` executes an instruction that the other lanes of its block step over."""
         ...
 
     def special(self, name: str) -> Values:

@@ -120,6 +120,8 @@ class Writer:
             "cvta": self._window,
         }.get(name, self._compute)
         write(instruction)
+        if guard is not None:
+            self._lines.append(f"ports.guarded({self._guarded_mask(instruction)}, {self._global(instruction)})")
 
     def _guarded_mask(self, instruction: Instruction) -> str:
         if instruction.guard is None:
@@ -263,11 +265,10 @@ class Writer:
             raise unsupported(instruction)
         return space, count, kind
 
-    def _address(self, instruction: Instruction, operand: Operand, offset: int) -> str:
+    def _address(self, instruction: Instruction, operand: Operand) -> str:
         if not isinstance(operand, Address):
             raise unsupported(instruction)
-        total = operand.offset + offset
-        base = operand.base
+        total, base = operand.offset, operand.base
         if isinstance(base, Register):
             dtype = NUMPY[base.type]
             if dtype.kind != "u" or dtype.itemsize < 4:
@@ -293,17 +294,17 @@ class Writer:
         space, count, kind = self._access(instruction)
         self._check_operands(instruction)
         targets = self._elements(instruction, instruction.operands[0], count)
-        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), NUMPY[kind]
-        if count > 1:
-            self._check_vector(instruction, instruction.operands[1], space, count * dtype.itemsize, mask, at)
-        for position in range(count):
-            address = self._address(instruction, instruction.operands[1], position * dtype.itemsize)
-            self._lines.append(
-                f"loaded{position} = ports.load({space!r}, {address}, {self._global(dtype)}, {mask}, {at})"
-            )
+        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[kind])
+        address = self._address(instruction, instruction.operands[1])
+        loaded = [f"loaded{position}" for position in range(count)]
+        if count == 1:
+            self._lines.append(f"loaded0 = ports.load({space!r}, {address}, {dtype}, {mask}, {at})")
+        else:
+            call = f"ports.load_vector({space!r}, {address}, {dtype}, {count}, {mask}, {at})"
+            self._lines.append(f"{', '.join(loaded)} = {call}")
         # The last of the elements may go to the register that the address came from.
-        for position, target in enumerate(targets):
-            self._assign(instruction, target, f"loaded{position}", kind)
+        for target, value in zip(targets, loaded, strict=True):
+            self._assign(instruction, target, value, kind)
 
     def _store(self, instruction: Instruction) -> None:
         space, count, kind = self._access(instruction)
@@ -311,23 +312,15 @@ class Writer:
         if space == "param":
             raise unsupported(instruction)
         values = self._elements(instruction, instruction.operands[1], count)
-        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), NUMPY[kind]
-        if count > 1:
-            self._check_vector(instruction, instruction.operands[0], space, count * dtype.itemsize, mask, at)
-        for position, value in enumerate(values):
-            address = self._address(instruction, instruction.operands[0], position * dtype.itemsize)
-            source = self._source(instruction, value, kind)
-            self._lines.append(f"ports.store({space!r}, {address}, {source}, {self._global(dtype)}, {mask}, {at})")
+        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[kind])
+        address = self._address(instruction, instruction.operands[0])
+        sources = [self._source(instruction, value, kind) for value in values]
+        port, source = ("store", sources[0]) if count == 1 else ("store_vector", f"({', '.join(sources)})")
+        self._lines.append(f"ports.{port}({space!r}, {address}, {source}, {dtype}, {mask}, {at})")
 
     def _check_operands(self, instruction: Instruction) -> None:
         if len(instruction.operands) != 2:
             raise unsupported(instruction)
-
-    def _check_vector(
-        self, instruction: Instruction, operand: Operand, space: str, nbytes: int, mask: str, at: str
-    ) -> None:
-        address = self._address(instruction, operand, 0)
-        self._lines.append(f"ports.align({space!r}, {address}, {nbytes}, {mask}, {at})")
 
     def _accumulate(self, instruction: Instruction) -> None:
         """red.add, or atom.add whose old value nobody asks for: an atomic addition."""
@@ -339,7 +332,7 @@ class Writer:
         if len(parts) != 2 or parts[0] != "add" or parts[1] not in _ATOMIC_KINDS or not self._read.isdisjoint(old):
             raise unsupported(instruction)
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
-        where, source = self._address(instruction, address, 0), self._source(instruction, value, parts[1])
+        where, source = self._address(instruction, address), self._source(instruction, value, parts[1])
         self._lines.append(f"ports.accumulate({space!r}, {where}, {source}, {dtype}, {mask}, {at})")
 
 

@@ -1,0 +1,87 @@
+"""The Python API of why a kernel is fast, slow or wrong: :func:`profile` and :func:`check`."""
+
+from __future__ import annotations
+
+from typing import SupportsIndex
+
+from mmcore.api import Block, requested
+from mmcore.api import device as opened
+from mmcore.checking.check import Check, check_kernel
+from mmcore.checking.findings import CheckingDevice
+from mmcore.errors import NoDevice
+from mmcore.launching.device import Device
+from mmcore.planning.kernel import Kernel
+from mmcore.profiling.device import CountingDevice
+from mmcore.profiling.profile import Profile, profile_kernel
+from mmcore.registry import registry
+
+
+def profile(
+    kernel: str | Kernel,
+    size: SupportsIndex | None = None,
+    *,
+    m: SupportsIndex | None = None,
+    n: SupportsIndex | None = None,
+    k: SupportsIndex | None = None,
+    block: Block = None,
+    device: str = "auto",
+    seed: int | None = None,
+    force: bool = False,
+    exact: bool = False,
+    lda: int = 0,
+    ldb: int = 0,
+    ldc: int = 0,
+) -> Profile:
+    """Count what a kernel does: instructions, accesses and what memory makes of them, in all and by line.
+
+    Args:
+        kernel, size, m, n, k, block, seed, force, lda, ldb, ldc: as for :func:`mmcore.run`.
+        device: "auto" (the first device that counts), or a device's name.
+        exact: run every block, even where a sample of them would do.
+
+    Raises:
+        MmcoreError: the request cannot be carried out; one sentence says why.
+    """
+    asked = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
+    return profile_kernel(*asked, _able(device, CountingDevice, "counts"), seed=seed, force=force, exact=exact)
+
+
+def check(
+    kernel: str | Kernel,
+    size: SupportsIndex | None = None,
+    *,
+    m: SupportsIndex | None = None,
+    n: SupportsIndex | None = None,
+    k: SupportsIndex | None = None,
+    block: Block = None,
+    device: str = "auto",
+    seed: int | None = None,
+    force: bool = False,
+    lda: int = 0,
+    ldb: int = 0,
+    ldc: int = 0,
+) -> Check:
+    """Look for what a kernel does that it must not: stray or unordered accesses, and barriers that not all come to.
+
+    Args:
+        kernel, size, m, n, k, block, seed, force, lda, ldb, ldc: as for :func:`mmcore.run`.
+        device: "auto" (the first device that looks for hazards), or a device's name.
+
+    Raises:
+        MmcoreError: the request cannot be carried out; one sentence says why.
+    """
+    asked = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
+    return check_kernel(*asked, _able(device, CheckingDevice, "looks for hazards in"), seed=seed, force=force)
+
+
+def _able(spec: str, protocol: type, verb: str) -> Device:
+    """The device asked for; for "auto", the first that does what the protocol asks.
+
+    Those without device time come first: to open a GPU only to learn that it cannot takes a second.
+    """
+    if spec != "auto":
+        return opened(spec)
+    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].keeps_time):
+        if provider.count() and isinstance(found := opened(name), protocol):
+            return found
+    raise NoDevice(f"no device here {verb} what a kernel does; mmcore doctor says what was found")

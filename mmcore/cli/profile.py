@@ -1,0 +1,40 @@
+"""``mmcore profile``: how much work a kernel does, and what each of its accesses costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mmcore.cli.kernels import USUAL_SIZE
+from mmcore.cli.options import launch_options, with_usual_size
+from mmcore.cli.output import json_option, loaded_registry, render, write_json
+
+
+@click.command()
+@click.argument("kernel")
+@launch_options(USUAL_SIZE)
+@click.option("--device", default="auto", metavar="D", show_default=True, help="auto: the first that counts.")
+@click.option("--exact", is_flag=True, help="Run every block, even where a sample of them would do.")
+@click.option("--by-line", is_flag=True, help="Say which line of the source does what.")
+@click.option(
+    "--coalescing",
+    type=click.Choice(["sectors", "cc1x"]),
+    default="sectors",
+    show_default=True,
+    help="What a warp's loads come to: sectors of 32 bytes, or compute capability 1.2's transactions.",
+)
+@json_option
+def profile(kernel: str, device: str, exact: bool, by_line: bool, coalescing: str, as_json: bool, **asked: Any) -> int:
+    """Count a kernel's instructions, memory accesses and conflicts."""
+    request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
+    from mmcore.analysis import profile as profile_kernel
+    from mmcore.cli.profile_report import LineTable, report
+
+    found = profile_kernel(kernel, device=device, exact=exact, **request)
+    if as_json:
+        write_json(found.to_json())
+    else:
+        parts = report(found, coalescing, chosen=device == "auto")
+        render(*parts, *(("", LineTable(found, coalescing)) if by_line else ()))
+    return 1 if found.faults else 0

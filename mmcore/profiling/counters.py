@@ -1,0 +1,110 @@
+"""The counters of a launch, and the ratios that the lectures explain kernels by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+SECTOR_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What was executed. An instruction is counted once per thread, or, where a unit says so, once per warp.
+
+    A *request* is one access instruction executed by one warp, however many of its threads take part; *sectors* are the
+    distinct aligned 32-byte pieces that a request touches; *wavefronts* are the passes that it takes over shared
+    memory's 32 banks of 4 bytes.
+
+    Attributes:
+        thread_instructions: instructions, once per thread.
+        warp_instructions: instructions, once per warp that has a thread in them.
+        fmas: fused multiply-adds.
+        flops: floating-point operations; a fused multiply-add is two.
+        global_loads, global_stores, global_atomics: accesses to global memory, once per thread; a vector is one.
+        global_load_bytes, global_store_bytes: bytes that threads asked for.
+        global_load_requests, global_store_requests, global_atomic_requests: warps' accesses to global memory.
+        global_load_sectors, global_store_sectors, global_atomic_sectors: sectors of those requests.
+        global_load_transactions_cc1x: what the loads would cost compute capability 1.2: distinct aligned 128-byte
+            segments (64 bytes for elements of 2, 32 for elements of 1) of each half-warp.
+        shared_loads, shared_stores: accesses to shared memory, once per thread; a vector is one.
+        shared_load_bytes, shared_store_bytes: bytes that threads asked for.
+        shared_load_requests, shared_store_requests, shared_atomic_requests: warps' accesses to shared memory.
+        shared_load_wavefronts, shared_store_wavefronts: wavefronts of those requests.
+        shared_bank_conflicts: wavefronts beyond what the same requests would need without conflicts.
+        barriers: barriers of a whole block (``__syncthreads()``), once per block that comes to one.
+    """
+
+    thread_instructions: int = 0
+    warp_instructions: int = 0
+    fmas: int = 0
+    flops: int = 0
+    global_loads: int = 0
+    global_load_bytes: int = 0
+    global_load_requests: int = 0
+    global_load_sectors: int = 0
+    global_load_transactions_cc1x: int = 0
+    global_stores: int = 0
+    global_store_bytes: int = 0
+    global_store_requests: int = 0
+    global_store_sectors: int = 0
+    global_atomics: int = 0
+    global_atomic_requests: int = 0
+    global_atomic_sectors: int = 0
+    shared_loads: int = 0
+    shared_load_bytes: int = 0
+    shared_load_requests: int = 0
+    shared_load_wavefronts: int = 0
+    shared_stores: int = 0
+    shared_store_bytes: int = 0
+    shared_store_requests: int = 0
+    shared_store_wavefronts: int = 0
+    shared_atomic_requests: int = 0
+    shared_bank_conflicts: int = 0
+    barriers: int = 0
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(*(getattr(self, name) + getattr(other, name) for name in NAMES))
+
+    def __mul__(self, times: int) -> Counters:
+        return Counters(*(getattr(self, name) * times for name in NAMES))
+
+    @property
+    def global_accesses(self) -> int:
+        """Accesses to global memory, once per thread."""
+        return self.global_loads + self.global_stores + self.global_atomics
+
+    @property
+    def cgma(self) -> float | None:
+        """Compute to global memory access: fused multiply-adds per global sector loaded."""
+        return ratio(self.fmas, self.global_load_sectors)
+
+    @property
+    def sectors_per_load_request(self) -> float | None:
+        """How well loads are coalesced: 4 when the 32 threads of a warp load 32 neighbouring floats, at worst 32."""
+        return ratio(self.global_load_sectors, self.global_load_requests)
+
+    @property
+    def sectors_per_store_request(self) -> float | None:
+        """The same of stores."""
+        return ratio(self.global_store_sectors, self.global_store_requests)
+
+    @property
+    def arithmetic_intensity(self) -> float | None:
+        """Floating-point operations per byte of the global sectors that were loaded, stored and added to."""
+        sectors = self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
+        return ratio(self.flops, SECTOR_BYTES * sectors)
+
+
+NAMES = tuple(field.name for field in fields(Counters))
+"""Every counter."""
+
+
+def total(counters: Iterable[Counters]) -> Counters:
+    """The sum."""
+    return sum(counters, Counters())
+
+
+def ratio(numerator: int, denominator: int) -> float | None:
+    """The quotient; None over nothing."""
+    return numerator / denominator if denominator else None

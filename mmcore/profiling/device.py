@@ -1,0 +1,66 @@
+"""What a device must be able to do for a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from mmcore.launching.device import Call, Program
+from mmcore.launching.faults import Fault
+from mmcore.profiling.counters import Counters
+
+
+class Line(NamedTuple):
+    """A line of source code: the file's name and the number from 1, or 0 for what belongs to no line."""
+
+    source: str
+    number: int
+
+
+@dataclass(frozen=True)
+class LaunchCounts:
+    """What one launch was counted to do.
+
+    Attributes:
+        counters: of the whole grid.
+        lines: the same by line of the .cu file; empty where the device cannot tell.
+        blocks: blocks of the grid.
+        blocks_run: blocks that were run and counted; where fewer than all, they all did the same as their neighbours,
+            and the rest were taken to.
+    """
+
+    counters: Counters
+    lines: Mapping[Line, Counters]
+    blocks: int
+    blocks_run: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What came of counting some launches.
+
+    Attributes:
+        launches: the counts of each, in order.
+        uncounted: names of :class:`Counters` that this device does not count.
+        faults: what the launches did wrong.
+    """
+
+    launches: tuple[LaunchCounts, ...]
+    uncounted: frozenset[str] = frozenset()
+    faults: tuple[Fault, ...] = ()
+
+
+@runtime_checkable
+class CountingDevice(Protocol):
+    """A device that counts what launches do, besides being a :class:`~mmcore.launching.device.Device`."""
+
+    def count_launches(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
+        """Make the launches in order and count.
+
+        Args:
+            program: code that this device loaded.
+            calls: the launches.
+            every_block: run all blocks, even where a sample of them would tell.
+        """
+        ...

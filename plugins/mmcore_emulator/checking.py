@@ -1,0 +1,276 @@
+"""An observer that looks for hazards: who reads what nobody wrote, who races with whom, what becomes of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmcore.checking.findings import Finding, Output
+from mmcore_emulator.floats import Values
+from mmcore_emulator.lanes import WARP, Batch, Mask
+from mmcore_emulator.layout import Layout
+from mmcore_emulator.machine import place
+from mmcore_emulator.memory import Array
+from mmcore_emulator.observation import Access, Observer
+from mmcore_emulator.ptx import TYPE_BYTES, Function, Instruction
+from mmcore_emulator.recording import Recorder
+from mmcore_emulator.shadow import Accessors, Flags, Indices, LastAccess, Shadow
+from mmcore_emulator.step import Step
+
+_MEANINGS = {
+    "out-of-bounds-read": "a GPU would give it anything, or stop the launch",
+    "out-of-bounds-write": "a GPU would destroy what lies there, or stop the launch",
+    "misaligned": "a GPU would stop the launch",
+    "divergent-barrier": "on a GPU the block may hang, or go on too early",
+}
+_VERBS = {"load": "reads", "store": "writes", "atomic": "adds to"}
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """What one instruction accesses in one array, piece by piece.
+
+    Attributes:
+        access: the access.
+        array: the array.
+        name: what the source calls it.
+        shadow: its shadow.
+        address: of all lanes.
+        index: each piece.
+        lane: whose access it belongs to, as a number among all lanes.
+        who: that thread.
+    """
+
+    access: Access
+    array: Array
+    name: str
+    shadow: Shadow
+    address: Values
+    index: Indices
+    lane: Indices
+    who: Accessors
+
+    def what(self, entry: int) -> str:
+        """What the thread of one entry does, and to which elements."""
+        offset = int(self.address.reshape(-1)[self.lane[entry]]) - self.array.base
+        size = TYPE_BYTES[self.access.at.opcode[-1]]
+        first, last = offset // size, (offset + self.access.nbytes) // size - 1
+        elements = f"element {first}" if first == last else f"elements {first} to {last}"
+        return f"{_VERBS[self.access.kind]} {elements} of {self.name}"
+
+
+class GlobalShadows:
+    """Shadows of all arrays in device memory, which outlive a launch."""
+
+    def __init__(self, piece: int, output: Array) -> None:
+        self.piece = piece
+        self.output = output
+        self._shadows: dict[int, Shadow] = {}
+
+    def of(self, array: Array) -> Shadow:
+        """The shadow of an array."""
+        if array.base not in self._shadows:
+            shadow = Shadow(array, self.piece)
+            shadow.written[: array.uploaded // self.piece] = True
+            # What a launch rule declares to be read past a matrix, may be.
+            shadow.written[array.writable // self.piece : array.readable // self.piece] = True
+            self._shadows[array.base] = shadow
+        return self._shadows[array.base]
+
+    def begin_launch(self) -> None:
+        """Launches come one after the other."""
+        for shadow in self._shadows.values():
+            shadow.begin_launch()
+
+
+class Checking(Observer):
+    """Looks for hazards in one launch."""
+
+    def __init__(self, shadows: GlobalShadows, recorder: Recorder, layout: Layout) -> None:
+        self._global = shadows
+        self._layout = layout
+        self._recorder = recorder
+        # Every instruction that has accessed memory: LastAccess knows them by their index.
+        self._instructions: list[Instruction] = []
+        self._numbers: dict[int, int] = {}
+        shadows.begin_launch()
+
+    def begin(self, batch: Batch) -> None:
+        self._batch = batch
+        self._recorder.begin(batch)
+        self._shared: dict[int, Shadow] = {}
+        self._epoch, self._warp_epoch = (np.zeros(batch.shape, np.int64) for _ in range(2))
+        in_block = batch.thread_index()
+        in_grid = batch.number_in_grid()
+        warps = -(-batch.block.size // WARP)
+        self._thread = np.broadcast_to(in_grid * batch.block.size + in_block + 1, batch.shape)
+        self._warp = np.broadcast_to(in_grid * warps + in_block // WARP, batch.shape)
+        self._block = np.broadcast_to(in_grid, batch.shape)
+
+    def end(self) -> None:
+        self._recorder.end()
+
+    def synchronise(self, step: Step, mask: Mask | None) -> None:
+        epoch = self._warp_epoch if step.block.is_warp_barrier else self._epoch
+        epoch += np.True_ if mask is None else mask.lanes
+
+    def fault(
+        self,
+        kind: str,
+        array: str | None,
+        at: Instruction | None,
+        lanes: Values,
+        text: Callable[[tuple[int, ...]], str],
+    ) -> None:
+        self._recorder.record(kind, array, at, lanes, lambda lane: f"{text(lane)}; {_MEANINGS[kind]}")
+
+    def access(self, access: Access) -> None:
+        look = {"load": self._load, "store": self._store, "atomic": self._add}[access.kind]
+        if access.space in ("global", "shared"):
+            for hit in self._hits(access):
+                look(hit)
+
+    def _hits(self, access: Access) -> Iterator[_Hit]:
+        """The permitted accesses, array by array; of the others :meth:`fault` is told."""
+        lanes = np.broadcast_to(np.True_ if access.mask is None else access.mask.lanes, self._batch.shape)
+        address = np.broadcast_to(access.address, self._batch.shape)
+        ranges = address >> np.uint64(access.memory.range_bits)
+        aligned = lanes & ((address & np.uint64(access.nbytes - 1)) == 0)
+        for number in np.unique(ranges[lanes]).tolist():
+            array = access.memory.at(number << access.memory.range_bits)
+            if array is not None:
+                size = array.readable if access.kind == "load" else array.writable
+                begin, end = np.uint64(array.base), np.uint64(array.base + size - access.nbytes)
+                inside = aligned & (ranges == np.uint64(number)) & (address >= begin) & (address <= end)
+                if size >= access.nbytes and inside.any():
+                    yield self._hit(access, array, address, inside)
+
+    def _hit(self, access: Access, array: Array, address: Values, inside: Flags) -> _Hit:
+        piece = self._global.piece
+        index = np.broadcast_to(array.index(address, piece), self._batch.shape)[inside]
+        index = (index[:, np.newaxis] + np.arange(access.nbytes // piece)).reshape(-1)
+        lane = np.repeat(np.flatnonzero(inside), access.nbytes // piece)
+        every = (self._thread, self._warp, self._block, self._epoch, self._warp_epoch)
+        who = Accessors(*(numbers.reshape(-1)[lane] for numbers in every))
+        shared_name = self._layout.shared_name(array.base) if access.space == "shared" else ""
+        name = shared_name or array.label
+        return _Hit(access, array, name, self._shadow(access.space, array), address, index, lane, who)
+
+    def _shadow(self, space: str, array: Array) -> Shadow:
+        if space == "global":
+            return self._global.of(array)
+        if array.base not in self._shared:
+            self._shared[array.base] = Shadow(array, self._global.piece)
+        return self._shared[array.base]
+
+    def _load(self, hit: _Hit) -> None:
+        shadow = hit.shadow
+        self._unwritten(hit)
+        self._races(hit, shadow.stores, "writes")
+        self._races(hit, shadow.atomics, "adds to")
+        shadow.unread[hit.index] = False
+        shadow.loads.note(hit.index, hit.who, self._number(hit.access.at))
+
+    def _store(self, hit: _Hit) -> None:
+        shadow = hit.shadow
+        racing = self._at_once(hit)
+        for last, verb in ((shadow.stores, "writes"), (shadow.loads, "reads"), (shadow.atomics, "adds to")):
+            racing |= self._races(hit, last, verb)
+        if hit.array is self._global.output:
+            self._lost(hit, shadow.unread[hit.index] & ~racing)
+        shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
+        shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
+
+    def _add(self, hit: _Hit) -> None:
+        shadow = hit.shadow
+        self._unwritten(hit)
+        self._races(hit, shadow.stores, "writes")
+        self._races(hit, shadow.loads, "reads")
+        shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
+        shadow.atomics.note(hit.index, hit.who, self._number(hit.access.at))
+
+    def _unwritten(self, hit: _Hit) -> None:
+        def text(entry: int) -> str:
+            return f"{hit.what(entry)}, where nothing has been written: its value may be anything"
+
+        self._record("uninitialized-read", hit, ~hit.shadow.written[hit.index], text)
+
+    def _lost(self, hit: _Hit, lost: Flags) -> None:
+        def text(entry: int) -> str:
+            return f"{hit.what(entry)} a second time; what was there has never been read, and is lost"
+
+        self._record("overwritten-output", hit, lost, text)
+
+    def _at_once(self, hit: _Hit) -> Flags:
+        def text(entry: int) -> str:
+            return f"{hit.what(entry)}, as other threads do at once: whose value stays is open"
+
+        racing = hit.shadow.at_once(hit.index, hit.who)
+        self._record(f"{hit.access.space}-race", hit, racing, text)
+        return racing
+
+    def _races(self, hit: _Hit, last: LastAccess, verb: str) -> Flags:
+        """Accesses that an earlier one is not in order with, told apart by the line of the earlier."""
+        racing = last.unordered_with(hit.index, hit.who)
+        if racing.any():
+            numbers = last.at[hit.index]
+            for number in np.unique(numbers[racing]).tolist():
+                other = self._instructions[number]
+                found = racing & (numbers == number)
+                self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, verb, other), other)
+        return racing
+
+    def _race_text(self, hit: _Hit, last: LastAccess, verb: str, other: Instruction) -> Callable[[int], str]:
+        def text(entry: int) -> str:
+            own = int(hit.who.thread[entry])
+            block, thread = self._batch.of_number(last.someone_else(int(hit.index[entry]), own) - 1)
+            between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
+            where = f" at {other.source}:{other.line}" if other.line else ""
+            return (
+                f"{hit.what(entry)}, which {place(block, thread)} {verb}{where}, with no {between} between them: "
+                "which comes first is open"
+            )
+
+        return text
+
+    def _record(
+        self, kind: str, hit: _Hit, found: Flags, text: Callable[[int], str], other: Instruction | None = None
+    ) -> None:
+        if not found.any():
+            return
+        lanes = np.zeros(self._batch.lanes, np.bool_)
+        lanes[hit.lane[found]] = True
+
+        def of_lane(lane: tuple[int, ...]) -> str:
+            flat = np.ravel_multi_index(lane, self._batch.shape)
+            return text(int(np.flatnonzero(found & (hit.lane == flat))[0]))
+
+        self._recorder.record(
+            kind, hit.array.label, hit.access.at, lanes.reshape(self._batch.shape), of_lane, other=other
+        )
+
+    def _number(self, at: Instruction) -> int:
+        if id(at) not in self._numbers:
+            self._numbers[id(at)] = len(self._instructions)
+            self._instructions.append(at)
+        return self._numbers[id(at)]
+
+
+def least_access(function: Function) -> int:
+    """Bytes of the smallest element that a function loads, stores or adds to."""
+    kinds = [at.opcode[-1] for at in function.body if at.opcode[0] in ("ld", "st", "red", "atom")]
+    return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
+
+
+def unwritten(output: Output, shadow: Shadow) -> list[Finding]:
+    """Whether there are elements of the product that nobody has stored anything to."""
+    pieces = output.itemsize // shadow.piece
+    elements = np.arange(output.rows)[:, np.newaxis] * output.leading + np.arange(output.columns)
+    stored = shadow.stored[(elements[..., np.newaxis] * pieces) + np.arange(pieces)].all(axis=2)
+    if stored.all():
+        return []
+    row, column = (int(index) for index in np.argwhere(~stored)[0])
+    message = f"no thread writes element ({row}, {column}) of {output.buffer.label}: the product is not complete"
+    return [Finding("unwritten-output", output.buffer.label, None, None, None, None, int((~stored).sum()), message)]

@@ -1,0 +1,368 @@
+"""What a check finds, and what it finds nothing wrong with."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import mmcore
+from mmcore import Check, Dim3, Kernel
+from mmcore.checking.check import check_kernel
+from mmcore.checking.findings import KINDS, Finding
+from mmcore.launching.device import Device
+from mmcore.planning.geometry import dim3
+from tests.modern import BF16_PANEL, SPLIT_K
+from tests.own_kernel import FIRST_LINE, own
+from tests.test_kernels import KERNELS
+
+
+def check(kernel: str | Kernel, size: int = 32, **options: Any) -> Check:
+    return mmcore.check(kernel, size, device="emulator", **options)
+
+
+def found(cu_file: Path, body: str, *, size: int = 32, **declared: Any) -> list[Finding]:
+    """What is wrong with a kernel of the test's own, but for elements of C that it leaves unwritten."""
+    findings = check(own(cu_file, body, **declared), size).findings
+    return [finding for finding in findings if finding.kind != "unwritten-output"]
+
+
+def only(findings: list[Finding], kind: str) -> Finding:
+    (finding,) = findings
+    assert finding.kind == kind
+    return finding
+
+
+def line_with(kernel: Kernel, text: str) -> int:
+    (number,) = (number for number, line in enumerate(kernel.source_text().splitlines(), 1) if text in line)
+    return number
+
+
+@pytest.mark.parametrize(
+    ("kernel", "block"),
+    [(kernel, dim3(block)) for kernel in KERNELS for block in kernel.blocks],
+    ids=lambda value: value.name if isinstance(value, Kernel) else str(value),
+)
+def test_nothing_is_wrong_with_a_lectures_kernel_where_its_rule_allows_it(kernel: Kernel, block: Dim3) -> None:
+    assert check(kernel, kernel.square_problem(3 * block.x - 1, block).n, block=block).findings == ()
+
+
+@pytest.mark.parametrize("sizes", [(33, 17, 9), (1, 40, 70), (65, 1, 33)])
+def test_nothing_is_wrong_with_kernel11_at_sizes_with_remainders(sizes: tuple[int, int, int]) -> None:
+    m, n, k = sizes
+    assert mmcore.check("upc.kernel11", m=m, n=n, k=k, block=16, device="emulator").findings == ()
+
+
+@pytest.mark.parametrize("kernel", [SPLIT_K, BF16_PANEL], ids=lambda kernel: kernel.name)
+def test_nothing_is_wrong_with_several_launches_and_leading_dimensions(kernel: Kernel) -> None:
+    leading: dict[str, Any] = {"lda": 50, "ldb": 60, "ldc": 70} if kernel.strided else {}
+    assert mmcore.check(kernel, m=33, n=52, k=40, device="emulator", **leading).findings == ()
+
+
+def test_a_check_at_128_takes_less_than_20_seconds() -> None:
+    for name in ("upc.kernel11", "poznan.v1"):
+        begin = time.perf_counter()
+        assert check(name, 128).findings == ()
+        assert time.perf_counter() - begin < 20
+
+
+def test_kernel10_forced_to_65_reads_beyond_a_and_writes_beyond_c() -> None:
+    kernel = mmcore.kernels()["upc.kernel10"]
+    findings = check(kernel, 65, block=32, force=True).findings
+    load, store = line_with(kernel, "= A[row * k"), line_with(kernel, "C[row * n + column] = sum;")
+    assert {(finding.kind, finding.array, finding.source, finding.line) for finding in findings} == {
+        ("out-of-bounds-read", "A", "kernel10.cu", load),
+        ("out-of-bounds-write", "C", "kernel10.cu", store),
+        # Columns beyond C are the next row's, which has threads of its own.
+        ("global-race", "C", "kernel10.cu", store),
+    }
+    by_kind = {finding.kind: finding for finding in findings}
+    # The grid has 96 rows of threads. Two steps read columns 0 to 63 of A's 65. Row 65 lies behind A, and of row 64
+    # everything inside: 31 rows of 96 threads lie outside.
+    assert by_kind["out-of-bounds-read"].count == 31 * 96
+    # C ends with element 65·65 - 1 = 64·65 + 64. Of row 64, columns 65 to 95 lie behind it, and all of the rows below.
+    assert by_kind["out-of-bounds-write"].count == 31 + 31 * 96
+    assert by_kind["out-of-bounds-read"].block == Dim3(0, 2, 0)
+    assert by_kind["out-of-bounds-read"].thread == Dim3(0, 1, 0)
+
+
+def test_kernel11_naive_guard_forced_to_65_has_a_barrier_in_a_divergent_branch() -> None:
+    kernel = mmcore.kernels()["upc.kernel11_naive_guard"]
+    findings = check(kernel, 65, block=32, force=True).findings
+    barriers = [finding for finding in findings if finding.kind == "divergent-barrier"]
+    text = kernel.source_text().splitlines()
+    assert {text[(finding.line or 0) - 1].strip() for finding in barriers} == {"__syncthreads();"}
+    # Blocks at the edge: 2 of 32 × 1 threads, 2 of 1 × 32 and the corner of 1 × 1 come to the barriers, the others do
+    # not.
+    assert {finding.count for finding in barriers} == {4 * (1024 - 32) + 1024 - 1}
+    # What the absent threads should have loaded, nobody has.
+    assert {finding.kind for finding in findings} == {"divergent-barrier", "uninitialized-read"}
+
+
+def without(kernel: Kernel, path: Path, number: int) -> Kernel:
+    """The kernel with one line of its source left empty."""
+    lines = kernel.source_text().splitlines()
+    assert "__syncthreads();" in lines[number - 1]
+    path.write_text("\n".join([*lines[: number - 1], "", *lines[number:]]))
+    return replace(kernel, source=path)
+
+
+@pytest.mark.parametrize("name", ["poznan.v3", "poznan.v5"])
+@pytest.mark.parametrize("block", [8, 16])
+def test_a_missing_barrier_is_a_race_between_the_lines_that_store_a_tile_and_those_that_read_it(
+    name: str, block: int, cu_file: Path
+) -> None:
+    kernel = mmcore.kernels()[name]
+    text = kernel.source_text().splitlines()
+    first, second = (number for number, line in enumerate(text, 1) if "__syncthreads();" in line)
+    stores = {number for number, line in enumerate(text, 1) if line.strip().startswith("tile_") and "] = " in line}
+    sums = {number for number, line in enumerate(text, 1) if line.strip().startswith("sum") and "+=" in line}
+    for barrier, later, earlier in ((first, sums, stores), (second, stores, sums)):
+        findings = check(without(kernel, cu_file, barrier), 4 * block, block=block).findings
+        assert {(finding.kind, finding.array, finding.source) for finding in findings} == {
+            ("shared-race", "shared", "kernel.cu")
+        }
+        assert {finding.line for finding in findings} <= later
+        if barrier == second:
+            assert {finding.line for finding in findings} == stores
+        named = {int(finding.message.partition(" at kernel.cu:")[2].partition(",")[0]) for finding in findings}
+        assert named <= earlier
+        assert all("with no barrier between them" in finding.message for finding in findings)
+        assert any("tile_a" in finding.message for finding in findings)
+        assert any("tile_b" in finding.message for finding in findings)
+
+
+NEIGHBOURS = """
+    __shared__ float tile[64];
+    tile[threadIdx.x] = A[threadIdx.x];
+    {barrier}
+    C[threadIdx.x] = tile[threadIdx.x ^ {distance}];
+"""
+
+
+@pytest.mark.parametrize(
+    ("barrier", "distance", "races"),
+    [
+        ("", 0, False),
+        ("", 1, True),  # of one warp, but nothing says that it stays together
+        ("__syncwarp();", 1, False),
+        ("__syncwarp();", 32, True),
+        ("__syncthreads();", 1, False),
+        ("__syncthreads();", 32, False),
+    ],
+)
+def test_shared_memory_wants_a_barrier_between_threads(cu_file: Path, barrier: str, distance: int, races: bool) -> None:
+    findings = found(cu_file, NEIGHBOURS.format(barrier=barrier, distance=distance), block=(64,))
+    if races:
+        finding = only(findings, "shared-race")
+        assert (finding.line, finding.count) == (FIRST_LINE + 4, 64)
+        assert f"at kernel.cu:{FIRST_LINE + 2}, with no barrier" in finding.message
+        assert "reads element" in finding.message
+    else:
+        assert findings == []
+
+
+def test_neighbouring_bytes_are_no_race(cu_file: Path) -> None:
+    body = """
+    __shared__ unsigned char bytes[32];
+    bytes[threadIdx.x] = threadIdx.x;
+    C[threadIdx.x] = bytes[threadIdx.x];
+    """
+    assert found(cu_file, body) == []
+
+
+def test_a_vector_races_with_any_of_its_elements(cu_file: Path) -> None:
+    body = """
+    __shared__ __align__(16) float tile[128];
+    ((float4*)tile)[threadIdx.x] = ((const float4*)A)[threadIdx.x];
+    C[threadIdx.x] = tile[threadIdx.x + 3];
+    """
+    finding = only(found(cu_file, body), "shared-race")
+    # Thread 0 reads element 3 and thread 1 element 4, which they have written themselves.
+    assert (finding.count, finding.thread) == (30, Dim3(2, 0, 0))
+    assert "reads element 5 of tile, which thread (1, 0) of block (0, 0) writes" in finding.message
+
+
+def test_a_shared_element_that_nobody_wrote_is_not_read_in_silence(cu_file: Path) -> None:
+    body = """
+    __shared__ float tile[64];
+    if (threadIdx.x < 30) tile[threadIdx.x] = A[threadIdx.x];
+    __syncthreads();
+    C[threadIdx.x + 32 * blockIdx.x] = tile[threadIdx.x];
+    """
+    finding = only(found(cu_file, body, grid=(3,)), "uninitialized-read")
+    assert (finding.array, finding.thread, finding.count) == ("shared", Dim3(30, 0, 0), 2 * 3)
+    assert "reads element 30 of tile, where nothing has been written" in finding.message
+
+
+def test_shared_memory_is_new_in_every_block(cu_file: Path) -> None:
+    body = """
+    __shared__ float tile[32];
+    if (blockIdx.x == 0) tile[threadIdx.x] = A[0];
+    __syncthreads();
+    C[threadIdx.x + 32 * blockIdx.x] = tile[threadIdx.x];
+    """
+    assert only(found(cu_file, body, grid=(2,)), "uninitialized-read").block == Dim3(1, 0, 0)
+
+
+def test_beyond_a_shared_array_nobody_may_go(cu_file: Path) -> None:
+    body = """
+    __shared__ float tile[32];
+    tile[threadIdx.x] = A[0];
+    tile[threadIdx.x + n - 31] = A[1];
+    C[threadIdx.x] = tile[threadIdx.x];
+    """
+    findings = found(cu_file, body)
+    (outside,) = (finding for finding in findings if finding.kind == "out-of-bounds-write")
+    assert (outside.array, outside.thread, outside.count) == ("shared", Dim3(31, 0, 0), 1)
+
+
+def test_c_is_not_there_before_it_is_written_unless_the_kernel_adds_to_it(cu_file: Path) -> None:
+    body = "C[threadIdx.x] += A[threadIdx.x];"
+    finding = only(found(cu_file, body), "uninitialized-read")
+    assert (finding.array, finding.line, finding.count) == ("C", FIRST_LINE, 32)
+    assert found(cu_file, body, accumulate=True) == []
+
+
+def test_the_room_behind_a_matrix_may_be_read_as_long_as_nothing_comes_of_it(cu_file: Path) -> None:
+    body = "float value = A[threadIdx.x + n * n - 16]; C[threadIdx.x] = threadIdx.x < {limit} ? 2.0f * value : 0.0f;"
+    assert found(cu_file, body.format(limit=16), over_read={"A": 16}) == []
+    finding = only(found(cu_file, body.format(limit=18), over_read={"A": 16}), "uninitialized-read")
+    assert (finding.array, finding.count, finding.line) == ("C", 2, None)
+    assert "element (0, 16) of C is NaN although A and B are numbers" in finding.message
+    assert only(found(cu_file, body.format(limit=18), over_read={"A": 15}), "out-of-bounds-read").count == 1
+
+
+def test_what_was_read_behind_a_matrix_and_copied_as_it_is_has_reached_c(cu_file: Path) -> None:
+    kernel = own(cu_file, "int i = threadIdx.x + n * blockIdx.x; C[i] = A[i + 4];", grid=(32,), over_read={"A": 4})
+    finding = only(list(check(kernel).findings), "uninitialized-read")
+    assert (finding.array, finding.count) == ("C", 4)
+    assert "element (31, 28) of C is NaN" in finding.message
+
+
+def test_threads_of_different_blocks_race_whatever_barriers_they_pass(cu_file: Path) -> None:
+    body = "C[blockIdx.x] = A[0]; __syncthreads(); C[64 + 32 * blockIdx.x + threadIdx.x] = C[{index}];"
+    finding = only(found(cu_file, body.format(index="blockIdx.x ^ 1"), grid=(2,), block=(1,)), "global-race")
+    assert "with no order between them" in finding.message
+    assert found(cu_file, body.format(index="blockIdx.x"), grid=(2,), block=(1,)) == []
+
+
+def test_threads_of_one_block_do_not_race_across_a_barrier(cu_file: Path) -> None:
+    body = "C[threadIdx.x] = A[0]; {barrier} C[threadIdx.x + 32] = C[threadIdx.x ^ 1];"
+    assert found(cu_file, body.format(barrier="__syncthreads();")) == []
+    finding = only(found(cu_file, body.format(barrier="")), "global-race")
+    assert "with no barrier between them" in finding.message
+    assert finding.count == 32
+
+
+def test_a_store_races_with_an_earlier_read(cu_file: Path) -> None:
+    body = "float value = ((volatile float*)C)[threadIdx.x ^ 1]; C[threadIdx.x] = value + 1.0f;"
+    finding = only(found(cu_file, body, accumulate=True), "global-race")
+    assert " writes element 0 of C, which thread (1, 0) of block (0, 0) reads" in finding.message
+
+
+def test_a_thread_is_not_said_to_race_with_itself(cu_file: Path) -> None:
+    """All threads read element 0; thread 0, which stores there, is one of them, and the first."""
+    body = "float value = ((volatile float*)C)[0];\nif (threadIdx.x == 0) C[0] = value + 1.0f;"
+    finding = only(found(cu_file, body, accumulate=True), "global-race")
+    assert (finding.thread, finding.count) == (Dim3(0, 0, 0), 1)
+    assert "thread (0, 0) of block (0, 0) reads" not in finding.message
+
+
+def test_threads_that_write_one_element_at_once_race(cu_file: Path) -> None:
+    finding = only(found(cu_file, "C[threadIdx.x / 2] = A[threadIdx.x];"), "global-race")
+    assert finding.count == 32
+    assert "as other threads do at once" in finding.message
+
+
+def test_atomics_do_not_race_with_each_other_but_with_all_else(cu_file: Path) -> None:
+    add = "atomicAdd(C + threadIdx.x % 4, A[threadIdx.x]);"
+    assert found(cu_file, add, grid=(3,), accumulate=True) == []
+    read = found(cu_file, f"{add} C[threadIdx.x + 4] = C[0];", accumulate=True)
+    assert "adds to" in only(read, "global-race").message
+    write = found(cu_file, f"if (threadIdx.x == 9) C[3] = 0.0f;\n{add}", accumulate=True)
+    assert only(write, "global-race").line == FIRST_LINE + 1
+
+
+def test_an_atomic_races_with_an_earlier_read(cu_file: Path) -> None:
+    body = "float value = ((volatile float*)C)[threadIdx.x ^ 1];\natomicAdd(C + threadIdx.x, value);"
+    finding = only(found(cu_file, body, accumulate=True), "global-race")
+    assert finding.line == FIRST_LINE + 1
+    assert "adds to element 0 of C, which thread (1, 0) of block (0, 0) reads" in finding.message
+
+
+def test_a_warps_barrier_orders_only_those_who_come_to_it(cu_file: Path) -> None:
+    body = NEIGHBOURS.format(barrier="if (threadIdx.x < 32) __syncwarp();", distance=1)
+    finding = only(found(cu_file, body, block=(64,)), "shared-race")
+    assert (finding.thread, finding.count) == (Dim3(32, 0, 0), 32)
+
+
+def test_a_result_that_another_thread_may_store_over_is_a_race_and_no_more(cu_file: Path) -> None:
+    body = "C[threadIdx.x] = A[0];\nC[threadIdx.x ^ 1] = A[1];"
+    finding = only(found(cu_file, body), "global-race")
+    assert (finding.line, finding.count) == (FIRST_LINE + 1, 32)
+
+
+def test_adding_to_what_nobody_wrote_is_reading_it(cu_file: Path) -> None:
+    assert only(found(cu_file, "atomicAdd(C + threadIdx.x, 1.0f);"), "uninitialized-read").array == "C"
+
+
+def test_a_misaligned_access(cu_file: Path) -> None:
+    body = "float2 pair = ((const float2*)(A + 1))[threadIdx.x]; C[threadIdx.x] = pair.x + pair.y;"
+    finding = only(found(cu_file, body), "misaligned")
+    assert (finding.array, finding.count) == ("A", 32)
+
+
+def test_elements_that_nobody_writes_are_counted_and_the_first_is_named(cu_file: Path) -> None:
+    kernel = own(cu_file, "for (int row = 1; row < n; ++row) C[row * n + threadIdx.x] = A[0];")
+    finding = only(list(check(kernel).findings), "unwritten-output")
+    assert (finding.array, finding.count, finding.line, finding.thread) == ("C", 32, None, None)
+    assert "element (0, 0) of C" in finding.message
+
+
+def test_a_result_that_is_stored_over_unread_is_lost(cu_file: Path) -> None:
+    body = "volatile float* c = C + threadIdx.x;\nc[0] = A[0];\nc[0] = {again};"
+    finding = only(found(cu_file, body.format(again="A[1]")), "overwritten-output")
+    assert (finding.line, finding.count) == (FIRST_LINE + 2, 32)
+    assert found(cu_file, body.format(again="c[0] + A[1]")) == [], "a sum that grows in its place"
+
+
+def test_every_thread_that_does_it_is_counted_once_in_any_number_of_batches(cu_file: Path) -> None:
+    body = "for (int i = 0; i < 5; ++i) C[threadIdx.x] += A[n * n + i + blockIdx.x % 2];"
+    findings = found(cu_file, body, grid=(100,), block=(512,), accumulate=True, size=32)
+    (outside,) = (finding for finding in findings if finding.kind == "out-of-bounds-read" and finding.array == "A")
+    assert outside.count == 100 * 512
+    assert (outside.block, outside.thread) == (Dim3(0, 0, 0), Dim3(0, 0, 0))
+
+
+def test_launches_come_one_after_the_other() -> None:
+    """The second reads what other blocks of the first have written."""
+    assert mmcore.check(SPLIT_K, 64, device="emulator").findings == ()
+
+
+def test_json_is_a_kernel_and_its_findings() -> None:
+    document = json.loads(json.dumps(check("upc.kernel00", 65, block=32, force=True).to_json(), allow_nan=False))
+    assert document["kernel"] == "upc.kernel00"
+    (finding,) = document["findings"]
+    assert finding.keys() == {"kind", "array", "source", "line", "block", "thread", "count", "message"}
+    assert (finding["kind"], finding["count"], finding["line"]) == ("unwritten-output", 129, None)
+
+
+def test_every_kind_that_is_found_is_in_the_list() -> None:
+    promised = {
+        *("out-of-bounds-read", "out-of-bounds-write", "uninitialized-read", "shared-race", "global-race"),
+        *("divergent-barrier", "misaligned", "unwritten-output"),
+    }
+    assert set(KINDS) == promised | {"overwritten-output"}
+
+
+def test_a_device_that_cannot_look_is_refused_in_a_sentence() -> None:
+    kernel = mmcore.kernels()["upc.kernel01"]
+    device = cast(Device, SimpleNamespace(name="cuda:0"))
+    with pytest.raises(mmcore.NoDevice, match=r"^cuda:0 does not look for hazards"):
+        check_kernel(kernel, kernel.problem(8, 8, 8), Dim3(8, 8), device)

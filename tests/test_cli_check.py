@@ -1,0 +1,66 @@
+"""``mmcore check``: findings with their lines for a student, a document for a program."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import mmcore as api
+from tests.command_line import mmcore
+
+FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "--seed", "1")
+
+
+def test_nothing_found_passes() -> None:
+    result = mmcore("check", "upc.kernel11", "--size", "33", "--block", "16")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.endswith("\n\nCHECK PASS\n")
+
+
+def test_findings_are_told_with_their_lines_and_exit_with_1() -> None:
+    result = mmcore(*FORCED)
+    assert result.exit_code == 1
+    assert result.stdout.endswith("\n\nCHECK FAIL\n")
+    assert "forced   m = n = k = 65 is not a multiple of block.x = 32" in result.stdout
+    source = api.kernels()["upc.kernel10"].source.read_text(encoding="utf-8").splitlines()
+    (heading,) = (at for at, line in enumerate(source, 1) if "= A[row * k" in line)
+    lines = result.stdout.splitlines()
+    begin = lines.index(f"out-of-bounds-read of A at kernel10.cu:{heading}, 2,976 threads")
+    assert lines[begin + 1].strip() == source[heading - 1].strip()
+    assert lines[begin + 2].strip().startswith("thread (0, 1) of block (0, 2) reads the first byte past the end of A")
+
+
+def test_json_is_the_check() -> None:
+    result = mmcore(*FORCED, "--json")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert document == api.check("upc.kernel10", 65, block=32, force=True, seed=1).to_json()
+    assert document["kernel"] == "upc.kernel10"
+    assert document["findings"][0]["kind"] == "out-of-bounds-read"
+
+
+def test_elements_are_not_called_threads() -> None:
+    output = mmcore("check", "upc.kernel00", "--size", "65", "--block", "32", "--force").stdout
+    assert "unwritten-output of C, 129 elements\n  no thread writes element (0, 64) of C" in output
+
+
+def test_128_is_taken_or_the_next_size_that_is_allowed() -> None:
+    assert "m×n×k = 128×128×128" in mmcore("check", "upc.kernel01", "--block", "32").stdout
+    assert "m×n×k = 140×140×140" in mmcore("check", "unsa.tiled", "--block", "20").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("upc.kernel10", "--size", "65", "--block", "32"), "k = 65 is not a multiple of block.x = 32"),
+        (("upc.kernel01", "--size", "8", "--device", "emulator:1"), "emulator:1 does not exist"),
+        (("upc.kernl01",), "did you mean upc.kernel01"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_checked_is_refused_with_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    result = mmcore("check", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert said in line

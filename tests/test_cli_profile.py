@@ -1,0 +1,125 @@
+"""``mmcore profile``: tables for a student, a document for a program."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import mmcore as api
+from mmcore.profiling.counters import NAMES
+from tests.command_line import mmcore
+
+# What the issue that asked for the command names.
+PROMISED = {
+    *("thread_instructions", "warp_instructions", "fmas", "flops", "global_load_requests", "global_load_sectors"),
+    *("global_store_requests", "global_store_sectors", "global_load_transactions_cc1x", "shared_load_requests"),
+    *("shared_load_wavefronts", "shared_store_requests", "shared_store_wavefronts", "shared_bank_conflicts"),
+    *("barriers", "global_accesses_per_thread", "cgma", "cgma_cc1x"),
+}
+
+
+def rows(output: str) -> dict[str, list[str]]:
+    """Cells of the counters' table by name."""
+    table = output.split("\n\n")[2].splitlines()[1:]
+    return {cells[0]: cells[1:] for cells in (re.split(r" {2,}", line.strip()) for line in table)}
+
+
+def test_json_is_the_profile_with_the_keys_that_were_promised() -> None:
+    result = mmcore("profile", "upc.kernel11", "--size", "40", "--block", "8", "--seed", "1", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    document = json.loads(result.stdout)
+    assert document == api.profile("upc.kernel11", 40, block=8, seed=1).to_json()
+    assert document.keys() >= PROMISED
+    assert document.keys() >= set(NAMES)
+
+
+def test_the_table_gives_each_counter_in_all_per_block_and_per_thread() -> None:
+    result = mmcore("profile", "upc.kernel01", "--size", "64", "--block", "32")
+    assert result.exit_code == 0
+    table = rows(result.stdout)
+    assert table["fused multiply-adds"] == ["262,144", "65,536", "64"]
+    assert table["global load requests"] == ["16,384", "4,096", "4"]
+    assert table["global load sectors"] == ["40,960", "10,240", "10"]
+    assert not any(name.startswith("shared") for name in table), "it uses none"
+    assert "counted  every block" in result.stdout
+    assert "CGMA       6.4 fused multiply-adds per global sector loaded" in result.stdout
+    assert "loads      2.5 sectors per request" in result.stdout
+    assert "accesses   129 to global memory per thread" in result.stdout
+
+
+def test_coalescing_cc1x_counts_its_transactions_and_gives_the_published_cgma() -> None:
+    output = mmcore(
+        "profile", "poznan.v4a", "--size", "128", "--block", "8", "--coalescing", "cc1x", "--by-line"
+    ).stdout
+    assert rows(output)["global load transactions, cc 1.2"][0] == f"{4 * 128**3 // 128 * (128 + 8) // 128:,}"
+    assert "global load sectors" not in output
+    assert re.search(r"CGMA +120.5 fused multiply-adds per load transaction of compute capability 1.2", output)
+    assert "transactions cc1x" in output
+
+
+def test_by_line_shows_which_line_makes_the_32_sectors() -> None:
+    output = mmcore("profile", "lezione9.kernel2", "--size", "32", "--by-line").stdout
+    heading, *lines = output.split("\n\n")[-1].splitlines()
+    assert "sectors" in heading
+    (store,) = (line for line in lines if line.endswith("C[row * n + column] = sum;"))
+    number, *_ = store.split()
+    source = api.kernels()["lezione9.kernel2"].source.read_text(encoding="utf-8").splitlines()
+    assert source[int(number) - 1].strip() == "C[row * n + column] = sum;"
+    assert "1,024" in store, "32 sectors for each of 32 warps"
+    conflicts = [line for line in lines if "tile_a[tx][p] * tile_b[p][ty]" in line]
+    assert conflicts
+    assert "conflicts" in heading
+
+
+def test_on_a_narrow_terminal_no_number_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
+    monkeypatch.setattr("mmcore.cli.output.write", written.append)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    assert mmcore("profile", "upc.kernel10", "--size", "128", "--block", "32", "--by-line").exit_code == 0
+    lines = written[0].split("\n")
+    assert "…" not in written[0]
+    assert max(map(len, lines)) <= 80
+    (at,) = (number for number, line in enumerate(lines) if "tile_a[ty][tx] = A[" in line)
+    said = " ".join(line.strip() for line in lines[at + 1 : at + 3])
+    assert said.startswith("4,096 instructions, 2,048 load requests, 8,192 sectors, 2,048 shared requests, ")
+
+
+def test_without_by_line_no_line_is_shown() -> None:
+    assert "__global__" not in mmcore("profile", "upc.kernel01", "--size", "8", "--block", "8").stdout
+
+
+def test_a_sample_is_said_to_be_one_and_exact_runs_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_emulator.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
+    arguments = ("profile", "upc.kernel01", "--size", "80", "--block", "8")
+    sampled, exact = mmcore(*arguments).stdout, mmcore(*arguments, "--exact").stdout
+    assert "counted  36 of 100 blocks, which did the same; --exact runs them all" in sampled
+    assert "counted  every block" in exact
+    assert rows(sampled) == rows(exact)
+
+
+def test_a_launch_that_does_wrong_is_told_and_exits_with_1() -> None:
+    result = mmcore("profile", "upc.kernel10", "--size", "65", "--block", "32", "--force")
+    assert result.exit_code == 1
+    assert "out-of-bounds-read: " in result.stdout
+    assert "forced   m = n = k = 65 is not a multiple of block.x = 32" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("upc.kernel10", "--size", "65", "--block", "32"), "k = 65 is not a multiple of block.x = 32"),
+        (("upc.kernel01", "--size", "8", "--device", "emulator:1"), "emulator:1 does not exist"),
+        (("upc.kernel01", "--size", "8", "--coalescing", "cc3"), "'cc3' is not one of 'sectors', 'cc1x'"),
+        (("unsa.tiled", "--size", "500", "--block", "50"), "a 50×50 block has 2500 threads; the device allows 1024"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_profiled_is_refused_with_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    result = mmcore("profile", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert said in line
