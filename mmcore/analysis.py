@@ -12,6 +12,7 @@ from mmcore.errors import NoDevice
 from mmcore.launching.device import Device
 from mmcore.planning.kernel import Kernel
 from mmcore.profiling.device import CountingDevice
+from mmcore.profiling.ncu import profiles_by_ncu
 from mmcore.profiling.profile import Profile, profile_kernel
 from mmcore.registry import registry
 
@@ -28,6 +29,7 @@ def profile(
     seed: int | None = None,
     force: bool = False,
     exact: bool = False,
+    ncu: bool = False,
     lda: int = 0,
     ldb: int = 0,
     ldc: int = 0,
@@ -38,11 +40,15 @@ def profile(
         kernel, size, m, n, k, block, seed, force, lda, ldb, ldc: as for :func:`mmcore.run`.
         device: "auto" (the first device that counts), or a device's name.
         exact: run every block, even where a sample of them would do.
+        ncu: have NVIDIA's ncu count on a GPU, in a process of its own.
 
     Raises:
         MmcoreError: the request cannot be carried out; one sentence says why.
     """
     asked = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
+    if ncu:
+        (counted,) = profiles_by_ncu([asked], opened("cuda" if device == "auto" else device), seed=seed, force=force)
+        return counted
     return profile_kernel(*asked, _able(device, CountingDevice, "counts"), seed=seed, force=force, exact=exact)
 
 

@@ -15,6 +15,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 @click.argument("kernel")
 @launch_options(USUAL_SIZE)
 @click.option("--device", default="auto", metavar="D", show_default=True, help="auto: the first that counts.")
+@click.option("--with", "tool", type=click.Choice(["ncu"]), help="Have NVIDIA's ncu count, on a GPU.")
 @click.option("--exact", is_flag=True, help="Run every block, even where a sample of them would do.")
 @click.option("--by-line", is_flag=True, help="Say which line of the source does what.")
 @click.option(
@@ -25,13 +26,24 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
     help="What a warp's loads come to: sectors of 32 bytes, or compute capability 1.2's transactions.",
 )
 @json_option
-def profile(kernel: str, device: str, exact: bool, by_line: bool, coalescing: str, as_json: bool, **asked: Any) -> int:
+def profile(
+    kernel: str,
+    device: str,
+    tool: str | None,
+    exact: bool,
+    by_line: bool,
+    coalescing: str,
+    as_json: bool,
+    **asked: Any,
+) -> int:
     """Count a kernel's instructions, memory accesses and conflicts."""
+    if tool and (exact or by_line or coalescing != "sectors"):
+        raise click.UsageError("--exact, --by-line and --coalescing are the emulator's; ncu counts on a GPU, in all")
     request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
     from mmcore.analysis import profile as profile_kernel
     from mmcore.cli.profile_report import LineTable, report
 
-    found = profile_kernel(kernel, device=device, exact=exact, **request)
+    found = profile_kernel(kernel, device=device, exact=exact, ncu=tool == "ncu", **request)
     if as_json:
         write_json(found.to_json())
     else:

@@ -82,7 +82,7 @@ def report(profile: Profile, coalescing: str, *, chosen: bool) -> list[Renderabl
         "",
         _counter_table(profile, coalescing),
         "",
-        fields(_ratios(profile, coalescing)),
+        fields([*_ratios(profile, coalescing), *_rates(profile)]),
         *(["", *map(str, profile.faults)] if profile.faults else []),
     ]
 
@@ -118,6 +118,22 @@ def _counter_table(profile: Profile, coalescing: str) -> Table:
         elif count:
             table.add_row(title, f"{count:,}", _number(count / profile.blocks), _number(count / profile.threads))
     return table
+
+
+def _rates(profile: Profile) -> list[tuple[str, str]]:
+    rates = profile.rates()
+    if rates["counted_ms"] is None:
+        return []
+    rows = (
+        ("time", "counted_ms", "ms while counting, from cold caches"),
+        ("GIPS", "gips", "10⁹ instructions of warps per second"),
+        ("GFLOP/s", "gflops", "10⁹ floating-point operations per second"),
+        ("occupancy", "achieved_occupancy", "of the warps that fit, active on average"),
+        ("loads", "global_load_throughput", "GB/s of sectors"),
+        ("stores", "global_store_throughput", "GB/s of sectors"),
+        ("memory", "memory_throughput", "GB/s of device memory"),
+    )
+    return [(title, f"{rates[name]:.4g} {unit}") for title, name, unit in rows]
 
 
 def _ratios(profile: Profile, coalescing: str) -> list[tuple[str, str]]:

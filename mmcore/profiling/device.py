@@ -19,6 +19,21 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Measured:
+    """What a GPU measured of a launch while it was counted, from cold caches.
+
+    Attributes:
+        seconds: the launch's duration.
+        occupancy: achieved occupancy, warps active on average, as a fraction of those that fit.
+        memory_bytes: moved between device memory and the chip.
+    """
+
+    seconds: float
+    occupancy: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
 class LaunchCounts:
     """What one launch was counted to do.
 
@@ -28,12 +43,14 @@ class LaunchCounts:
         blocks: blocks of the grid.
         blocks_run: blocks that were run and counted; where fewer than all, they all did the same as their neighbours,
             and the rest were taken to.
+        measured: what else a GPU tells; None from an emulator.
     """
 
     counters: Counters
     lines: Mapping[Line, Counters]
     blocks: int
     blocks_run: int
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.planning.problem import Problem
-from mmcore.profiling.counters import Counters, ratio, total
+from mmcore.profiling.counters import SECTOR_BYTES, Counters, ratio, total
 from mmcore.profiling.device import Counted, CountingDevice, LaunchCounts, Line
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
@@ -31,6 +31,10 @@ _SOURCES = {
     "sectors_per_store_request": ("global_store_sectors", "global_store_requests"),
     "arithmetic_intensity": ("flops", "global_load_sectors", "global_store_sectors", "global_atomic_sectors"),
 }
+_RATES = (
+    *("counted_ms", "gips", "gflops", "achieved_occupancy"),
+    *("global_load_throughput", "global_store_throughput", "memory_throughput"),
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,27 @@ class Profile:
         missing = self.counted.uncounted
         return {name: None if missing.intersection(_SOURCES[name]) else value for name, value in values.items()}
 
+    def rates(self) -> dict[str, float | None]:
+        """What a GPU's time makes of the counters, by name; None from an emulator.
+
+        ``gips`` is 10⁹ instructions of warps a second; the throughputs are GB/s of the sectors that loads and stores
+        touch, and of device memory.
+        """
+        launches = [launch.measured for launch in self.counted.launches if launch.measured is not None]
+        if not launches:
+            return dict.fromkeys(_RATES)
+        nanoseconds = sum(each.seconds for each in launches) * 1e9
+        counters = self.counters
+        return {
+            "counted_ms": nanoseconds * 1e-6,
+            "gips": counters.warp_instructions / nanoseconds,
+            "gflops": counters.flops / nanoseconds,
+            "achieved_occupancy": sum(each.occupancy * each.seconds for each in launches) * 1e9 / nanoseconds,
+            "global_load_throughput": counters.global_load_sectors * SECTOR_BYTES / nanoseconds,
+            "global_store_throughput": counters.global_store_sectors * SECTOR_BYTES / nanoseconds,
+            "memory_throughput": sum(each.memory_bytes for each in launches) / nanoseconds,
+        }
+
     def counts(self, counters: Counters) -> dict[str, int | None]:
         """Counters by name; None for one that the device does not count."""
         return {name: None if name in self.counted.uncounted else count for name, count in asdict(counters).items()}
@@ -133,6 +158,7 @@ class Profile:
             "threads": self.threads,
             **counts,
             **self.ratios(),
+            **self.rates(),
             "per_thread": _shares(counts, self.threads),
             "per_block": _shares(counts, self.blocks),
             "launches": [self._launch_json(index, launch) for index, launch in enumerate(self.counted.launches)],

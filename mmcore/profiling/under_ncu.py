@@ -1,0 +1,49 @@
+"""What ncu watches: ``python -m mmcore.profiling.under_ncu REQUESTS.json`` makes the launches asked for, once each.
+
+ncu is told to look only between the profiler's start and stop, so that it sees a product's own launches and nothing of
+what prepares them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from cuda.bindings import driver
+
+from mmcore.errors import KernelFault
+from mmcore.experiment import host_arrays
+from mmcore.judging.inputs import draw
+from mmcore.launching.choose import open_device
+from mmcore.launching.device import Device
+from mmcore.launching.prepared import Prepared
+from mmcore.planning.geometry import Dim3
+from mmcore.planning.plan import plan
+from mmcore.profiling.ncu import Request
+from mmcore.registry import registry
+
+
+def main(path: Path) -> None:
+    """Make every launch of every request."""
+    requests = [Request(**request) for request in json.loads(path.read_text())]
+    for request in requests:
+        launch(request, open_device(request.device, registry().providers))
+
+
+def launch(request: Request, device: Device) -> None:
+    """One product under the profiler's eyes."""
+    kernel = registry().kernel(request.kernel)
+    problem = kernel.problem(request.m, request.n, request.k, lda=request.lda, ldb=request.ldb, ldc=request.ldc)
+    planned = plan(kernel, problem, Dim3(*request.block), device.limits, force=request.force)
+    with Prepared(planned, device) as prepared:
+        prepared.upload(host_arrays(planned, draw(problem, request.seed)))
+        driver.cuProfilerStart()
+        faults = prepared.run()
+        driver.cuProfilerStop()
+    if faults:
+        raise KernelFault(f"{request.kernel}: {faults[0].message}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
