@@ -75,8 +75,8 @@ def wavefronts(address: Rows, active: Active, nbytes: int) -> tuple[int, int]:
     """Passes over the banks of shared memory, summed over the warps, and how many of them conflicts cost.
 
     Of distinct words in one bank a pass serves one, to however many threads want it. Accesses of 8 bytes are served to
-    half a warp at a time, of 16 to a quarter; but threads that want just the same words as an earlier part of their
-    warp are served with it.
+    half a warp at a time, of 16 to a quarter; but halves that want just the same words are served together, and so are
+    the two quarters of a half. (On an H200 a 16-byte load of one place by a whole warp takes two passes.)
     """
     parts = max(1, nbytes >> _WORD_BITS)
     per_part = WARP // parts
@@ -87,7 +87,7 @@ def wavefronts(address: Rows, active: Active, nbytes: int) -> tuple[int, int]:
     unique, counted = _unique(wanted, wanting)
     served = np.asarray(wanting.any(axis=2))
     for later in range(1, parts):
-        for earlier in range(later):
+        for earlier in range(later // 2 * 2, later):
             same = (unique[:, later] == unique[:, earlier]).all(axis=1) & served[:, earlier]
             served[:, later] &= ~same
     banks = np.where(counted, unique % np.uint64(_BANKS), np.uint64(_BANKS)).astype(np.int64)
