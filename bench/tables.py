@@ -127,9 +127,29 @@ def launch_cost() -> str:
     return _markdown(("launched by", "µs of host time"), [[way, f"{cost:.2f}"] for way, cost in costs.items()])
 
 
+def counters() -> str:
+    """The emulator's counters beside ncu's."""
+    columns = {
+        "load requests": "global_load_requests",
+        "load sectors": "global_load_sectors",
+        "store requests": "global_store_requests",
+        "store sectors": "global_store_sectors",
+        "fused multiply-adds": "fmas",
+        "shared load requests": "shared_load_requests",
+        "shared load wavefronts": "shared_load_wavefronts",
+        "shared store wavefronts": "shared_store_wavefronts",
+    }
+    rows = []
+    for case in json.loads((H200 / "counters.json").read_text())["emulator_and_ncu"]:
+        figures = [" / ".join(f"{count:,}" for count in dict.fromkeys(case[name])) for name in columns.values()]
+        rows.append([case["kernel"], str(case["n"]), str(case["block"]), *figures])
+    return _markdown(("kernel", "n", "b", *columns), rows)
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"kernel times": best_kernel_times},
     "docs/measuring.md": {"clock": clock, "launch cost": launch_cost},
+    "docs/why.md": {"counters": counters},
     "docs/results.md": {"kernel times": kernel_times, "global times": global_times, "then and now": then_and_now},
 }
 

@@ -205,8 +205,9 @@ def shared(index: str, kind: str) -> Counters:
         ("x % 20", "double", 3, 1),
         # A quarter at a time.
         ("x", "float4", 4, 0),
-        ("5", "float4", 1, 0),
-        ("x % 8", "float4", 1, 0),
+        # Two quarters of a half that want the same are served together.
+        ("5", "float4", 2, 0),
+        ("x % 8", "float4", 2, 0),
         ("8 * x", "float4", 32, 28),
     ],
 )
