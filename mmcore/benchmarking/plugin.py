@@ -15,7 +15,7 @@ from mmcore.benchmarking.selection import add_options
 from mmcore.errors import MmcoreError
 
 if TYPE_CHECKING:
-    from mmcore.benchmarking.cells import Cell
+    from mmcore.benchmarking.cells import Cell, Cells
     from mmcore.benchmarking.measuring import CellBenchmark
     from mmcore.benchmarking.result import Result
     from mmcore.benchmarking.session import Session
@@ -70,12 +70,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "mm_cell" not in metafunc.fixturenames:
         return
     try:
-        cells = _session(metafunc.config).cells
+        found = _session(metafunc.config).found
     except MmcoreError as error:
         raise pytest.Collector.CollectError(str(error)) from None
+    cells = found.cells
     if not cells:
+        reasons = "\n".join(_refusals(found))
         raise pytest.Collector.CollectError(
-            "the launch rules refuse everything that was selected; --mm-show-refused tells why"
+            f"there is nothing to measure; all that was selected is refused:\n{reasons}"
         )
     metafunc.parametrize(PARAMETERS, list(cells), ids=[cell.id for cell in cells.values()])
 
@@ -132,10 +134,14 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
         hint = "" if config.getoption("mm_show_refused") else "; --mm-show-refused lists them"
         lines.append(f"mmcore: launch rules refuse {len(found.refused)} of the combinations asked for{hint}")
     if config.getoption("mm_show_refused"):
-        lines += [f"  refused: {kernel} {what}: {why}" for kernel, what, why in found.refused]
+        lines += _refusals(found)
     if found.faulty:
         lines.append(f"mmcore: left out for their known faults unless named: {', '.join(found.faulty)}")
     return lines
+
+
+def _refusals(found: Cells) -> list[str]:
+    return [f"  refused: {kernel} {what}: {why}" for kernel, what, why in found.refused]
 
 
 def _emulated(keeps_time: bool) -> str:
