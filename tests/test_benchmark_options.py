@@ -49,8 +49,10 @@ def test_sizes_are_read(text: str, sizes: list[tuple[int, int, int]]) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "'' is not a whole number from 1 to 2147483647"),
-        ("640,", "'' is not a whole number from 1 to 2147483647"),
+        ("", "'' is not a size: give N, or all of MxNxK"),
+        ("640,", "'' is not a size: give N, or all of MxNxK"),
+        ("64x", "'64x' is not a size: give N, or all of MxNxK"),
+        (":64", "':64' is not a range of sizes: give START:STOP or START:STOP:STEP"),
         ("0", "'0' is not a whole number from 1 to 2147483647"),
         ("-3", "'-3' is not a whole number from 1 to 2147483647"),
         ("1e3", "'1e3' is not a whole number from 1 to 2147483647"),

@@ -146,7 +146,10 @@ def test_a_wrong_product_fails_and_has_no_time(pytester: pytest.Pytester) -> Non
         "acme.wrong 32×32×32 is wrong on timed:0; nothing was timed",
         "0:31: expected * - got NaN (never written)",
         "32 of the 1024 elements compared are wrong",
+        "to see it again: mmcore run acme.wrong -m 32 -n 32 -k 32 --block 16x16 --device timed:0 --seed *",
+        "2 cells, 1 of them not measured, in *",
     ])  # fmt: skip
+    assert result.stdout.str().count("nothing was timed") == 1
     assert list(cells(saved(pytester)[0])) == ["upc.kernel01-32x32x32-b16"]
     assert "acme.wrong" not in (pytester.path / "out.csv").read_text()
     table = result.stdout.str().partition("Name (time")[2]
@@ -212,21 +215,79 @@ def test_an_interrupted_run_reports_and_saves_what_it_has(pytester: pytest.Pytes
     assert (pytester.path / "out.csv").read_text().count("upc.kernel") == 2
 
 
+def test_a_run_interrupted_in_its_first_cell_leaves_the_last_one_to_compare_with(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_bench=BENCH_FILE)
+    pytester.makeconftest(INTERRUPTED)
+    result = pytester.runpytest_subprocess("--mm-kernel", "upc.kernel10", *SMALL)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert saved(pytester) == []
+
+
 def test_the_second_run_is_compared_with_the_first(pytester: pytest.Pytester, use: Use) -> None:
     options = ("--mm-kernel", "upc.kernel0*,upc.kernel10", *SMALL, "--benchmark-compare-fail=median:5%")
     assert run(pytester, *options[:-1]).ret == 0
-    # Here a warning, as of a machine_info that is different, is an error.
-    assert pytester.runpytest_inprocess(*options, "--benchmark-compare").ret == 0
+    with warnings.catch_warnings():
+        # Such as pytest-benchmark's, of a machine_info that is different.
+        warnings.simplefilter("error")
+        assert pytester.runpytest_inprocess(*options, "--benchmark-compare").ret == 0
+    assert len(saved(pytester)) == 2
     use(**{"kernel01.cu": 132.0})
     slower = run(pytester, *options, "--benchmark-compare")
     assert slower.ret == pytest.ExitCode.TESTS_FAILED
     slower.stdout.fnmatch_lines([
         "upc.kernel01 *132.00*",
-        "mmcore: slower than --benchmark-compare-fail allows:",
+        "mmcore: not saved, as it is slower than --benchmark-compare-fail allows:",
         "  test_kernel[[]upc.kernel01-32x32x32-b16[]]*'median' has failed PercentageRegressionCheck: *10.* > 5.*",
     ])  # fmt: skip
     assert slower.stdout.str().partition("compare-fail allows:")[2].count("RegressionCheck") == 1
     assert "Traceback" not in slower.stdout.str() + slower.stderr.str()
+    assert len(saved(pytester)) == 2
+    assert run(pytester, *options, "--benchmark-compare").ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.usefixtures("use")
+def test_cells_without_a_counterpart_are_counted(pytester: pytest.Pytester) -> None:
+    run(pytester, "--mm-kernel", "upc.kernel01", *SMALL)
+    result = run(pytester, "--mm-kernel", "upc.kernel01,upc.kernel10", *SMALL, "--benchmark-compare")
+    result.stdout.fnmatch_lines(["mmcore: 1 of 2 cells have no counterpart in the results compared with"])
+    result = run(pytester, "--mm-kernel", "upc.kernel01", *SMALL, "--benchmark-compare")
+    result.stdout.no_fnmatch_line("*no counterpart*")
+
+
+@pytest.mark.usefixtures("use")
+def test_a_comparison_that_must_fail_needs_something_to_compare_with(pytester: pytest.Pytester) -> None:
+    options = ("--mm-kernel", KERNEL, *SMALL, "--benchmark-compare-fail=median:5%")
+    for result in (run(pytester, *options), run(pytester, *options, "--benchmark-compare")):
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["ERROR: --benchmark-compare-fail has nothing to compare with: *"])
+    assert saved(pytester) == []
+
+
+def test_emulation_is_no_ground_to_fail_on(pytester: pytest.Pytester, use: Use) -> None:
+    use(Emulator())
+    options = ("--mm-kernel", KERNEL, *SMALL)
+    run(pytester, *options)
+    result = run(pytester, *options, "--benchmark-compare", "--benchmark-compare-fail=median:5%")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: emulation times say nothing about a kernel's speed, so *needs a GPU"])
+
+
+@pytest.mark.usefixtures("use")
+def test_pytest_benchmarks_table_is_narrow_unless_told_otherwise(pytester: pytest.Pytester) -> None:
+    options = ("--mm-kernel", KERNEL, *SMALL)
+    run(pytester, *options).stdout.re_match_lines([r"Name \(time in us\) +Median +IQR +Rounds$"])
+    chosen = run(pytester, *options, "--benchmark-columns=min,max")
+    chosen.stdout.re_match_lines([r"Name \(time in us\) +Min +Max$"])
+
+
+@pytest.mark.usefixtures("use")
+def test_a_csv_is_not_overwritten_with_nothing(pytester: pytest.Pytester) -> None:
+    csv_file = pytester.path / "out.csv"
+    csv_file.write_text("precious")
+    run(pytester, "--mm-kernel", KERNEL, *SMALL, "--mm-csv", "out.csv", "--collect-only")
+    run(pytester, "--mm-kernel", KERNEL, *SMALL, "--mm-csv", "out.csv", "--benchmark-disable")
+    assert csv_file.read_text() == "precious"
+    assert saved(pytester) == []
 
 
 def test_results_of_another_device_are_not_compared(pytester: pytest.Pytester, use: Use) -> None:

@@ -133,7 +133,10 @@ def _kernels(selection: Selection, registry: Registry) -> tuple[list[Kernel], li
     named = {name for name in selection.kernels if not set(name) & set("*?[") and registry.kernel(name)}
     for pattern in selection.kernels:
         if pattern not in named and not fnmatch.filter(found, pattern):
-            raise MmcoreError(f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is")
+            hint = (
+                "; a plugin that is set aside may bring it, and mmcore doctor says which are" if registry.broken else ""
+            )
+            raise MmcoreError(f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is{hint}")
     patterns = selection.kernels or ("*",)
     matching = [name for name in found if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
     if selection.dtypes:

@@ -105,12 +105,13 @@ class CellBenchmark:
         try:
             return self._measure()
         except MmcoreError as error:
-            self._reject(error)
-            pytest.fail(str(error), pytrace=False)
+            reason = error
         except BaseException:
             # An interrupted benchmark must not be saved with half its rounds.
             self._discard()
             raise
+        self._reject(reason)
+        pytest.fail(str(reason), pytrace=False)
 
     def _measure(self) -> Outcome:
         __tracebackhide__ = True
@@ -205,4 +206,7 @@ def _occupancy(outcome: Outcome, experiment: Experiment, device: Device) -> floa
 def _what_is_wrong(outcome: Outcome) -> str:
     """The lecture's report of a wrong product."""
     lines = [f"{outcome.plan.kernel.name} {outcome.problem} is wrong on {outcome.device}; nothing was timed"]
-    return "\n".join([*lines, *outcome.complaints(), f"the inputs were drawn with seed {outcome.seed}"])
+    problem, block = outcome.problem, str(outcome.plan.block).replace("×", "x")
+    sizes = f"-m {problem.m} -n {problem.n} -k {problem.k}"
+    command = f"mmcore run {outcome.plan.kernel.name} {sizes} --block {block} --device {outcome.device}"
+    return "\n".join([*lines, *outcome.complaints(), f"to see it again: {command} --seed {outcome.seed}"])

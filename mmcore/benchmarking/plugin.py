@@ -84,10 +84,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each cell the clock, its group and, for the whole run, a place to be compared with next time."""
+    """Give each cell the clock and its group."""
     measured = [item for item in items if "mm_benchmark" in getattr(item, "fixturenames", ())]
     if not measured:
         return
+    from mmcore.benchmarking.storage import prepare
+
     session = _session(config)
     session.items = len(measured)
     for item in measured:
@@ -95,7 +97,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marker = item.get_closest_marker("benchmark")
         options = {**_usual_options(session, cell), **(marker.kwargs if marker else {}), "timer": session.clock}
         item.add_marker(pytest.mark.benchmark(**options), append=False)
-    _autosave(config)
+    prepare(config, session.bench.device)
 
 
 def _usual_options(session: Session, cell: Cell) -> dict[str, Any]:
@@ -112,15 +114,6 @@ def _usual_options(session: Session, cell: Cell) -> dict[str, Any]:
     return options
 
 
-def _autosave(config: pytest.Config) -> None:
-    """Have the run saved, so that ``--benchmark-compare`` finds it next time."""
-    benchmarks = config.pluginmanager.get_plugin("pytest-benchmark")
-    if benchmarks is not None and not (benchmarks.save or benchmarks.autosave):
-        from pytest_benchmark.utils import get_tag
-
-        benchmarks.autosave = get_tag()
-
-
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say what is going to be measured, on what and how."""
     if not _is_used(config):
@@ -135,6 +128,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
         lines.append(f"mmcore: launch rules refuse {len(found.refused)} of the combinations asked for{hint}")
     if config.getoption("mm_show_refused"):
         lines += _refusals(found)
+    lines += [f"mmcore: warning: {complaint}" for complaint in session.warnings]
     if found.faulty:
         lines.append(f"mmcore: left out for their known faults unless named: {', '.join(found.faulty)}")
     return lines
@@ -203,6 +197,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     config = session.config
     if not _is_used(config):
         return (yield)
+    from mmcore.benchmarking.storage import save
     from mmcore.benchmarking.summary import by_group, percent_of_best, write_csv
 
     ours = _session(config)
@@ -211,14 +206,17 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     for group in by_group(result for result, _ in ours.results.values()).values():
         for result in group:
             stored[id(result)]["percent_of_best"] = percent_of_best(result, group)
-    if path := config.getoption("mm_csv"):
+    results = [result for result, _ in ours.results.values()]
+    if (path := config.getoption("mm_csv")) and results:
         try:
-            write_csv(path, [result for result, _ in ours.results.values()])
+            write_csv(path, results)
         except OSError as error:
             ours.complaints.append(f"{path} cannot be written: {error.strerror}")
     try:
         return (yield)
     finally:
+        if results and not ours.regressed:
+            save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -247,12 +245,16 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
     results = [result for result, _ in session.results.values()]
     if results:
         _print_tables(terminal, session, results)
+    from mmcore.benchmarking.storage import session_of, without_counterpart
+
     for complaint in session.complaints:
         terminal.write_line(f"mmcore: {complaint}", red=True)
+    if alone := without_counterpart(session.config, session.results):
+        what = f"{len(alone)} of {len(session.results)} cells have no counterpart in the results compared with"
+        terminal.write_line(f"mmcore: {what}", yellow=True)
     if session.regressed:
-        benchmarks: Any = session.config.pluginmanager.get_plugin("pytest-benchmark")
-        terminal.write_line("mmcore: slower than --benchmark-compare-fail allows:", red=True)
-        for name, reason in benchmarks.performance_regressions:
+        terminal.write_line("mmcore: not saved, as it is slower than --benchmark-compare-fail allows:", red=True)
+        for name, reason in session_of(session.config).performance_regressions:
             terminal.write_line(f"  {name}: {reason}", red=True)
 
 
@@ -261,8 +263,9 @@ def _print_tables(terminal: pytest.TerminalReporter, session: Session, results: 
     from mmcore.cli.output import on_terminal, rendered
 
     phases = {test: used.phases.seconds for test, used in session.benchmarks.items()}
+    missing = len(phases) - len(results)
     terminal.section("mmcore", sep="-", bold=True)
-    text = rendered(*tables(results), "", time_spent(session.durations, phases), terminal=on_terminal())
+    text = rendered(*tables(results), "", time_spent(session.durations, phases, missing), terminal=on_terminal())
     for line in text.split("\n"):
         terminal.write_line(line)
 

@@ -80,8 +80,18 @@ def add_options(parser: pytest.Parser) -> None:
     option("size", "SPEC", parse_sizes, "Sizes: 640, 512x256x128 (MxNxK), 128:3200:32 (start:stop:step), comma lists.")
     option("block", "SPEC", _blocks, "Block shapes instead of the kernels' own: 16, 32x8, comma lists.")
     option("dtype", "T", _dtypes, "Only kernels of this element type: float32, or f32 for short.")
-    option("measure", "WHAT", _among(MEASURES), "kernel (the default), global (copies in, kernel, copy out), or both.")
-    option("memory", "WHERE", _among(MEMORIES), "Host memory of the copies: pageable (the default), pinned, or both.")
+    option(
+        "measure",
+        "WHAT",
+        _among(MEASURES),
+        "kernel (the default), global (copies in, kernel, copy out), or kernel,global.",
+    )
+    option(
+        "memory",
+        "WHERE",
+        _among(MEMORIES),
+        "Host memory of the copies: pageable (the default), pinned, or pageable,pinned.",
+    )
     group.addoption("--mm-device", default="auto", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
     for name, text in (("cold", "with an empty L2 cache"), ("warm", "with the cache as the launch before left it")):
         group.addoption(

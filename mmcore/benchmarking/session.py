@@ -70,6 +70,11 @@ class Session:
         """Whether anything asked for the device."""
         return "bench" in self.__dict__
 
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with the plugins."""
+        return registry().complaints()
+
     def close(self) -> None:
         """Free the device's memory."""
         if self.opened:

@@ -36,21 +36,18 @@ def parse_sizes(text: str) -> tuple[Sizes, ...]:
 def _parse_part(part: str) -> list[Sizes]:
     if ":" in part:
         return _parse_range(part)
-    numbers = [_number(each, part) for each in part.lower().replace("×", "x").split("x")]
-    if len(numbers) == 1:
-        numbers *= 3
-    if len(numbers) != 3:
+    texts = part.lower().replace("×", "x").split("x")
+    if len(texts) not in (1, 3) or not all(texts):
         raise InvalidProblem(f"{part!r} is not a size: give N, or all of MxNxK")
-    return [Sizes(*numbers)]
+    numbers = [_number(text, part) for text in texts]
+    return [Sizes(*numbers * (3 // len(numbers)))]
 
 
 def _parse_range(part: str) -> list[Sizes]:
-    numbers = [_number(each, part) for each in part.split(":")]
-    if len(numbers) == 2:
-        numbers.append(1)
-    if len(numbers) != 3:
+    texts = part.split(":")
+    if len(texts) not in (2, 3) or not all(texts):
         raise InvalidProblem(f"{part!r} is not a range of sizes: give START:STOP or START:STOP:STEP")
-    start, stop, step = numbers
+    start, stop, step = [*(_number(text, part) for text in texts), 1][:3]
     if stop < start:
         raise InvalidProblem(f"the range {part!r} is empty: it stops before it starts")
     return [Sizes(size, size, size) for size in range(start, stop + 1, step)]

@@ -86,17 +86,19 @@ def line(result: Result) -> str:
     return f"verified, {seconds * 1e6:.2f} µs ±{100 * result.spread:.2f} %, {rate} GFLOP/s"
 
 
-def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str, float]]) -> str:
+def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str, float]], missing: int) -> str:
     """Where the run's time went, in a sentence.
 
     Args:
         durations: host seconds of each test.
         phases: how many of them it spent on what it is for.
+        missing: how many of them have no result.
     """
     spent = {phase: sum(each.get(phase, 0.0) for each in phases.values()) for phase in _PHASES}
     other = {test: durations.get(test, 0.0) - sum(each.values()) for test, each in phases.items()}
     parts = ", ".join(f"{name} {spent[phase]:.1f} s" for phase, name in _PHASES.items())
     cells = "1 cell" if len(phases) == 1 else f"{len(phases)} cells"
+    cells += f", {missing} of them not measured," if missing else ""
     return (
         f"{cells} in {sum(durations.values()):.1f} s: {parts}, everything else "
         f"{sum(other.values()):.1f} s (at most {1e3 * max(other.values()):.0f} ms in a cell)"

@@ -1,0 +1,67 @@
+"""What mmcore asks of pytest-benchmark's own session: saved runs, comparisons, columns.
+
+A run is saved without being told to, so that ``--benchmark-compare`` finds it next time; but neither an empty run nor
+one that ``--benchmark-compare-fail`` found too slow, which would pass as the measure of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from mmcore.launching.device import Device
+
+# Readable in 80 columns beside a cell's name; what pytest-benchmark shows by default takes 200.
+_COLUMNS = ["median", "iqr", "rounds"]
+_ALL_COLUMNS = 10
+
+
+def session_of(config: pytest.Config) -> Any:
+    """pytest-benchmark's session, or None where it is switched off."""
+    return config.pluginmanager.get_plugin("pytest-benchmark")
+
+
+def prepare(config: pytest.Config, device: Device) -> None:
+    """Show a narrow table unless the user chose columns; refuse comparisons that can only mislead.
+
+    Raises:
+        UsageError: ``--benchmark-compare-fail`` on a device without device time, or with nothing to compare with.
+    """
+    benchmarks = session_of(config)
+    if benchmarks is None:
+        return
+    if len(config.getoption("benchmark_columns") or range(_ALL_COLUMNS)) == _ALL_COLUMNS:
+        benchmarks.columns = _COLUMNS
+    if not benchmarks.compare_fail or benchmarks.disabled:
+        return
+    if not device.keeps_time:
+        raise pytest.UsageError(
+            "emulation times say nothing about a kernel's speed, so --benchmark-compare-fail needs a GPU"
+        )
+    if not benchmarks.compared_mapping:
+        raise pytest.UsageError(
+            "--benchmark-compare-fail has nothing to compare with: give --benchmark-compare too, and measure once "
+            "without either before, to have a run saved"
+        )
+
+
+def save(config: pytest.Config) -> None:
+    """Save the run as ``--benchmark-autosave`` would, unless the user had it saved in a way of their own."""
+    benchmarks = session_of(config)
+    if benchmarks is None or benchmarks.save or benchmarks.autosave:
+        return
+    from pytest_benchmark.utils import get_tag
+
+    # The JSON that --benchmark-json asks for is written already.
+    benchmarks.autosave, benchmarks.json = get_tag(), None
+    benchmarks.handle_saving()
+
+
+def without_counterpart(config: pytest.Config, tests: Iterable[str]) -> list[str]:
+    """Tests that the results compared with know nothing of; none where nothing is compared."""
+    compared = getattr(session_of(config), "compared_mapping", None)
+    if not compared:
+        return []
+    return [test for test in tests if not any(test in names for names in compared.values())]
