@@ -185,7 +185,7 @@ def test_before_a_shared_array_is_outside_it() -> None:
     }"""
     (fault,) = emulate(source, np.zeros(32, np.int32)).faults
     assert (fault.kind, fault.array, fault.thread) == ("out-of-bounds-read", "shared", (0, 0, 0))
-    assert "8 bytes before the start of shared" in fault.message
+    assert "8 bytes before the start of second (shared)" in fault.message
 
 
 def test_dynamic_shared_memory_ends_with_what_the_launch_asked_for() -> None:

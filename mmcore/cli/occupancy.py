@@ -40,7 +40,11 @@ def _capability(text: str) -> tuple[int, int]:
 @click.command()
 @click.argument("kernel", required=False)
 @problem_options(USUAL_SIZE)
-@click.option("--block", metavar="BX[xBY]", help="Threads per block; every block the kernel declares by default.")
+@click.option(
+    "--block",
+    metavar="BX[xBY]",
+    help="Threads per block: 16 is 16x16, 256x1 a row of 256; every block the kernel declares by default.",
+)
 @click.option("--device", metavar="D", help="auto, cuda, cuda:1, emulator, ...; auto by default.")
 @click.option("--cc", type=_capability, metavar="X.Y", help=f"Compute capability, in place of a device: {_KNOWN}.")
 @click.option("--registers", type=click.IntRange(0), metavar="R", help="Registers per thread, in place of a kernel's.")

@@ -99,7 +99,7 @@ def _facts(profile: Profile, chosen: bool) -> list[tuple[str, str]]:
 
 def _extent(profile: Profile) -> str:
     if profile.exact:
-        return "every block"
+        return "every block; the product is not verified here"
     return f"{profile.blocks_run} of {profile.blocks} blocks, which did the same; --exact runs them all"
 
 

@@ -35,7 +35,9 @@ class BatchRun:
         parameters = Array("parameters", 0, layout.parameter_bytes, 0, run.parameters)
         self.spaces: dict[str, Space] = {
             "global": run.device_memory,
-            "shared": CopiedMemory("shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index()),
+            "shared": CopiedMemory(
+                "shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index(), layout.shared_name
+            ),
             "local": CopiedMemory("local", (layout.local_bytes,), thread_number),
             "param": _Whole(parameters),
         }

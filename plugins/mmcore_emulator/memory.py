@@ -43,6 +43,7 @@ class Array:
         content: the bytes; of memory that blocks or threads have copies of, all copies.
         copies: offset of each lane's own copy in ``content``, in bytes; None where there is only one.
         uploaded: bytes from its start on that the host has written.
+        name: what the source calls it, where that is not the label.
     """
 
     label: str
@@ -52,7 +53,12 @@ class Array:
     content: NDArray[np.uint8]
     copies: NDArray[np.uint64] | None = None
     uploaded: int = 0
+    name: str = ""
     _views: dict[np.dtype[Any], Values] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """What a sentence calls it: "A", or "tile_a (shared)"."""
+        return f"{self.name} ({self.label})" if self.name else self.label
 
     def view(self, dtype: np.dtype[Any]) -> Values:
         """The content as elements of ``dtype``."""
@@ -131,19 +137,27 @@ class CopiedMemory:
     range_bits = _COPIED_RANGE_BITS
     flushes = False
 
-    def __init__(self, label: str, sizes: Sequence[int], owner: NDArray[np.int64]) -> None:
-        """``owner`` numbers, as lanes, which copy is whose; there are as many as its largest number says."""
-        self._arrays = [_copied(label, copied_base(number), nbytes, owner) for number, nbytes in enumerate(sizes)]
+    def __init__(
+        self, label: str, sizes: Sequence[int], owner: NDArray[np.int64], name: Callable[[int], str] = lambda base: ""
+    ) -> None:
+        """``owner`` numbers, as lanes, which copy is whose; there are as many as its largest number says.
+
+        ``name`` tells what the source calls the array at an address.
+        """
+        bases = [copied_base(number) for number in range(len(sizes))]
+        self._arrays = [
+            _copied(label, base, nbytes, owner, name(base)) for base, nbytes in zip(bases, sizes, strict=True)
+        ]
 
     def at(self, address: int) -> Array | None:
         number = address >> _COPIED_RANGE_BITS
         return self._arrays[number] if number < len(self._arrays) else None
 
 
-def _copied(label: str, base: int, nbytes: int, owner: NDArray[np.int64]) -> Array:
+def _copied(label: str, base: int, nbytes: int, owner: NDArray[np.int64], name: str) -> Array:
     stride = -(-nbytes // 16) * 16
     content = poisoned(stride * (int(owner.max()) + 1))
-    return Array(label, base, nbytes, nbytes, content, owner.astype(np.uint64) * np.uint64(stride))
+    return Array(label, base, nbytes, nbytes, content, owner.astype(np.uint64) * np.uint64(stride), name=name)
 
 
 @dataclass(frozen=True)
@@ -167,7 +181,7 @@ class Violation:
     def where(self, address: int) -> str:
         """One clause on one of the addresses."""
         if self.kind == "misaligned":
-            near = self.array and f"an address {address - self.array.base} bytes into {self.array.label}"
+            near = self.array and f"an address {address - self.array.base} bytes into {self.array}"
             return f"{near or f'address {address:#x}'}, no multiple of {self.nbytes}"
         return f"address {address:#x}, far from every array" if self.array is None else _where(self.array, address)
 
@@ -312,8 +326,8 @@ def _permitted(
 
 def _where(array: Array, address: int) -> str:
     if address < array.base:
-        return f"{array.base - address} bytes before the start of {array.label}"
+        return f"{array.base - address} bytes before the start of {array}"
     past = address - array.base - array.writable
     if past < 0:
-        return f"across the end of {array.label}"
-    return f"{past} bytes past the end of {array.label}" if past else f"the first byte past the end of {array.label}"
+        return f"across the end of {array}"
+    return f"{past} bytes past the end of {array}" if past else f"the first byte past the end of {array}"
