@@ -26,7 +26,7 @@ def write_all(folder: Path, files: Mapping[str, str]) -> None:
         _write_all(Path(os.path.abspath(folder)), files)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise PluginNotWritten(f"{str(folder)!r} cannot be written: {reason}; nothing was") from None
+        raise PluginNotWritten(f"{str(folder)!r} cannot be written: {reason}") from None
 
 
 def _write_all(folder: Path, files: Mapping[str, str]) -> None:

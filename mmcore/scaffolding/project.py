@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -82,12 +83,15 @@ def _declared(text: str, names: Names) -> Kernel:
     """The kernel that the new module declares, which shows that the module works."""
     module = ModuleType(f"{names.package}.{names.module}")
     module.__file__ = f"{names.module}.py"
+    sys.modules[module.__name__] = module  # where dataclasses look up the types of their fields
     try:
         exec(compile(text, module.__file__, "exec"), vars(module))
         (kernel,) = module.mmcore_kernels()
     except (Exception, SystemExit) as error:
         reason = str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}"
         raise PluginNotWritten(f"the module for {names.kernel} would not work: {reason}") from error
+    finally:
+        del sys.modules[module.__name__]
     assert isinstance(kernel, Kernel)
     return kernel
 

@@ -159,12 +159,12 @@ class Transplant:
                 root = root.value
             if not (isinstance(node, ast.Attribute) and isinstance(root, ast.Name) and root.id in statement.uses()):
                 continue
-            value = vars(sys.modules[statement.module]).get(root.id)
-            for attribute in reversed(path[1:]):
+            value: object = sys.modules[statement.module]
+            for attribute in (root.id, *reversed(path[1:])):
                 value = getattr(value, attribute, None)
-            if isinstance(value, ModuleType) and self._is_own(value.__name__):
-                if not isinstance(getattr(value, node.attr, None), ModuleType):
-                    yield _Reached(node, root.id, value.__name__, node.attr)
+            named = getattr(value, node.attr, None)
+            if isinstance(value, ModuleType) and self._is_own(value.__name__) and not isinstance(named, ModuleType):
+                yield _Reached(node, root.id, value.__name__, node.attr)
 
 
 @dataclass(frozen=True)
