@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import importlib.metadata
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -101,6 +102,16 @@ def assert_same(copy: Kernel, original: Kernel) -> None:
             assert copy.launch(problem, block, limits) == original.launch(problem, block, limits)
 
 
+def assert_ruff_is_silent(folder: str) -> None:
+    """Nothing is to be said about a package's style, under its own settings."""
+    pytest.importorskip("ruff")
+    for command in (("check", "--select", "E,F,W,I,B,UP"), ("format", "--check", "--diff")):
+        result = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--no-cache", folder], capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_the_template_is_right_at_unequal_sizes_and_refused_with_its_reason() -> None:
     kernel = kernel_of(written("acme.tiled"))
     assert_right(kernel)
@@ -148,17 +159,9 @@ def test_the_generated_tests_name_every_block_and_every_constraint(arguments: tu
 
 
 @pytest.mark.parametrize("arguments", [(), *(("--from", name) for name in sorted(LECTURE_KERNELS))], ids=str)
-def test_what_is_written_is_formatted_and_passes_ruff(arguments: tuple[str, ...], here: Path) -> None:
-    pytest.importorskip("ruff")
+def test_what_is_written_is_formatted_and_passes_ruff(arguments: tuple[str, ...]) -> None:
     written("acme.mine", *arguments)
-    for command in (("check", "--select", "E,F,W,I,B,UP"), ("format", "--check", "--diff")):
-        result = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--no-cache", "acme-mine"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert result.returncode == 0, result.stdout + result.stderr
+    assert_ruff_is_silent("acme-mine")
 
 
 STRANGER = {
@@ -300,6 +303,7 @@ def test_a_strangers_kernel_is_copied_with_all_that_it_uses_and_nothing_else() -
     assert "UNUSED" not in text
     assert "# As many as a warp has.\nWARP = 32\n" in text
     assert text.index("WARP =") < text.index("def strips") < text.index("def warps") < text.index("class Whole")
+    assert_ruff_is_silent("acme-mine")
     copy = kernel_of(document)
     assert_right(copy)
     problem, block = copy.problem(5, 300, 33), copy.block(64)
@@ -461,11 +465,20 @@ def test_the_generated_tests_notice_a_kernel_that_is_broken(here: Path) -> None:
     assert "9 failed, 2 passed" in result.stdout
 
 
-def test_the_templates_are_in_the_installed_package() -> None:
-    data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["*"]
-    suffixes = {path.suffix for path in (ROOT / "mmcore" / "scaffolding" / "templates").iterdir()}
-    assert {f"*{suffix}" for suffix in suffixes} <= set(data)
-    assert importlib.metadata.version("mmcore")
+def test_a_wheel_of_mmcore_has_the_templates_in_it(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "mmcore", source / "mmcore", ignore=shutil.ignore_patterns("__pycache__"))
+    (source / "plugins").mkdir()
+    run(Path(sys.executable), "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
+        "--wheel-dir", str(tmp_path), str(source))  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    templates = {str(path.relative_to(ROOT)) for path in (ROOT / "mmcore" / "scaffolding" / "templates").iterdir()}
+    assert templates
+    assert templates <= inside
 
 
 def test_the_guide_shows_what_the_command_prints() -> None:

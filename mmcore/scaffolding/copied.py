@@ -16,6 +16,7 @@ from mmcore.planning.kernel import Kernel
 from mmcore.registry import GROUP, Registered
 from mmcore.scaffolding.expressions import declaration
 from mmcore.scaffolding.layout import broken, text_literal
+from mmcore.scaffolding.modules import Statement
 from mmcore.scaffolding.names import Names
 from mmcore.scaffolding.transplant import Transplant
 
@@ -77,14 +78,23 @@ def _module(kernel: Kernel, names: Names, transplant: Transplant) -> str:
         "\nfrom __future__ import annotations\n",
         *_import_lines(transplant.imports),
     ]
-    previous = True
+    above: Statement | None = None
     for statement, code in transplant.in_order():
-        text += ["\n\n" if previous or statement.is_definition else "", code]
-        previous = statement.is_definition
+        text += [*_between(above, statement), code]
+        above = statement
     hook = ["", "", "@hookimpl", "def mmcore_kernels() -> list[Kernel]:", '    """The kernels of this package."""']
     declared[-1] = declared[-1].removesuffix(",")
     text += [*hook, "    return [", *declared, "    ]"]
-    return re.sub(r"\n{3,}", "\n\n\n", "\n".join(text)) + "\n"
+    return "\n".join(text) + "\n"
+
+
+def _between(above: Statement | None, below: Statement) -> list[str]:
+    """The blank lines between two statements: two about a function or class, one or none, as it was, elsewhere."""
+    if below.is_definition or (above is not None and above.is_definition):
+        return ["", ""]
+    if above is not None and (above.module, above.end + 1) == (below.module, below.line):
+        return []
+    return [""]
 
 
 def _import_lines(imports: dict[str, tuple[str, str]]) -> list[str]:

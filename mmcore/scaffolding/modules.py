@@ -21,12 +21,14 @@ class Statement:
     Attributes:
         module: the module's name.
         line: where it begins, with decorators and the comment above it.
+        end: its last line.
         text: its lines.
         node: its tree.
     """
 
     module: str
     line: int
+    end: int
     text: str
     node: ast.stmt
 
@@ -71,7 +73,8 @@ def statements(module: str) -> dict[str, list[Statement]]:
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
         while first > 1 and lines[first - 2].startswith("#"):
             first -= 1
-        statement = Statement(module, first, "\n".join(lines[first - 1 : node.end_lineno]), node)
+        end = node.end_lineno or node.lineno
+        statement = Statement(module, first, end, "\n".join(lines[first - 1 : end]), node)
         for name in set(_bound(node)):
             bound.setdefault(name, []).append(statement)
     return bound

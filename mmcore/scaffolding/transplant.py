@@ -148,7 +148,7 @@ class Transplant:
             line = lines[each.node.lineno - 1].encode()
             changed = line[: each.node.col_offset] + each.name.encode() + line[each.node.end_col_offset :]
             lines[each.node.lineno - 1] = changed.decode()
-        return "\n".join(lines[statement.line - 1 : statement.node.end_lineno])
+        return "\n".join(lines[statement.line - 1 : statement.end])
 
     def _reached(self, statement: Statement) -> Iterator[_Reached]:
         """Where the statement names something of its own package through the module that it is in."""
