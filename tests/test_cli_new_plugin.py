@@ -169,8 +169,9 @@ STRANGER = {
     "stranger/deep/__init__.py": "",
     "stranger/deep/sizes.py": "# As many as a warp has.\nWARP = 32\nUNUSED = object()\n",
     "stranger/grids.py": '''
-import math as arithmetic
 from functools import lru_cache
+
+import numpy as np
 
 from .deep import sizes
 
@@ -178,7 +179,7 @@ from .deep import sizes
 @lru_cache
 def strips(columns: int, width: int) -> int:
     """How many strips there are."""
-    return arithmetic.ceil(columns / width)
+    return int(np.ceil(columns / width))
 
 
 def warps(block):
@@ -235,17 +236,30 @@ def made(columns):
     )
 
 
+TABLE = {}
+TABLE["blocks"] = 7
+
+
+def tabled(problem, block, limits):
+    """A rule that looks into a table, which is filled in a statement of its own."""
+    return Launch(grid=(TABLE.get("blocks", 1),), block=block)
+
+
+def with_rule(name, rule):
+    return Kernel(**{**vars(made(3)), "name": name, "launch": rule})
+
+
 def hidden():
     """A variant whose rule cannot be reached."""
     def rule(problem, block, limits):
         return Launch(grid=(1,), block=block)
 
-    return [made(3).__class__(**{**vars(made(3)), "name": "stranger.hidden", "launch": rule})]
+    return with_rule("stranger.hidden", rule)
 
 
 @hookimpl
 def mmcore_kernels():
-    return [made(1), made(2), *hidden()]
+    return [made(1), made(2), hidden(), with_rule("stranger.tabled", tabled)]
 ''',
     "stranger/cuda/columns.cuda": """
 #include "common/sum.cuh"
@@ -311,14 +325,23 @@ def test_a_strangers_kernel_is_copied_with_all_that_it_uses_and_nothing_else() -
         plan(original, problem, block, device("emulator").limits).launches
     )
     assert copy.refusals(problem, copy.block(65)) == original.refusals(problem, copy.block(65)) != []
-    package_data = tomllib.loads((Path(document["folder"]) / "pyproject.toml").read_text())["tool"]["setuptools"]
-    assert package_data["package-data"] == {"acme_mine": ["*.cu", "common/sum.cuh"]}
+    settings = tomllib.loads((Path(document["folder"]) / "pyproject.toml").read_text())
+    assert settings["tool"]["setuptools"]["package-data"] == {"acme_mine": ["*.cu", "common/sum.cuh"]}
+    assert settings["project"]["dependencies"] == ["mmcore", "numpy"]
 
 
 @pytest.mark.usefixtures("stranger")
 def test_a_rule_that_stands_inside_a_function_is_refused_by_name(here: Path) -> None:
     assert "stranger.hidden cannot be copied: hidden.<locals>.rule does not stand at the top of a module" in refusal(
         "acme.mine", "--from", "stranger.hidden"
+    )
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.usefixtures("stranger")
+def test_a_copy_that_would_do_something_else_is_not_written(here: Path) -> None:
+    assert "stranger.tabled cannot be copied: the copy's rule or constraints would say something else" in refusal(
+        "acme.mine", "--from", "stranger.tabled"
     )
     assert list(here.iterdir()) == []
 

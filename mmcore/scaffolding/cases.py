@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from mmcore.errors import MmcoreError
 from mmcore.planning.geometry import Dim3, dim3
 from mmcore.planning.kernel import Kernel
+from mmcore.planning.launch import Launch
 from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore.planning.plan import plan
 
@@ -51,6 +52,15 @@ def refused(kernel: Kernel) -> list[Case]:
     """
     cases = [case for number in range(len(kernel.constraints)) if (case := _refused(kernel, number))]
     return cases or [Case(Dim3(2048), 64, 64, 64, "a 2048×1 block has 2048 threads")]
+
+
+def same_launches(first: Kernel, second: Kernel, cases: Iterable[Case]) -> bool:
+    """Whether two kernels' rules make the same launches of these products."""
+
+    def launches(kernel: Kernel, case: Case) -> tuple[Launch, ...]:
+        return plan(kernel, kernel.problem(case.m, case.n, case.k), case.block, _limits(kernel)).launches
+
+    return all(launches(first, case) == launches(second, case) for case in cases)
 
 
 def _allowed_sizes(kernel: Kernel, block: Dim3) -> Iterator[tuple[int, int, int]]:

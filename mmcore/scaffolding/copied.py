@@ -58,8 +58,10 @@ def copy_of(registered: Registered, names: Names) -> Copy:
 
 def _plugin_module(registered: Registered) -> str:
     """The module that the kernel's entry point names."""
-    found = importlib.metadata.entry_points(group=GROUP, name=registered.plugin)
-    return next((entry.module for entry in found), "")
+    for entry in importlib.metadata.entry_points(group=GROUP, name=registered.plugin):
+        if entry.dist is not None and entry.dist.name == registered.distribution:
+            return entry.module
+    return ""
 
 
 def _module(kernel: Kernel, names: Names, transplant: Transplant) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,7 +13,7 @@ from types import ModuleType
 from mmcore.errors import MmcoreError, PluginNotWritten
 from mmcore.planning.kernel import Kernel
 from mmcore.registry import Registered
-from mmcore.scaffolding.cases import Case, allowed, refused
+from mmcore.scaffolding.cases import Case, allowed, refused, same_launches
 from mmcore.scaffolding.copied import Copy, copy_of
 from mmcore.scaffolding.layout import Bracketed, Code, broken, text_literal
 from mmcore.scaffolding.names import Names
@@ -44,11 +45,18 @@ def project(names: Names, model: Registered | None = None) -> Project:
     right, wrong = allowed(kernel), refused(kernel)
     if not right:
         raise PluginNotWritten(f"no product was found that {kernel.name} takes in one of its blocks to be tested with")
+    if model and not _does_the_same(kernel, model.kernel, right, wrong):
+        raise PluginNotWritten(
+            f"{model.kernel.name} cannot be copied: the copy's rule or constraints would say something else, as when "
+            "its module changes a value after making it"
+        )
+    about = f"The CUDA matrix-product kernel `{names.kernel}`, a plugin of mmcore"
+    origin = f", begun as a copy of `{model.kernel.name}` ({model.kernel.lecture})" if model else ""
     words = {
         **_words(names),
+        "about": textwrap.fill(f"{about}{origin}.", 120, break_long_words=False, break_on_hyphens=False),
         "dependencies": _quoted(("mmcore", *copy.dependencies)),
         "package_data": _quoted(("*.cu", *(path for path in copy.sources if path != f"{names.module}.cu"))),
-        "origin": f", begun as a copy of `{model.kernel.name}` ({model.kernel.lecture})" if model else "",
         "example": f"-m {right[0].m} -n {right[0].n} -k {right[0].k}",
         "allowed": _listed(right),
         "refused": _listed(wrong),
@@ -63,6 +71,10 @@ def project(names: Names, model: Registered | None = None) -> Project:
         "bench/test_speed.py": _filled("test_speed.py", words),
     }
     return Project(names, texts, words["example"])
+
+
+def _does_the_same(copy: Kernel, model: Kernel, right: list[Case], wrong: list[Case]) -> bool:
+    return (allowed(model), refused(model)) == (right, wrong) and same_launches(copy, model, right)
 
 
 def _first_kernel(names: Names) -> Copy:
