@@ -36,6 +36,10 @@ class UnknownCapability(MmcoreError):
     """The limits of that compute capability are not known."""
 
 
+class PluginNotWritten(MmcoreError):
+    """A new plugin's package cannot be written: its name is taken, its folder is not free, or its model is no model."""
+
+
 class Refused(MmcoreError):
     """The launch rule forbids this launch.
 

@@ -20,8 +20,18 @@ EVERY_COMMAND = (
     ("occupancy", "upc.kernel00", "--cc", "9.0"),
     ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
     ("check", "upc.kernel00", "--size", "8", "--block", "8"),
+    ("new-plugin", "acme.tiled"),
     ("doctor",),
 )
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``new-plugin`` writes into the folder it is called in."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
 
 every_command = pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=lambda arguments: arguments[0])
 
@@ -145,6 +155,10 @@ def test_commands_raise_no_warning_and_need_no_home(arguments: tuple[str, ...]) 
 def test_an_encoding_without_the_signs_of_mathematics_is_no_error(arguments: tuple[str, ...]) -> None:
     text = process(*arguments, PYTHONIOENCODING="koi8-r")
     assert (text.returncode, text.stderr) == (0, "")
+
+
+@every_command
+def test_nor_is_it_for_json(arguments: tuple[str, ...]) -> None:
     document = process(*arguments, "--json", PYTHONIOENCODING="koi8-r")
     assert (document.returncode, document.stderr) == (0, "")
     json.loads(document.stdout)

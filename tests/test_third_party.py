@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
+
+from tests.fresh_environment import fresh_environment, run
 
 ROOT = Path(__file__).parent.parent
 
@@ -77,10 +75,7 @@ extern "C" __global__ void columns(const float* A, const float* B, float* C, int
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a fresh environment in which a stranger's package is installed.
-
-    It shares this environment's packages by links, so that nothing but the stranger's own is fetched or built.
-    """
+    """The interpreter of a fresh environment in which a stranger's package is installed."""
     folder = tmp_path_factory.mktemp("acme")
     package = folder / "acme_kernels"
     package.mkdir()
@@ -88,25 +83,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (package / "__init__.py").write_text("")
     (package / "columns.py").write_text(MODULE)
     (package / "columns.cu").write_text(SOURCE)
-    environment = folder / "venv"
-    venv.create(environment, with_pip=False)
-    site = next((environment / "lib").glob("python*/site-packages"))
-    for shared in (Path(path) for path in sys.path if path.endswith("-packages")):
-        for entry in shared.iterdir():
-            if not (site / entry.name).exists():
-                (site / entry.name).symlink_to(entry)
-    run(Path(sys.executable), "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-        "--target", str(site), str(folder))  # fmt: skip
-    return environment / "bin" / "python"
-
-
-def run(python: Path, *arguments: str, cwd: Path | None = None) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    result = subprocess.run(
-        [str(python), *arguments], capture_output=True, text=True, cwd=cwd, env=environment, check=False
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
+    return fresh_environment(folder / "venv", folder)
 
 
 def test_its_kernel_is_listed_with_its_plugin_and_distribution(python: Path) -> None:

@@ -23,6 +23,16 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
 _ARCHITECTURE = re.compile(r"\d+[af]?")
 
 
+def check_name(name: str) -> None:
+    """Reject what cannot be a kernel's name.
+
+    Raises:
+        InvalidKernel: saying what a name is made of.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidKernel(f"{name!r} is not a kernel name: lower-case words joined by dots, such as acme.fast")
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One variant of the matrix product: its CUDA source, and the rule by which it is launched.
@@ -75,10 +85,7 @@ class Kernel:
     known_faults: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise InvalidKernel(
-                f"{self.name!r} is not a kernel name: lower-case words joined by dots, such as acme.fast"
-            )
+        check_name(self.name)
         try:
             self._normalise()
         except (InvalidProblem, InvalidBlock, InvalidKernel) as error:
