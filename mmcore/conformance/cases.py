@@ -136,8 +136,11 @@ def _find(kernel: Kernel, block: Dim3) -> _Found:
         found.add(kernel.problem(*sizes), why)
     _add_neighbours(found, base)
     if kernel.strided:
-        m, n, k = base.m, base.n, base.k
-        found.add(kernel.problem(m, n, k, lda=k + 3, ldb=n + 5, ldc=n + 7), "gaps between rows")
+        lda, ldb, ldc = base.k + 3, base.n + 5, base.n + 7
+        found.add(replace(base, lda=lda, ldb=ldb, ldc=ldc), "gaps between all rows")
+        found.add(replace(base, lda=lda), "gaps between A's rows")
+        found.add(replace(base, ldb=ldb), "gaps between B's rows")
+        found.add(replace(base, ldc=ldc), "gaps between C's rows")
     for constraint in kernel.constraints:
         _add_breach(found, constraint, base)
     return found
