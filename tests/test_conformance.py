@@ -15,10 +15,11 @@ import mmcore as api
 from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, NoDevice, Problem, Square
 from mmcore.api import device as opened
 from mmcore.checking.reach import over_read_elements
-from mmcore.conformance.cases import MOST_PER_BLOCK, find_cases
+from mmcore.conformance.cases import MOST_PER_BLOCK, USUAL_WORK, find_cases
 from mmcore.conformance.conform import Conformance, conform_kernel, watching_device
 from mmcore.conformance.fitting import CAPABILITIES
-from mmcore.conformance.trial import ASPECTS, PASSED, UNTRIED
+from mmcore.conformance.refusing import refusal_trials
+from mmcore.conformance.trial import ASPECTS, FAILED, PASSED, UNTRIED, Setting
 from mmcore.errors import InvalidKernel
 from mmcore.launching.device import Device
 from mmcore.planning.plan import plan
@@ -272,6 +273,27 @@ def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Never(None),)))
     (untried,) = (trial for trial in found.of("refusals") if trial.verdict == UNTRIED)
     assert (untried.what, found.conforms) == ("never", True)
+
+
+def test_a_refusal_that_comes_too_late_or_not_at_all_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, emulator = wrong_kernels.kernel(tmp_path), opened("emulator")
+    monkeypatch.setattr("mmcore.experiment.plan", lambda *asked, force: plan(*asked, force=True))
+    trials = refusal_trials(kernel, find_cases(kernel), emulator.limits, Setting(kernel.name, "emulator", "", SEED))
+    assert {trial.verdict for trial in trials} == {FAILED}
+    assert "it is not refused: the device was asked for its architecture" in {trial.reason for trial in trials}
+
+
+def test_blocks_in_a_row_are_tried_around_their_length(tmp_path: Path) -> None:
+    cases = find_cases(wrong_kernels.kernel(tmp_path, blocks=((256,),)))
+    assert {255, 256, 257} <= {case.problem.n for case in cases.allowed}
+    assert all(case.work <= USUAL_WORK for case in cases.allowed)
+    assert cases.left_out == 0
+
+
+def test_an_architecture_of_its_own_is_tried_where_it_runs(tmp_path: Path) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, architecture="90a", least_capability=(9, 0))
+    tried = [trial.what for trial in conformance(kernel).of("geometry") if trial.verdict == PASSED]
+    assert tried == ["compute capability 9.0, 16×8 blocks"]
 
 
 def test_shared_memory_that_some_capability_has_not_fails_unless_a_later_one_is_required(tmp_path: Path) -> None:

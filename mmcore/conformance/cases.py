@@ -24,7 +24,7 @@ LARGEST = 512
 USUAL_WORK = 1 << 21
 """m·n·k of the largest product that is tried if smaller ones are allowed: a second of emulation, and several blocks."""
 
-MOST_PER_BLOCK = 24
+MOST_PER_BLOCK = 32
 """Products tried in each block."""
 
 _AXES = ("m", "n", "k")
@@ -128,22 +128,31 @@ def _find(kernel: Kernel, block: Dim3) -> _Found:
     squares = list(islice(_allowed_squares(found), 4))
     for number, problem in enumerate(squares):
         found.add(problem, "the smallest m = n = k allowed" if number == 0 else "a small m = n = k")
-    base = next(_allowed_squares(found, max(block)), None) or (squares[0] if squares else _any_product(found))
+    base = _base(found) or (squares[0] if squares else _any_product(found))
     if base is None:
         raise InvalidKernel(f"{kernel.name}: no product up to {LARGEST} is allowed in {block} blocks")
     found.add(base, "a whole block")
     for why, sizes in _wishes(block):
         found.add(kernel.problem(*sizes), why)
-    _add_neighbours(found, base)
     if kernel.strided:
         lda, ldb, ldc = base.k + 3, base.n + 5, base.n + 7
         found.add(replace(base, lda=lda, ldb=ldb, ldc=ldc), "gaps between all rows")
         found.add(replace(base, lda=lda), "gaps between A's rows")
         found.add(replace(base, ldb=ldb), "gaps between B's rows")
         found.add(replace(base, ldc=ldc), "gaps between C's rows")
+    _add_neighbours(found, base)
     for constraint in kernel.constraints:
         _add_breach(found, constraint, base)
     return found
+
+
+def _base(found: _Found) -> Problem | None:
+    """A product of about one block, whose neighbours can be tried: square if the block is not too long for that."""
+    x = found.block.x
+    if max(found.block) ** 3 * 4 <= USUAL_WORK:
+        return next(_allowed_squares(found, max(found.block)), None)
+    problems = (found.kernel.problem(size, x, size) for size in range(min(x, 32), 129))
+    return next(filter(found.allows, problems), None)
 
 
 def _allowed_squares(found: _Found, least: int = 1) -> Iterator[Problem]:

@@ -36,13 +36,13 @@ def _geometry_trial(
 ) -> Trial:
     name = ".".join(map(str, capability))
     largest = max(cases, key=lambda case: case.work)
-    words = ["mmcore", "occupancy", kernel.name, *sizes(largest)[:6], "--block", block_text(block), "--cc", name]
+    words = ["mmcore", "occupancy", kernel.name, *sizes(largest), "--block", block_text(block), "--cc", name]
     reproduce = " ".join(words)
     what = f"compute capability {name}, {block} blocks"
     if capability < kernel.least_capability:
         least = ".".join(map(str, kernel.least_capability))
         return Trial("geometry", what, UNTRIED, f"it declares that it needs {least}", reproduce)
-    if kernel.architecture and kernel.architecture != "".join(map(str, capability)) and not _runs(kernel, capability):
+    if kernel.architecture and not _runs(kernel, capability):
         return Trial("geometry", what, UNTRIED, f"it is compiled for {kernel.architecture} alone", reproduce)
     target = capability_target(capability)
     try:

@@ -17,6 +17,7 @@ from mmcore.judging.inputs import draw
 from mmcore.launching.device import Device, HostArray
 from mmcore.launching.prepared import Prepared
 from mmcore.outcome import Outcome
+from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.kernel import Kernel
 
 ASPECTS_OF_RUNS = ("product", "written", "bounds", "inputs", "repeatable")
@@ -79,7 +80,8 @@ def run_case(
 
 def _product(prepared: Prepared) -> HostArray:
     """C as the device left it, m×n."""
-    flat = np.empty_like(host_arrays(prepared.plan, draw(prepared.plan.problem, 0))["C"])
+    problem = prepared.plan.problem
+    flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
     prepared.buffers["C"].download(flat)
     return rows_of_product(prepared.plan, flat)
 

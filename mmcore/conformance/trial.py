@@ -78,18 +78,22 @@ class Setting:
         return shlex.join(["mmcore", "conform", self.kernel, "--device", self.device, "--seed", str(self.seed)])
 
     def _launch(self, command: str, case: Case, device: str, force: bool) -> str:
-        words = ["mmcore", command, self.kernel, *sizes(case), "--block", block_text(case.block)]
-        words += ["--device", device, "--seed", str(self.seed), *(["--force"] if force else [])]
-        return shlex.join(words)
+        words = ["mmcore", command, self.kernel, *sizes(case), *leading_dimensions(case)]
+        words += ["--block", block_text(case.block), "--device", device, "--seed", str(self.seed)]
+        return shlex.join(words + ["--force"] * force)
 
 
 def sizes(case: Case) -> list[str]:
-    """A case's product as options of the command line."""
+    """The sizes of a case's product as options of the command line."""
+    return [word for name in ("m", "n", "k") for word in (f"-{name}", str(getattr(case.problem, name)))]
+
+
+def leading_dimensions(case: Case) -> list[str]:
+    """The leading dimensions of a case's product as options, where there are gaps between rows."""
     problem = case.problem
-    words = [word for name in ("m", "n", "k") for word in (f"-{name}", str(getattr(problem, name)))]
-    if problem != problem.packed:
-        words += [word for name in ("lda", "ldb", "ldc") for word in (f"--{name}", str(getattr(problem, name)))]
-    return words
+    if problem == problem.packed:
+        return []
+    return [word for name in ("lda", "ldb", "ldc") for word in (f"--{name}", str(getattr(problem, name)))]
 
 
 def block_text(block: Dim3) -> str:
