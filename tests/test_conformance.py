@@ -310,6 +310,19 @@ def test_shared_memory_that_some_capability_has_not_fails_unless_a_later_one_is_
     assert [trial.verdict for trial in later.of("geometry")] == [UNTRIED] + [PASSED] * (len(CAPABILITIES) - 1)
 
 
+def test_static_and_dynamic_shared_memory_count_together(tmp_path: Path) -> None:
+    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+        return replace(wrong_kernels.covering(problem, block, limits), shared_bytes=30_000)
+
+    static = (
+        "float sum",
+        "__shared__ volatile float kept[10000];\n    kept[threadIdx.x + 16 * threadIdx.y] = 0;\n    float sum",
+    )
+    (failure,) = conformance(wrong_kernels.kernel(tmp_path, static, launch=launch)).failures
+    assert (failure.aspect, failure.what) == ("geometry", "compute capability 7.5, 16×8 blocks")
+    assert failure.reason.startswith("no block can run on compute capability 7.5: ")
+
+
 def test_source_that_does_not_compile_is_no_product_on_any_capability(tmp_path: Path) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, ("float sum", "flaot sum")))
     assert {trial.aspect for trial in found.failures} == {"product", "geometry"}
