@@ -129,7 +129,7 @@ class Experiment:
             prepared.buffers["C"].download(result)
             faults += _overwritten_inputs(prepared, self._host)
             faults += _overwritten_gaps(self._plan, result)
-            verdict = judge(self._problem, self._plan.kernel.accumulator, matrices, _rows(self._plan, result))
+            verdict = judge(self._problem, self._plan.kernel.accumulator, matrices, rows_of_product(self._plan, result))
         return Outcome(
             plan=self._plan,
             problem=self._problem,
@@ -178,7 +178,7 @@ def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
     }
 
 
-def _rows(planned: Plan, flat: HostArray) -> HostArray:
+def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
     """C's elements in device order as an m×n view."""
     problem = planned.problem
     strides = (problem.ldc * flat.itemsize, flat.itemsize)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import fnmatch
 import functools
 import importlib.metadata
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from mmcore.launching.device import DeviceProvider
 
 GROUP = "mmcore"
+
+_SET_ASIDE = "; a plugin that is set aside may bring it, and mmcore doctor says which are"
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,36 @@ class Registry:
         near = difflib.get_close_matches(name, self.kernels, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; mmcore list-kernels shows what there is"
         if self.broken:
-            hint += "; a plugin that is set aside may bring it, and mmcore doctor says which are"
+            hint += _SET_ASIDE
         for broken in self.broken:
             if broken.plugin == name:
                 hint = f": {broken}"
         raise UnknownKernel(f"there is no kernel {name!r}{hint}")
+
+    def matching(self, patterns: Sequence[str]) -> tuple[list[Kernel], list[Kernel]]:
+        """The kernels that names and patterns select, and those left out because of their known faults.
+
+        Args:
+            patterns: names, or patterns with ``*``, ``?`` and ``[]``; none at all select every kernel. A kernel with
+                known faults must be asked for by its name.
+
+        Raises:
+            ConflictingKernels: several plugins claim one of the names.
+            UnknownKernel: there is no kernel of that name, or none that matches a pattern.
+        """
+        # A name without a pattern must be there.
+        named = {pattern for pattern in patterns if not set(pattern) & set("*?[") and self.kernel(pattern)}
+        for pattern in patterns:
+            if pattern not in named and not fnmatch.filter(self.kernels, pattern):
+                hint = f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is"
+                raise UnknownKernel(hint + (_SET_ASIDE if self.broken else ""))
+        found = [
+            registered.kernel
+            for name, registered in self.kernels.items()
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns or ("*",))
+        ]
+        faulty = [kernel for kernel in found if kernel.known_faults and kernel.name not in named]
+        return [kernel for kernel in found if kernel not in faulty], faulty
 
     def _conflict(self, name: str) -> str:
         claimants = " and ".join(f"{claim.plugin} of {claim.distribution}" for claim in self.claims[name])

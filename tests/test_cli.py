@@ -20,6 +20,7 @@ EVERY_COMMAND = (
     ("occupancy", "upc.kernel00", "--cc", "9.0"),
     ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
     ("check", "upc.kernel00", "--size", "8", "--block", "8"),
+    ("conform", "hpsee.simple", "--device", "emulator"),
     ("new-plugin", "acme.tiled"),
     ("doctor",),
 )

@@ -129,3 +129,12 @@ def test_its_kernel_shows_up_in_the_benchmarks(python: Path) -> None:
     options = ["-p", "no:cacheprovider", "--benchmark-disable", "--mm-device", "emulator", "--mm-kernel", "acme.*"]
     output = run(python, "-m", "pytest", "bench/test_kernels.py", *options, cwd=ROOT)
     assert "2 passed" in output
+
+
+def test_its_kernel_conforms_by_command_and_by_pytest(python: Path, tmp_path: Path) -> None:
+    (conformance,) = json.loads(run(python, "-m", "mmcore", "conform", "acme.*", "--device", "emulator", "--json"))
+    assert conformance["conforms"] is True
+    assert conformance["aspects"]["product"]["passed"] > 20
+    options = ["-p", "no:cacheprovider", "--mm-device", "emulator", "--mm-kernel", "acme.*"]
+    output = run(python, "-m", "pytest", "--pyargs", "mmcore.conformance", *options, cwd=tmp_path)
+    assert "9 passed, 1 skipped" in output

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -128,23 +127,14 @@ def _measures(selection: Selection, device: Device) -> list[Measure]:
 
 def _kernels(selection: Selection, registry: Registry) -> tuple[list[Kernel], list[str]]:
     """The kernels asked for, in the registry's order, and those left out for their known faults."""
-    found = {name: registered.kernel for name, registered in registry.kernels.items()}
-    # A name without a pattern must be there; the registry says what is near where it is not.
-    named = {name for name in selection.kernels if not set(name) & set("*?[") and registry.kernel(name)}
-    for pattern in selection.kernels:
-        if pattern not in named and not fnmatch.filter(found, pattern):
-            hint = (
-                "; a plugin that is set aside may bring it, and mmcore doctor says which are" if registry.broken else ""
-            )
-            raise MmcoreError(f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is{hint}")
-    patterns = selection.kernels or ("*",)
-    matching = [name for name in found if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    found, faulty = registry.matching(selection.kernels)
     if selection.dtypes:
-        matching = [name for name in matching if found[name].dtype in selection.dtypes]
-        if not matching:
+        found, faulty = (
+            [kernel for kernel in kernels if kernel.dtype in selection.dtypes] for kernels in (found, faulty)
+        )
+        if not found and not faulty:
             raise MmcoreError(f"none of the selected kernels takes {' or '.join(selection.dtypes)}")
-    faulty = [name for name in matching if found[name].known_faults and name not in named]
-    return [found[name] for name in matching if name not in faulty], faulty
+    return found, [kernel.name for kernel in faulty]
 
 
 def _points(kernel: Kernel, selection: Selection, keeps_time: bool) -> Iterator[Point]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mmcore.checking.findings import CheckingDevice, Finding, Output
 from mmcore.errors import NoDevice
-from mmcore.experiment import host_arrays
+from mmcore.experiment import host_arrays, rows_of_product
 from mmcore.judging.inputs import draw, fresh_seed
 from mmcore.judging.poison import is_poison
 from mmcore.judging.storage import widen
@@ -96,8 +96,7 @@ def _poisoned_output(planned: Plan, output: Output, findings: list[Finding]) -> 
     problem = planned.problem
     flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
     output.buffer.download(flat)
-    strides = (problem.ldc * flat.itemsize, flat.itemsize)
-    c = np.lib.stride_tricks.as_strided(flat, (problem.m, problem.n), strides)
+    c = rows_of_product(planned, flat)
     wrong = np.isnan(widen(c, problem.output))
     if "unwritten-output" in kinds:
         wrong &= ~is_poison(c)

@@ -23,6 +23,7 @@ from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
+from mmcore_emulator.reach import Reach
 from mmcore_emulator.recording import Recorder
 from mmcore_emulator.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.translate import Translation, translate
@@ -105,6 +106,13 @@ class EmulatedProgram:
             layout = self._translation(call).layout
             self._prepared(call, Checking(shadows, recorder, layout)).execute()
         return recorder.findings + unwritten(output, shadows.of(output.buffer.array))
+
+    def bytes_read_past(self, calls: Sequence[Call]) -> dict[str, int]:
+        """As :meth:`~mmcore.checking.reach.ReachDevice.bytes_read_past`."""
+        reach = Reach()
+        for call in calls:
+            self._prepared(call, reach).execute()
+        return reach.past
 
     def _launch(self, call: Call) -> Run:
         run = self._prepared(call)
@@ -198,6 +206,10 @@ class Emulator:
     def check_launches(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
         assert isinstance(program, EmulatedProgram)
         return program.check(calls, output)
+
+    def bytes_read_past(self, program: Program, calls: Sequence[Call]) -> dict[str, int]:
+        assert isinstance(program, EmulatedProgram)
+        return program.bytes_read_past(calls)
 
     def close(self) -> None:
         self._memory = DeviceMemory()

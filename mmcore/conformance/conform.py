@@ -1,0 +1,166 @@
+"""A kernel's conformance: every trial of it, on a device and under the eyes of one that watches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.api import device as opened
+from mmcore.checking.findings import CheckingDevice
+from mmcore.conformance.cases import Case, find_cases
+from mmcore.conformance.complaints import Complaint, trials
+from mmcore.conformance.fitting import geometry_trials
+from mmcore.conformance.owning_up import known_fault_trials
+from mmcore.conformance.refusing import refusal_trials
+from mmcore.conformance.running import ASPECTS_OF_RUNS, run_case
+from mmcore.conformance.trial import ASPECTS, FAILED, UNTRIED, Setting, Trial
+from mmcore.conformance.watching import Reach, declared_over_read, over_read_trials, reach, watch_complaints
+from mmcore.errors import CompilerMissing, InvalidKernel, MmcoreError, NoDevice
+from mmcore.judging.inputs import fresh_seed
+from mmcore.launching.device import Device
+from mmcore.planning.kernel import Kernel
+from mmcore.planning.plan import Plan, plan
+from mmcore.registry import registry
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """What came of trying a kernel.
+
+    Attributes:
+        kernel: the kernel.
+        setting: the devices and the seed.
+        trials: in the order they were made.
+        left_out: how many allowed products were found and not tried, to keep it short.
+    """
+
+    kernel: Kernel
+    setting: Setting
+    trials: tuple[Trial, ...]
+    left_out: int
+
+    @property
+    def failures(self) -> tuple[Trial, ...]:
+        """The trials that failed."""
+        return tuple(trial for trial in self.trials if trial.verdict == FAILED)
+
+    @property
+    def conforms(self) -> bool:
+        """Whether no trial failed."""
+        return not self.failures
+
+    def of(self, aspect: str) -> tuple[Trial, ...]:
+        """The trials of one aspect."""
+        return tuple(trial for trial in self.trials if trial.aspect == aspect)
+
+    def to_json(self) -> dict[str, Any]:
+        """The conformance as JSON-ready values."""
+        return {
+            "kernel": self.kernel.name,
+            "device": self.setting.device,
+            "watcher": self.setting.watcher,
+            "seed": self.setting.seed,
+            "conforms": self.conforms,
+            "aspects": {aspect: dict(Counter(trial.verdict for trial in self.of(aspect))) for aspect in ASPECTS},
+            "left_out": self.left_out,
+            "trials": [trial.to_json() for trial in self.trials],
+        }
+
+
+def watching_device(device: Device) -> Device | None:
+    """What looks for hazards: the device itself, else the first here that does; None where nothing does.
+
+    Devices without device time are asked first: to open a GPU only to learn that it cannot takes a second.
+    """
+    if isinstance(device, CheckingDevice):
+        return device
+    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].keeps_time):
+        if provider.count() and isinstance(found := opened(name), CheckingDevice):
+            return found
+    return None
+
+
+def conform_kernel(kernel: Kernel, device: Device, watcher: Device | None, *, seed: int | None = None) -> Conformance:
+    """Try whether a kernel keeps what its declaration promises.
+
+    Args:
+        kernel: the kernel.
+        device: what runs it.
+        watcher: what looks for hazards, a :class:`~mmcore.checking.findings.CheckingDevice`; None where nothing does.
+        seed: seed of the inputs of every case; fresh when None.
+
+    Raises:
+        MmcoreError: nothing of it can be tried here: the compiler is missing, or the device cannot run such a kernel.
+    """
+    seed = fresh_seed() if seed is None else seed
+    setting = Setting(kernel.name, device.name, "" if watcher is None else watcher.name, seed)
+    if device.limits.compute_capability < kernel.least_capability:
+        needed, found = (".".join(map(str, p)) for p in (kernel.least_capability, device.limits.compute_capability))
+        raise NoDevice(f"{kernel.name} needs compute capability {needed}; {device.name} has {found}")
+    try:
+        cases = find_cases(kernel)
+    except InvalidKernel as error:
+        trial = Trial("refusals", "its constraints", FAILED, str(error), setting.conform())
+        return Conformance(kernel, setting, (trial,), 0)
+    bench = _Bench(kernel, device, watcher, setting)
+    made = bench.trials(cases.allowed)
+    if all(trial.verdict == UNTRIED for trial in made):
+        raise NoDevice(f"{kernel.name} cannot be tried on {device.name}: {made[0].reason}")
+    made += over_read_trials(bench.reaches, setting)
+    made += refusal_trials(kernel, cases, device.limits, setting)
+    made += geometry_trials(kernel, cases.allowed, setting)
+    failures = [trial for trial in made if trial.verdict == FAILED]
+    made += known_fault_trials(kernel, cases.refused, device, watcher, setting, failures)
+    return Conformance(kernel, setting, tuple(made), cases.left_out)
+
+
+class _Bench:
+    """Where the allowed cases of a kernel are run and watched.
+
+    Attributes:
+        reaches: what the cases that declare an over-read need of it.
+    """
+
+    def __init__(self, kernel: Kernel, device: Device, watcher: Device | None, setting: Setting) -> None:
+        self._kernel, self._device, self._watcher, self._setting = kernel, device, watcher, setting
+        self.reaches: list[Reach] = []
+
+    def trials(self, cases: Collection[Case]) -> list[Trial]:
+        """Every aspect of every case."""
+        plans = {case: self._plan(case) for case in cases}
+        over_read = {matrix for planned in plans.values() if planned for matrix in declared_over_read(planned)}
+        return [trial for case, planned in plans.items() for trial in self._of_case(case, planned, over_read)]
+
+    def _plan(self, case: Case) -> Plan | None:
+        """The case's plan; None where there is none, which running it complains of."""
+        try:
+            return plan(self._kernel, case.problem, case.block, self._device.limits)
+        except MmcoreError:
+            return None
+
+    def _of_case(self, case: Case, planned: Plan | None, over_read: Collection[str]) -> Iterator[Trial]:
+        setting = self._setting
+        try:
+            runs = run_case(self._kernel, case, self._device, setting, over_read)
+        except CompilerMissing:
+            raise
+        except MmcoreError as error:
+            yield Trial("product", str(case), UNTRIED, str(error), setting.run(case))
+            return
+        tried, complaints = list(ASPECTS_OF_RUNS if runs.complete else ()), list(runs.complaints)
+        if planned is not None and runs.complete:
+            try:
+                complaints += self._watched(case, planned, over_read)
+                tried += ["hazards", "over-read"] if declared_over_read(planned) else ["hazards"]
+            except MmcoreError as error:
+                yield Trial("hazards", str(case), UNTRIED, str(error), setting.check(case))
+        yield from trials(str(case), tried, complaints, setting.run(case))
+
+    def _watched(self, case: Case, planned: Plan, over_read: Collection[str]) -> list[Complaint]:
+        if self._watcher is None:
+            raise NoDevice("no device here looks for hazards in what a kernel does; mmcore doctor says what was found")
+        if declared_over_read(planned):
+            self.reaches.append(reach(planned, case, self._watcher, self._setting.seed))
+        return watch_complaints(self._kernel, case, self._watcher, self._setting, over_read)

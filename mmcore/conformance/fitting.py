@@ -1,0 +1,65 @@
+"""Whether blocks, grids, registers and shared memory fit GPUs that are not here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mmcore.conformance.cases import Case
+from mmcore.conformance.trial import FAILED, PASSED, UNTRIED, Setting, Trial, block_text, sizes
+from mmcore.errors import CompileError, InvalidKernel, Refused
+from mmcore.launching.residency import capability_target, compiled_occupancies, target_plan
+from mmcore.planning.geometry import Dim3
+from mmcore.planning.kernel import Kernel
+
+CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
+"""The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
+
+
+def geometry_trials(kernel: Kernel, cases: Sequence[Case], setting: Setting) -> list[Trial]:
+    """Whether every case fits each compute capability; it is compiled for the largest product in each block.
+
+    Raises:
+        CompilerMissing: NVRTC cannot be loaded.
+    """
+    by_block: dict[Dim3, list[Case]] = {}
+    for case in cases:
+        by_block.setdefault(case.block, []).append(case)
+    return [
+        _geometry_trial(kernel, capability, block, in_block, setting)
+        for block, in_block in by_block.items()
+        for capability in CAPABILITIES
+    ]
+
+
+def _geometry_trial(
+    kernel: Kernel, capability: tuple[int, int], block: Dim3, cases: Iterable[Case], setting: Setting
+) -> Trial:
+    name = ".".join(map(str, capability))
+    largest = max(cases, key=lambda case: case.work)
+    words = ["mmcore", "occupancy", kernel.name, *sizes(largest), "--block", block_text(block), "--cc", name]
+    reproduce = " ".join(words)
+    what = f"compute capability {name}, {block} blocks"
+    if capability < kernel.least_capability:
+        least = ".".join(map(str, kernel.least_capability))
+        return Trial("geometry", what, UNTRIED, f"it declares that it needs {least}", reproduce)
+    if kernel.architecture and not _runs(kernel, capability):
+        return Trial("geometry", what, UNTRIED, f"it is compiled for {kernel.architecture} alone", reproduce)
+    target = capability_target(capability)
+    try:
+        plans = {case: target_plan(kernel, case.problem, case.block, target) for case in cases}
+        _, occupancies = compiled_occupancies(plans[largest], target)
+    except (Refused, InvalidKernel, CompileError) as error:
+        return Trial("geometry", what, FAILED, str(error), reproduce)
+    crowded = [each.advice for each in occupancies if each.active_blocks == 0]
+    if crowded:
+        return Trial("geometry", what, FAILED, crowded[0], reproduce)
+    return Trial("geometry", what, PASSED, "", reproduce)
+
+
+def _runs(kernel: Kernel, capability: tuple[int, int]) -> bool:
+    """Whether code for the kernel's own architecture ("90", "90a", "100f") runs there."""
+    number = int(kernel.architecture.rstrip("af"))
+    made_for = divmod(number, 10)
+    if kernel.architecture.endswith("a"):
+        return capability == made_for
+    return capability[0] == made_for[0] and capability >= made_for

@@ -1,0 +1,133 @@
+"""Cases run twice on the device: product, output, inputs, surroundings, and the same bits again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.conformance.cases import Case
+from mmcore.conformance.complaints import Complaint, aspect_of
+from mmcore.conformance.trial import Setting
+from mmcore.errors import CompileError, DeviceFault, InvalidKernel, Refused
+from mmcore.experiment import Experiment, host_arrays, rows_of_product
+from mmcore.judging.inputs import draw
+from mmcore.launching.device import Device, HostArray
+from mmcore.launching.prepared import Prepared
+from mmcore.outcome import Outcome
+from mmcore.planning.dtypes import dtype_named
+from mmcore.planning.kernel import Kernel
+
+ASPECTS_OF_RUNS = ("product", "written", "bounds", "inputs", "repeatable")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What came of running a case.
+
+    Attributes:
+        complete: whether it ran to its end, so that what nobody complains of is well.
+        complaints: what is wrong.
+    """
+
+    complete: bool
+    complaints: tuple[Complaint, ...]
+
+
+def run_case(
+    kernel: Kernel, case: Case, device: Device, setting: Setting, over_read: Collection[str], *, force: bool = False
+) -> Runs:
+    """Run a case and say what is wrong with it.
+
+    It is run twice on the same inputs. The second time C holds numbers instead of poison, and workspaces what the
+    first run left in them: a kernel that computes with what it finds there gives itself away.
+
+    Args:
+        kernel: the kernel.
+        case: what to run.
+        device: where.
+        setting: what the commands need that show it again.
+        over_read: matrices of which the kernel declares an over-read.
+        force: run against the kernel's own constraints.
+
+    Raises:
+        MmcoreError: the device cannot run such a kernel at all.
+    """
+    reproduce = setting.run(case, force=force)
+    try:
+        with Experiment(kernel, case.problem, case.block, device, seed=setting.seed, force=force) as experiment:
+            outcome = experiment.verify()
+            complaints = [
+                Complaint(aspect_of(fault.kind, fault.array, over_read), str(fault), reproduce)
+                for fault in outcome.faults
+            ]
+            if outcome.verdict is None:
+                return Runs(False, tuple(complaints))
+            first = _product(experiment.prepared)
+            unwritten = _unwritten(experiment.prepared, outcome, first)
+            complaints += _of_product(outcome, unwritten, reproduce)
+            # What nobody writes differs because the run before it left something else there.
+            complaints += _of_second_run(experiment.prepared, case, setting, first, unwritten)
+            return Runs(True, tuple(complaints))
+    except Refused as refused:
+        reason = f"its constraints allow what is refused: {refused}"
+        return Runs(False, (Complaint("geometry", reason, reproduce),))
+    except (InvalidKernel, CompileError, DeviceFault) as error:
+        return Runs(False, (Complaint("product", str(error), reproduce),))
+
+
+def _product(prepared: Prepared) -> HostArray:
+    """C as the device left it, m×n."""
+    problem = prepared.plan.problem
+    flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
+    prepared.buffers["C"].download(flat)
+    return rows_of_product(prepared.plan, flat)
+
+
+def _unwritten(prepared: Prepared, outcome: Outcome, product: HostArray) -> NDArray[np.bool_]:
+    """The elements of a wrong product that are what they were before the launch."""
+    if outcome.verdict is None or outcome.verdict.verified:
+        return np.zeros(product.shape, np.bool_)
+    before = host_arrays(prepared.plan, draw(prepared.plan.problem, outcome.seed))["C"]
+    return np.asarray(_bits(rows_of_product(prepared.plan, before)) == _bits(product))
+
+
+def _of_product(outcome: Outcome, unwritten: NDArray[np.bool_], reproduce: str) -> Iterator[Complaint]:
+    verdict, missing = outcome.verdict, int(unwritten.sum())
+    assert verdict is not None
+    if missing:
+        row, column = (int(index) for index in np.argwhere(unwritten)[0])
+        reason = f"element ({row}, {column}) of C is never written; {missing} of {unwritten.size} are not"
+        yield Complaint("written", reason, reproduce)
+    if verdict.wrong > missing or (not verdict.verified and not missing):
+        wrong = f"{verdict.wrong} of the {verdict.compared} elements compared are wrong"
+        yield Complaint("product", f"{verdict.mismatch}; {wrong}", reproduce)
+
+
+def _of_second_run(
+    prepared: Prepared, case: Case, setting: Setting, first: HostArray, unwritten: NDArray[np.bool_]
+) -> Iterator[Complaint]:
+    planned = prepared.plan
+    host = host_arrays(planned, draw(case.problem, setting.seed))
+    if not planned.kernel.accumulate:
+        host["C"] = host_arrays(planned, draw(replace(case.problem, accumulate=True), setting.seed + 1))["C"]
+    prepared.upload(host)
+    faults = prepared.run()
+    if any(fault.fatal for fault in faults):
+        yield Complaint("repeatable", f"the second run failed where the first did not: {faults[0]}", setting.conform())
+        return
+    second = _product(prepared)
+    changed = (_bits(first) != _bits(second)) & ~unwritten
+    if changed.any():
+        row, column = (int(index) for index in np.argwhere(changed)[0])
+        reason = (
+            f"run twice on the same inputs, element ({row}, {column}) of C is {float(first[row, column])!r}, then "
+            f"{float(second[row, column])!r}; {int(changed.sum())} of {changed.size} elements differ"
+        )
+        yield Complaint("repeatable", reason, setting.conform())
+
+
+def _bits(values: HostArray) -> NDArray[np.unsignedinteger]:
+    return values.view(f"u{values.dtype.itemsize}")
