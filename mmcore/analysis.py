@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import SupportsIndex
 
-from mmcore.api import Block, requested
+from mmcore.api import Block, able_device, requested
 from mmcore.api import device as opened
 from mmcore.checking.check import Check, check_kernel
 from mmcore.checking.findings import CheckingDevice
@@ -14,7 +14,6 @@ from mmcore.planning.kernel import Kernel
 from mmcore.profiling.device import CountingDevice
 from mmcore.profiling.ncu import profiles_by_ncu
 from mmcore.profiling.profile import Profile, profile_kernel
-from mmcore.registry import registry
 
 
 def profile(
@@ -81,13 +80,8 @@ def check(
 
 
 def _able(spec: str, protocol: type, verb: str) -> Device:
-    """The device asked for; for "auto", the first that does what the protocol asks.
-
-    Those without device time come first: to open a GPU only to learn that it cannot takes a second.
-    """
-    if spec != "auto":
-        return opened(spec)
-    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].keeps_time):
-        if provider.count() and isinstance(found := opened(name), protocol):
-            return found
-    raise NoDevice(f"no device here {verb} what a kernel does; mmcore doctor says what was found")
+    """The device asked for; for "auto", the first that does what the protocol asks."""
+    found = able_device(protocol) if spec == "auto" else opened(spec)
+    if found is None:
+        raise NoDevice(f"no device here {verb} what a kernel does; mmcore doctor says what was found")
+    return found

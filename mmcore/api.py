@@ -35,6 +35,17 @@ def device(spec: str = "auto") -> Device:
     return _open(spec)
 
 
+def able_device(protocol: type) -> Device | None:
+    """The first device here that does what a protocol asks for beyond a device's own; None where none does.
+
+    Those without device time come first: to open a GPU only to learn that it cannot takes a second.
+    """
+    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].keeps_time):
+        if provider.count() and isinstance(found := _open(name), protocol):
+            return found
+    return None
+
+
 Block: TypeAlias = str | SupportsIndex | Shape | None
 
 _OPENED: dict[str, Device] = {}

@@ -14,14 +14,12 @@ from mmcore.judging.poison import is_poison
 from mmcore.launching.device import Device, HostArray
 from mmcore.launching.faults import Fault
 from mmcore.launching.prepared import Prepared
-from mmcore.launching.stopwatch import Stopwatch, typical_seconds
+from mmcore.launching.stopwatch import MEMORIES, Stopwatch, typical_seconds
 from mmcore.outcome import Outcome
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.planning.problem import Problem
-
-MEMORIES = ("pageable", "pinned")
 
 
 def run_kernel(

@@ -198,7 +198,7 @@ def test_auto_is_the_first_device_that_counts(monkeypatch: pytest.MonkeyPatch) -
         opened.append(spec)
         return SimpleNamespace(name=spec)
 
-    monkeypatch.setattr("mmcore.analysis.opened", useless)
+    monkeypatch.setattr("mmcore.api._open", useless)
     with pytest.raises(mmcore.NoDevice, match="no device here counts what a kernel does"):
         mmcore.profile("upc.kernel01", 8, block=8)
     assert "emulator" in opened

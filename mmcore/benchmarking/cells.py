@@ -19,6 +19,8 @@ from mmcore.registry import Registry
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
 GPU_SIZES, EMULATED_SIZES = (640, 1024), (128,)
 
+EMULATED = "EMULATION times on the host, not kernel times"
+
 
 class Measure(NamedTuple):
     """A way of measuring.
@@ -74,6 +76,11 @@ class Cell:
         kernel, problem = self.point.kernel, self.point.problem
         how = {"kernel": f"kernel time, {self.measure.how} L2", "global": f"global time, {self.measure.how} memory"}
         return f"{problem} {kernel.operation} {kernel.dtype}, {how[self.measure.what]}"
+
+
+def title(group: str, device_description: str, *, keeps_time: bool) -> str:
+    """What stands above the table of a group, and says what its times are."""
+    return f"{group}, on {device_description}" if keeps_time else f"{group.split(',')[0]}: {EMULATED}"
 
 
 @dataclass(frozen=True)

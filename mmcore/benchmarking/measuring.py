@@ -20,6 +20,7 @@ from mmcore.launching.device import Device
 from mmcore.launching.residency import launch_occupancies
 from mmcore.launching.stopwatch import Stopwatch
 from mmcore.outcome import Outcome
+from mmcore.reproduce import launch_command
 
 # A clock reading may be this much short before a time counts as impossible.
 _CLOCK_ERROR = 0.02
@@ -206,7 +207,7 @@ def _occupancy(outcome: Outcome, experiment: Experiment, device: Device) -> floa
 def _what_is_wrong(outcome: Outcome) -> str:
     """The lecture's report of a wrong product."""
     lines = [f"{outcome.plan.kernel.name} {outcome.problem} is wrong on {outcome.device}; nothing was timed"]
-    problem, block = outcome.problem, str(outcome.plan.block).replace("×", "x")
-    sizes = f"-m {problem.m} -n {problem.n} -k {problem.k}"
-    command = f"mmcore run {outcome.plan.kernel.name} {sizes} --block {block} --device {outcome.device}"
-    return "\n".join([*lines, *outcome.complaints(), f"to see it again: {command} --seed {outcome.seed}"])
+    command = launch_command(
+        "run", outcome.plan.kernel.name, outcome.problem, outcome.plan.block, device=outcome.device, seed=outcome.seed
+    )
+    return "\n".join([*lines, *outcome.complaints(), f"to see it again: {command}"])

@@ -61,7 +61,7 @@ def mm_benchmark(mm_cell: Cell, benchmark: Any, request: pytest.FixtureRequest) 
         session.clock,
         lambda result: session.results.update({node.nodeid: (result, benchmark.extra_info)}),
     )
-    session.benchmarks[node.nodeid] = used
+    session.begin(node.nodeid, used)
     return used
 
 
@@ -102,12 +102,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _usual_options(session: Session, cell: Cell) -> dict[str, Any]:
     """What pytest-benchmark's mark says of a cell, unless the test has one of its own."""
-    from mmcore.benchmarking.summary import EMULATED
+    from mmcore.benchmarking.cells import title
 
     device = session.bench.device
-    if not device.keeps_time:
-        return {"group": f"{cell.group.split(',')[0]}: {EMULATED}"}
-    options: dict[str, Any] = {"group": f"{cell.group}, on {device.description}"}
+    options: dict[str, Any] = {"group": title(cell.group, device.description, keeps_time=device.keeps_time)}
     if cell.measure.how == "cold":
         # Emptying the cache takes many times as long as a short kernel; a tenth of the rounds is enough.
         options["max_time"] = float(session.config.getoption("benchmark_max_time")) / 10
@@ -119,9 +117,10 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     if not _is_used(config):
         return []
     session = _session(config)
+    from mmcore.benchmarking.cells import EMULATED
+
     device, found = session.bench.device, session.found
-    clock = device.facts.get("clock")
-    how = f"kernel times by {clock}" if device.keeps_time and clock else _emulated(device.keeps_time)
+    how = f"kernel times by {device.facts.get('clock', 'its own clock')}" if device.keeps_time else EMULATED
     lines = [f"mmcore: {device.name} ({device.description}); {how}"]
     if found.refused:
         hint = "" if config.getoption("mm_show_refused") else "; --mm-show-refused lists them"
@@ -138,24 +137,13 @@ def _refusals(found: Cells) -> list[str]:
     return [f"  refused: {kernel} {what}: {why}" for kernel, what, why in found.refused]
 
 
-def _emulated(keeps_time: bool) -> str:
-    from mmcore.benchmarking.summary import EMULATED
-
-    return "" if keeps_time else EMULATED
-
-
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
     """A cell has a line of its own instead of a dot or an F."""
     line = _line(config, report)
     if not line or config.get_verbosity() < 0:
         return None
-    tests = list(_session(config).benchmarks)
-    done = tests.index(report.nodeid)
-    files = [test.partition("::")[0] for test in tests[: done + 1]]
-    first = files[-1] not in files[:-1]
-    newline = "\n"
-    cell = _session(config).benchmarks[report.nodeid].cell
-    short = f"{newline * first}[{done + 1}/{_session(config).items}] {cell.id}: {line}\n"
+    session = _session(config)
+    short = f"{session.prefixes[report.nodeid]} {session.benchmarks[report.nodeid].cell.id}: {line}\n"
     return report.outcome, short, f"PASSED {line}" if report.passed else "FAILED"
 
 
@@ -202,11 +190,10 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
 
     ours = _session(config)
     ours.close()
-    stored = {id(result): info for result, info in ours.results.values()}
-    for group in by_group(result for result, _ in ours.results.values()).values():
-        for result in group:
-            stored[id(result)]["percent_of_best"] = percent_of_best(result, group)
     results = [result for result, _ in ours.results.values()]
+    groups = by_group(results)
+    for result, info in ours.results.values():
+        info["percent_of_best"] = percent_of_best(result, groups[result.cell.group])
     if (path := config.getoption("mm_csv")) and results:
         try:
             write_csv(path, results)

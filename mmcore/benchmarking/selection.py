@@ -12,11 +12,11 @@ import pytest
 
 from mmcore.benchmarking.specs import Sizes, parse_sizes
 from mmcore.errors import MmcoreError
+from mmcore.launching.stopwatch import MEMORIES
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.geometry import parse_shape
 
 MEASURES = ("kernel", "global")
-MEMORIES = ("pageable", "pinned")
 
 _Read = TypeVar("_Read")
 

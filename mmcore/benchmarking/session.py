@@ -28,6 +28,7 @@ class Session:
         items: how many tests measure a cell.
         results: what the cells came to, by test, and the dictionary that pytest-benchmark stores of each.
         benchmarks: the fixtures that were used, by test.
+        prefixes: what stands before a test's line while the run goes on, by test.
         regressed: whether a cell is slower than ``--benchmark-compare-fail`` allows.
         complaints: what could not be done at the end.
         durations: host seconds of set-up, call and teardown together, by test.
@@ -38,6 +39,7 @@ class Session:
     items: int = 0
     results: dict[str, tuple[Result, dict[str, Any]]] = field(default_factory=dict)
     benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)
+    prefixes: dict[str, str] = field(default_factory=dict)
     regressed: bool = False
     complaints: list[str] = field(default_factory=list)
     durations: dict[str, float] = field(default_factory=dict)
@@ -74,6 +76,13 @@ class Session:
     def warnings(self) -> list[str]:
         """What is wrong with the plugins."""
         return registry().complaints()
+
+    def begin(self, test: str, used: CellBenchmark) -> None:
+        """Note that a test's cell is about to be measured; the first of a file gets a new line of its own."""
+        last = next(reversed(self.benchmarks), "")
+        begin = "" if last.partition("::")[0] == test.partition("::")[0] else "\n"
+        self.benchmarks[test] = used
+        self.prefixes[test] = f"{begin}[{len(self.benchmarks)}/{self.items}]"
 
     def close(self) -> None:
         """Free the device's memory."""

@@ -10,9 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mmcore.benchmarking.cells import title
 from mmcore.benchmarking.result import Result
-
-EMULATED = "EMULATION times on the host, not kernel times"
 
 
 def by_group(results: Iterable[Result]) -> dict[str, list[Result]]:
@@ -34,9 +33,8 @@ def tables(results: Iterable[Result]) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for group, members in by_group(results).items():
         emulated = members[0].gflops is None
-        device = members[0].outcome.device_description
-        title = f"{group.split(',')[0]}: {EMULATED}" if emulated else f"{group}, on {device}"
-        parts += ["", Text(title, "bold"), _table(members, emulated)]
+        heading = title(group, members[0].outcome.device_description, keeps_time=not emulated)
+        parts += ["", Text(heading, "bold"), _table(members, emulated)]
     return parts
 
 
@@ -45,8 +43,8 @@ def _table(members: Sequence[Result], emulated: bool) -> Table:
     table.add_column("kernel", no_wrap=True)
     table.add_column("block", no_wrap=True)
     times = ["emulation, ms"] if emulated else ["median, µs", "spread", "GFLOP/s", "of peak", "of best"]
-    for title in (*times, "registers", "shared, B", "occupancy"):
-        table.add_column(title, justify="right")
+    for heading in (*times, "registers", "shared, B", "occupancy"):
+        table.add_column(heading, justify="right")
     table.add_column("verified")
     for result in members:
         outcome = result.outcome

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mmcore.api import device as opened
+from mmcore.api import able_device
 from mmcore.checking.findings import CheckingDevice
 from mmcore.conformance.cases import Case, find_cases
 from mmcore.conformance.complaints import Complaint, trials
@@ -22,7 +22,6 @@ from mmcore.judging.inputs import fresh_seed
 from mmcore.launching.device import Device
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
-from mmcore.registry import registry
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,8 @@ class Conformance:
 
 
 def watching_device(device: Device) -> Device | None:
-    """What looks for hazards: the device itself, else the first here that does; None where nothing does.
-
-    Devices without device time are asked first: to open a GPU only to learn that it cannot takes a second.
-    """
-    if isinstance(device, CheckingDevice):
-        return device
-    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].keeps_time):
-        if provider.count() and isinstance(found := opened(name), CheckingDevice):
-            return found
-    return None
+    """What looks for hazards: the device itself, else the first here that does; None where nothing does."""
+    return device if isinstance(device, CheckingDevice) else able_device(CheckingDevice)
 
 
 def conform_kernel(kernel: Kernel, device: Device, watcher: Device | None, *, seed: int | None = None) -> Conformance:

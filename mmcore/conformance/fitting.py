@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mmcore.conformance.cases import Case
-from mmcore.conformance.trial import FAILED, PASSED, UNTRIED, Setting, Trial, block_text, sizes
+from mmcore.conformance.trial import FAILED, PASSED, UNTRIED, Setting, Trial
 from mmcore.errors import CompileError, InvalidKernel, Refused
 from mmcore.launching.residency import capability_target, compiled_occupancies, target_plan
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
+from mmcore.reproduce import block_text, sizes
 
 CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
 """The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
@@ -36,7 +37,7 @@ def _geometry_trial(
 ) -> Trial:
     name = ".".join(map(str, capability))
     largest = max(cases, key=lambda case: case.work)
-    words = ["mmcore", "occupancy", kernel.name, *sizes(largest), "--block", block_text(block), "--cc", name]
+    words = ["mmcore", "occupancy", kernel.name, *sizes(largest.problem), "--block", block_text(block), "--cc", name]
     reproduce = " ".join(words)
     what = f"compute capability {name}, {block} blocks"
     if capability < kernel.least_capability:

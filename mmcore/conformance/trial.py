@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mmcore.conformance.cases import Case
-from mmcore.planning.geometry import Dim3
+from mmcore.reproduce import launch_command
 
 ASPECTS = {
     "product": "every element that is written is within its bound",
@@ -78,24 +78,6 @@ class Setting:
         return shlex.join(["mmcore", "conform", self.kernel, "--device", self.device, "--seed", str(self.seed)])
 
     def _launch(self, command: str, case: Case, device: str, force: bool) -> str:
-        words = ["mmcore", command, self.kernel, *sizes(case), *leading_dimensions(case)]
-        words += ["--block", block_text(case.block), "--device", device, "--seed", str(self.seed)]
-        return shlex.join(words + ["--force"] * force)
-
-
-def sizes(case: Case) -> list[str]:
-    """The sizes of a case's product as options of the command line."""
-    return [word for name in ("m", "n", "k") for word in (f"-{name}", str(getattr(case.problem, name)))]
-
-
-def leading_dimensions(case: Case) -> list[str]:
-    """The leading dimensions of a case's product as options, where there are gaps between rows."""
-    problem = case.problem
-    if problem == problem.packed:
-        return []
-    return [word for name in ("lda", "ldb", "ldc") for word in (f"--{name}", str(getattr(problem, name)))]
-
-
-def block_text(block: Dim3) -> str:
-    """A block as the command line takes it, unmistakably."""
-    return "x".join(map(str, block if block.z > 1 else block[:2]))
+        return launch_command(
+            command, self.kernel, case.problem, case.block, device=device, seed=self.seed, force=force
+        )

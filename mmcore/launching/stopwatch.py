@@ -6,6 +6,9 @@ import math
 import statistics
 from typing import Protocol
 
+#: Host memory that the copies of a global time may go to and come from.
+MEMORIES = ("pageable", "pinned")
+
 # One reading of a typical time lasts about this long, and readings go on until the budget is spent.
 _READING_SECONDS = 5e-3
 _BUDGET_SECONDS = 0.1
