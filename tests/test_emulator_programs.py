@@ -19,7 +19,8 @@ from mmcore.experiment import run_kernel
 from mmcore.launching.compiler import _header_options
 from mmcore_emulator import lanes
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx import PtxError, UnsupportedInstruction, parse
+from mmcore_emulator.literals import PtxError
+from mmcore_emulator.ptx import UnsupportedInstruction, parse
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_of
 

@@ -21,6 +21,7 @@ from mmcore.profiling.device import Counted, LaunchCounts
 from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
+from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
 from mmcore_emulator.reach import Reach
@@ -72,6 +73,7 @@ class EmulatedProgram:
     def __init__(self, memory: DeviceMemory, code: Code) -> None:
         self._memory = memory
         self._functions = parse(code.ptx)
+        self._module_memory = ModuleMemory(memory)
         self._translations: dict[str, Translation] = {}
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
@@ -89,8 +91,9 @@ class EmulatedProgram:
         """As :meth:`~mmcore.profiling.device.CountingDevice.count_launches`."""
         launches: list[LaunchCounts] = []
         faults: list[Fault] = []
+        # What one launch leaves in memory may steer those behind it: then none may be run in part, or twice.
+        varied = every_block or any(depends_on_data(self._functions[call.function.symbol]) for call in calls)
         for call in calls:
-            varied = every_block or depends_on_data(self._functions[call.function.symbol])
             steps = self._translation(call).steps
             launch = CountedLaunch(functools.partial(self._prepared, call), steps, varied=varied)
             launches.append(launch.counts())
@@ -134,7 +137,8 @@ class EmulatedProgram:
     def _translation(self, call: Call) -> Translation:
         symbol = call.function.symbol
         if symbol not in self._translations:
-            self._translations[symbol] = translate(self._functions[symbol])
+            function = self._functions[symbol]
+            self._translations[symbol] = translate(function, self._module_memory.addresses(function))
         return self._translations[symbol]
 
     def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> None:
@@ -152,6 +156,7 @@ class EmulatedProgram:
 
     def close(self) -> None:
         self._translations.clear()
+        self._module_memory.close()
 
 
 def _check_threads(function: Function, block: Dim3) -> None:

@@ -31,6 +31,10 @@ def poisoned(nbytes: int) -> NDArray[np.uint8]:
     return np.full((nbytes + _PADDING) // 2, POISON_HALFWORD, dtype=np.uint16).view(np.uint8)
 
 
+def _zeros(nbytes: int) -> NDArray[np.uint8]:
+    return np.zeros(nbytes + _PADDING, np.uint8)
+
+
 @dataclass
 class Array:
     """Bytes, and the addresses at which a kernel finds them.
@@ -44,6 +48,7 @@ class Array:
         copies: offset of each lane's own copy in ``content``, in bytes; None where there is only one.
         uploaded: bytes from its start on that the host has written.
         name: what the source calls it, where that is not the label.
+        read_only: whether kernels must not write to it at all.
     """
 
     label: str
@@ -54,11 +59,18 @@ class Array:
     copies: NDArray[np.uint64] | None = None
     uploaded: int = 0
     name: str = ""
+    read_only: bool = False
     _views: dict[np.dtype[Any], Values] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """What a sentence calls it: "A", or "tile_a (shared)"."""
         return f"{self.name} ({self.label})" if self.name else self.label
+
+    def permits(self, access: str) -> int:
+        """Bytes from its start on that an access ("read" or "write") may go to."""
+        if access == "read":
+            return self.readable
+        return 0 if self.read_only else self.writable
 
     def view(self, dtype: np.dtype[Any]) -> Values:
         """The content as elements of ``dtype``."""
@@ -108,13 +120,27 @@ class DeviceMemory:
         Raises:
             DeviceFault: the host has no memory for it.
         """
+        return self._placed(label, nbytes + over_read_bytes, nbytes, poisoned)
+
+    def define(self, label: str, nbytes: int, initial: bytes) -> Array:
+        """A new array that holds ``initial`` and then zeros, all of it as if the host had written it.
+
+        Raises:
+            DeviceFault: the host has no memory for it.
+        """
+        array = self._placed(label, nbytes, nbytes, _zeros)
+        array.content[: len(initial)] = np.frombuffer(initial, np.uint8)
+        array.uploaded = nbytes
+        return array
+
+    def _placed(self, label: str, readable: int, writable: int, fill: Callable[[int], NDArray[np.uint8]]) -> Array:
         slot = next(slot for slot in range(1, 1 << (63 - _RANGE_BITS)) if slot not in self._arrays)
         base = (slot << _RANGE_BITS) + (1 << (_RANGE_BITS - 1))
         try:
-            content = poisoned(nbytes + over_read_bytes)
+            content = fill(readable)
         except MemoryError:
-            raise DeviceFault(f"the host has no memory for the {nbytes + over_read_bytes} bytes of {label}") from None
-        array = Array(label, base, nbytes + over_read_bytes, nbytes, content)
+            raise DeviceFault(f"the host has no memory for the {readable} bytes of {label}") from None
+        array = Array(label, base, readable, writable, content)
         self._arrays[slot] = array
         return array
 
@@ -183,7 +209,11 @@ class Violation:
         if self.kind == "misaligned":
             near = self.array and f"an address {address - self.array.base} bytes into {self.array}"
             return f"{near or f'address {address:#x}'}, no multiple of {self.nbytes}"
-        return f"address {address:#x}, far from every array" if self.array is None else _where(self.array, address)
+        if self.array is None:
+            return f"address {address:#x}, far from every array"
+        if self.kind == "out-of-bounds-write" and self.array.read_only:
+            return f"to {self.array}, which is constant"
+        return _where(self.array, address)
 
 
 Report = Callable[[Violation], None]
@@ -201,7 +231,7 @@ def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None,
     """
     taking_part = None if mask is None else mask.over(address.shape)
     active = address if taking_part is None else address[taking_part]
-    array = _only_array(space, active, dtype.itemsize, writing=False)
+    array = _only_array(space, active, dtype.itemsize, "read")
     if array is None:
         return _load_some(space, address, dtype, taking_part, report)
     index = array.index(address, dtype.itemsize)
@@ -218,7 +248,7 @@ def store(
     taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
     address = np.broadcast_to(address, shape)
     active = address if taking_part is None else address[taking_part]
-    array = _only_array(space, active, dtype.itemsize, writing=True)
+    array = _only_array(space, active, dtype.itemsize, "write")
     if array is not None:
         _write(array, address, value, dtype, taking_part)
         return
@@ -266,13 +296,13 @@ def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], l
     array.view(dtype)[index] = value
 
 
-def _only_array(space: Space, address: Values, size: int, *, writing: bool) -> Array | None:
+def _only_array(space: Space, address: Values, size: int, access: str) -> Array | None:
     """The one array that all accesses properly fall into; None where there is none such."""
     low, high = int(address.min()), int(address.max())
     array = space.at(low)
     if array is None:
         return None
-    end = array.base + (array.writable if writing else array.readable)
+    end = array.base + array.permits(access)
     if low < array.base or high + size > end:
         return None
     if size > 1 and int(np.bitwise_or.reduce(address, axis=None)) & (size - 1):
@@ -313,7 +343,7 @@ def _permitted(
             continue
         lanes = rest & (ranges == np.uint64(number))
         rest = rest & ~lanes
-        end = array.base + (array.writable if access == "write" else array.readable)
+        end = array.base + array.permits(access)
         inside = lanes & (address >= np.uint64(array.base)) & (address + np.uint64(size) <= np.uint64(end))
         outside = lanes & ~inside
         if outside.any():
