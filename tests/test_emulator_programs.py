@@ -505,12 +505,6 @@ def test_an_unknown_instruction_is_refused_by_name_and_line_before_anything_runs
     assert found[1].startswith(mnemonic)
 
 
-def test_module_variables_are_refused() -> None:
-    source = '__device__ int table[4]; extern "C" __global__ void f(int* out) { out[0] = table[out[1]]; }'
-    with pytest.raises(UnsupportedInstruction):
-        translate(function_of(ptx_of(source)))
-
-
 def test_a_print_is_refused_by_name_and_line() -> None:
     source = 'extern "C" __global__ void f(int* out)\n{\n    printf("%d", out[0]);\n}'
     with pytest.raises(UnsupportedInstruction, match=r"the instruction call\.uni of vprintf \(test\.cu:3\)"):

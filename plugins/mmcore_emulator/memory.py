@@ -144,6 +144,10 @@ class DeviceMemory:
         self._arrays[slot] = array
         return array
 
+    def has(self, label: str) -> bool:
+        """Whether there is an array of that label."""
+        return any(array.label == label for array in self._arrays.values())
+
     def free(self, array: Array) -> None:
         """Forget an array; a later access to it is out of bounds."""
         self._arrays.pop(array.base >> _RANGE_BITS, None)

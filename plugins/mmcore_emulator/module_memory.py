@@ -7,6 +7,8 @@ from mmcore_emulator.layout import as_written, used_variables
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.ptx import Function, UnsupportedInstruction
 
+_KEYWORDS = {"global": "__device__", "const": "__constant__"}
+
 
 class ModuleMemory:
     """``__device__`` and ``__constant__`` variables of one module: made when a function first needs them, then kept."""
@@ -40,6 +42,9 @@ class ModuleMemory:
         name = as_written(variable.name)
         if variable.unknown:
             raise UnsupportedInstruction(f"the emulator does not know variables like {name}, which {variable.unknown}")
+        if self._memory.has(name):
+            # A fault in it must not be taken for one in the matrix of that name.
+            name = f"{name} ({_KEYWORDS[variable.space]})"
         array = self._memory.define(name, variable.nbytes, variable.initial)
         array.read_only = variable.space == "const"
         return array
