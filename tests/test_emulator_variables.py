@@ -14,11 +14,14 @@ import mmcore
 from mmcore import Dim3, Launch
 from mmcore.checking.findings import Finding
 from mmcore.checking.reach import over_read_elements
+from mmcore.errors import DeviceFault
 from mmcore.launching.code import Code, Function
-from mmcore.launching.device import Call
+from mmcore.launching.device import Call, Device
 from mmcore.launching.faults import Fault
+from mmcore.launching.prepared import Prepared
 from mmcore.planning.plan import plan
 from mmcore.profiling.counters import Counters
+from mmcore.runner import run_kernel
 from mmcore_emulator.declarations import Variable, module_variables, variable
 from mmcore_emulator.device import EmulatedBuffer, EmulatedProgram, Emulator
 from mmcore_emulator.layout import as_written
@@ -224,6 +227,24 @@ def test_a_closed_programs_variables_are_freed() -> None:
     assert after.address - array.base == 2 * (run.buffer.address - array.base)
 
 
+def test_every_device_keeps_a_variable_from_launch_to_launch_and_forgets_it_with_the_program(
+    device: Device, cu_file: Path
+) -> None:
+    declarations = (
+        "__device__ float launches = 10; __device__ const float table[4] = {1, 2}; __constant__ float c[2] = {100};"
+    )
+    body = "if (threadIdx.x == 0) launches += table[n]; __syncthreads(); C[threadIdx.x] = launches + c[threadIdx.x];"
+    kernel = own(cu_file, body, declarations=declarations, block=(1,))
+    planned = plan(kernel, kernel.square_problem(1, Dim3(1)), Dim3(1), device.limits)
+    for _ in range(2):
+        with Prepared(planned, device) as prepared:
+            out = np.zeros((1, 1), np.float32)
+            for expected in (112, 114):
+                assert prepared.run() == []
+                prepared.buffers["C"].download(out)
+                assert out[0, 0] == expected
+
+
 def test_the_functions_of_a_program_share_its_variables() -> None:
     source = """
     __device__ int x = 5;
@@ -272,6 +293,11 @@ def test_what_a_function_does_not_use_is_none_of_its_faults() -> None:
     run = Loaded(source)
     assert run.launch(3) == []
     assert run.out[0] == 3
+
+
+def test_a_variable_beyond_all_memory_is_refused() -> None:
+    with pytest.raises(DeviceFault, match=r"x has 2199023255552 bytes; the emulator has addresses for \d+ in an array"):
+        Loaded(kernel_of("__device__ float x[1ull << 39];", "out[0] = x[n];")).launch()
 
 
 def test_a_store_to_constant_memory_by_name_is_refused() -> None:
@@ -470,9 +496,8 @@ def test_what_lies_behind_a_variable_is_no_over_read_of_a_matrix(cu_file: Path) 
     assert over_read_elements(planned, Emulator(), seed=1) == {"A": 2, "B": 0, "C": 0}
 
 
-def test_a_product_by_a_table_is_verified_and_repeatable(cu_file: Path) -> None:
-    """Each row of A is looked up by a table of row numbers; the number of launches is kept beside it."""
-    declarations = "__device__ int launches; __constant__ int rows[4] = {0, 1, 2, 3};"
+def test_a_product_with_rows_looked_up_in_a_table_is_verified(device: Device, cu_file: Path) -> None:
+    declarations = "__device__ int launches; __constant__ int rows[4] = {2, 0, 3, 1};"
     body = """
     const int row = rows[threadIdx.y], column = threadIdx.x;
     float sum = 0;
@@ -480,7 +505,7 @@ def test_a_product_by_a_table_is_verified_and_repeatable(cu_file: Path) -> None:
     C[row * n + column] = sum;
     if (row == 0 && column == 0) ++launches;"""
     kernel = own(cu_file, body, declarations=declarations, block=(4, 4))
-    assert mmcore.run(kernel, 4, device="emulator").verified
+    assert run_kernel(kernel, kernel.square_problem(4, Dim3(4, 4)), Dim3(4, 4), device).verified
     assert mmcore.check(kernel, 4, device="emulator").findings == ()
 
 

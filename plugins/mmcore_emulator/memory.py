@@ -21,6 +21,7 @@ from mmcore_emulator.lanes import Mask
 
 _RANGE_BITS = 40
 _COPIED_RANGE_BITS = 20
+_LARGEST = 1 << (_RANGE_BITS - 1)
 _PADDING = 64
 _LEAST_NORMAL = np.float32(2.0**-126)
 _LEAST_UNFLUSHED = np.float32(2.0**-102)
@@ -118,7 +119,7 @@ class DeviceMemory:
         """A new array, all NaN.
 
         Raises:
-            DeviceFault: the host has no memory for it.
+            DeviceFault: the host has no memory for it, or the emulator no addresses.
         """
         return self._placed(label, nbytes + over_read_bytes, nbytes, poisoned)
 
@@ -126,7 +127,7 @@ class DeviceMemory:
         """A new array that holds ``initial`` and then zeros, all of it as if the host had written it.
 
         Raises:
-            DeviceFault: the host has no memory for it.
+            DeviceFault: the host has no memory for it, or the emulator no addresses.
         """
         array = self._placed(label, nbytes, nbytes, _zeros)
         array.content[: len(initial)] = np.frombuffer(initial, np.uint8)
@@ -136,6 +137,8 @@ class DeviceMemory:
     def _placed(self, label: str, readable: int, writable: int, fill: Callable[[int], NDArray[np.uint8]]) -> Array:
         slot = next(slot for slot in range(1, 1 << (63 - _RANGE_BITS)) if slot not in self._arrays)
         base = (slot << _RANGE_BITS) + (1 << (_RANGE_BITS - 1))
+        if readable > _LARGEST:
+            raise DeviceFault(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
         try:
             content = fill(readable)
         except MemoryError:

@@ -22,7 +22,7 @@ class ModuleMemory:
 
         Raises:
             UnsupportedInstruction: what one of them holds at first is not known; it names the variable.
-            DeviceFault: the host has no memory for one.
+            DeviceFault: there is no memory for one.
         """
         used = [variable for variable in used_variables(function) if variable.space in ("global", "const")]
         return {variable.name: self._array(variable).base for variable in used}
