@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ REGISTERS = re.compile(r"(?<=^registers per )(\w+) +\d+|(?<=^blocks by registers
 MEASURED = re.compile(r"\d+\.\d{4}(?: \(\d+\.\d+\))?")
 SUMMARISED = re.compile(r"(?<=\d×\d)(\d*) +[\d.,]+ +\d+( +\d+) +\d+ %")
 
+ROW = re.compile(r"test_kernel\[|\S+ \S+ N N ")
+
 
 def steadied(typed: str, printed: str) -> str:
     """What a command prints, without what varies."""
@@ -33,10 +36,10 @@ def steadied(typed: str, printed: str) -> str:
         return printed
     printed = SAVED.sub(r"SAVED/\1", printed)
     printed = SUMMARISED.sub(r"\1 N N\2 N %", MEASURED.sub("N", printed))
-    # A table is as wide as its figures, and the faster of two comes first.
+    # A table is as wide as its figures, and its rows stand in the order of their times.
     lines = [re.sub(r"([ -])\1+", r"\1", line).rstrip() for line in printed.splitlines()]
-    rows = iter(sorted(line for line in lines if line.startswith("test_kernel[")))
-    return "\n".join(next(rows) if line.startswith("test_kernel[") else line for line in lines)
+    runs = groupby(lines, key=lambda line: bool(ROW.match(line)))
+    return "\n".join(line for is_row, run in runs for line in (sorted(run) if is_row else run))
 
 
 def newcomer(folder: Path) -> Reader:
@@ -93,7 +96,8 @@ def test_another_output_and_a_command_that_fails_are_noticed(tmp_path: Path, sho
 
 
 SAVED_RUN = "/home/ada/.benchmarks/Linux-CPython-3.12-64bit/0001_unversioned_20261121_103305.json"
-ROW = "acme.matmul  32×32         52.930         31       8192      100 %  every element"
+SUMMED = "acme.matmul  32×32         52.930         31       8192      100 %  every element"
+OTHER = "acme.matmul  16×16          2.930         32       2048       50 %  every element"
 TIMED = "test_kernel[acme.matmul-16x16x16-b16] (NOW)     52.9295 (1.85)     0.0000 (1.0)           1"
 
 
@@ -109,7 +113,8 @@ TIMED = "test_kernel[acme.matmul-16x16x16-b16] (NOW)     52.9295 (1.85)     0.00
         ("registers      32 per thread", "registers      40 per thread"),
         ("registers per block         7168", "registers per block        10240"),
         (TIMED, "test_kernel[acme.matmul-16x16x16-b16] (NOW)  7.1234 (1.0)  0.0000 (1.0)  1"),
-        (ROW, "acme.matmul  32×32          2.930         40       8192       50 %  every element"),
+        (SUMMED, "acme.matmul  32×32          2.930         40       8192       50 %  every element"),
+        (f"{SUMMED}\n{OTHER}\n\n{SUMMED}", f"{OTHER}\n{SUMMED}\n\n{SUMMED}"),
         (SAVED_RUN, "/home/ada/.benchmarks/Darwin-CPython-3.13-64bit/0001_unversioned_20270101_000000.json"),
     ],
 )
@@ -121,9 +126,10 @@ def test_what_varies_is_let_pass(once: str, another_time: str) -> None:
     ("right", "wrong"),
     [
         ("8 passed in 1.05s", "7 passed in 1.05s"),
-        (ROW, ROW.replace("8192", "4096")),
-        (ROW, ROW.replace("32×32", "16×16")),
-        (ROW, ROW.replace("every element", "32 rows in full")),
+        (SUMMED, SUMMED.replace("8192", "4096")),
+        (SUMMED, SUMMED.replace("32×32", "16×16")),
+        (SUMMED, SUMMED.replace("every element", "32 rows in full")),
+        (f"{SUMMED}\n{OTHER}\n\n{SUMMED}", f"{SUMMED}\n\n{SUMMED}\n{OTHER}"),
         (TIMED, TIMED.replace("NOW", "0001_unversi")),
         (TIMED, TIMED.replace("           1", "           5")),
         ("grid           4×1 (4 blocks)", "grid           3×1 (3 blocks)"),
