@@ -24,7 +24,6 @@ REGISTERS = re.compile(r"(?<=^registers per )(\w+) +\d+|(?<=^blocks by registers
 # In the tables of `pytest bench`: times and their ratios, registers and what follows from them.
 MEASURED = re.compile(r"\d+\.\d{4}(?: \(\d+\.\d+\))?")
 SUMMARISED = re.compile(r"(?<=\d×\d)(\d*) +[\d.,]+ +\d+( +\d+) +\d+ %")
-
 ROW = re.compile(r"test_kernel\[|\S+ \S+ N N ")
 
 
