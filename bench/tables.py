@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -146,11 +147,59 @@ def counters() -> str:
     return _markdown(("kernel", "n", "b", *columns), rows)
 
 
+def fuzzing() -> str:
+    """Fuzzed cases by device, and what came of them."""
+    runs = _fuzzed()
+    header = ("", *(f"{device}, {run['date']}" for device, run in runs.items()))
+    rows = [[title, *(str(fill(run)) for run in runs.values())] for title, fill in _FUZZING.items()]
+    outcomes = dict.fromkeys(outcome for run in runs.values() for outcome in sorted(_by_outcome(run)))
+    rows += [[outcome, *(str(_by_outcome(run).get(outcome, 0)) for run in runs.values())] for outcome in outcomes]
+    return _markdown(header, rows)
+
+
+_FUZZING: dict[str, Callable[[dict[str, Any]], object]] = {
+    "seeds": lambda run: ", ".join(map(str, run["seeds"])),
+    "seconds": lambda run: run["seconds"],
+    "cases": lambda run: run["cases"],
+}
+
+
+def fuzzing_by_kernel() -> str:
+    """Fuzzed cases by kernel and device."""
+    runs = _fuzzed()
+    kernels = dict.fromkeys(kernel for run in runs.values() for kernel in run["outcomes"])
+    groups = {"verified": "verified", "refused": "refused", "forced": "forced", "damaged": "damaged and rejected"}
+    header = ("kernel", *(f"{device}: {title}" for device in runs for title in groups.values()))
+    rows = []
+    for kernel in kernels:
+        counts = [run["outcomes"].get(kernel, {}) for run in runs.values()]
+        sums = [
+            sum(count for outcome, count in each.items() if outcome.partition(":")[0] == group)
+            for each in counts
+            for group in groups
+        ]
+        rows.append([kernel, *map(str, sums)])
+    return _markdown(header, rows)
+
+
+def _fuzzed() -> dict[str, dict[str, Any]]:
+    """The fuzzing's results by device."""
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*/fuzz.json"))}
+
+
+def _by_outcome(run: dict[str, Any]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for outcomes in run["outcomes"].values():
+        counts.update(outcomes)
+    return counts
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"kernel times": best_kernel_times},
     "docs/measuring.md": {"clock": clock, "launch cost": launch_cost},
     "docs/why.md": {"counters": counters},
     "docs/results.md": {"kernel times": kernel_times, "global times": global_times, "then and now": then_and_now},
+    "docs/trust.md": {"fuzzing": fuzzing, "fuzzing by kernel": fuzzing_by_kernel},
 }
 
 
