@@ -22,7 +22,7 @@ from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwr
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.observation import Observer
-from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
+from mmcore_emulator.ptx import Function, PtxError, UnsupportedInstruction, parse
 from mmcore_emulator.reach import Reach
 from mmcore_emulator.recording import Recorder
 from mmcore_emulator.sampling import CountedLaunch, depends_on_data
@@ -90,7 +90,7 @@ class EmulatedProgram:
         launches: list[LaunchCounts] = []
         faults: list[Fault] = []
         for call in calls:
-            varied = every_block or depends_on_data(self._functions[call.function.symbol])
+            varied = every_block or depends_on_data(self._function(call))
             steps = self._translation(call).steps
             launch = CountedLaunch(functools.partial(self._prepared, call), steps, varied=varied)
             launches.append(launch.counts())
@@ -100,7 +100,7 @@ class EmulatedProgram:
     def check(self, calls: Sequence[Call], output: Output) -> list[Finding]:
         """As :meth:`~mmcore.checking.findings.CheckingDevice.check_launches`."""
         assert isinstance(output.buffer, EmulatedBuffer)
-        piece = min(least_access(self._functions[call.function.symbol]) for call in calls)
+        piece = min(least_access(self._function(call)) for call in calls)
         shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
         for call in calls:
             layout = self._translation(call).layout
@@ -124,8 +124,10 @@ class EmulatedProgram:
         if call.launch.cluster is not None:
             raise UnsupportedInstruction("the emulator does not know thread block clusters")
         translation = self._translation(call)
-        _check_threads(self._functions[call.function.symbol], call.launch.block_dim)
-        content = parameter_bytes(translation, [_argument_bytes(argument) for argument in call.arguments])
+        _check_threads(self._function(call), call.launch.block_dim)
+        values = [_argument_bytes(argument) for argument in call.arguments]
+        _check_parameters(self._function(call), values)
+        content = parameter_bytes(translation, values)
         launch = call.launch
         return Run(
             translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory, observers
@@ -134,8 +136,14 @@ class EmulatedProgram:
     def _translation(self, call: Call) -> Translation:
         symbol = call.function.symbol
         if symbol not in self._translations:
-            self._translations[symbol] = translate(self._functions[symbol])
+            self._translations[symbol] = translate(self._function(call))
         return self._translations[symbol]
+
+    def _function(self, call: Call) -> Function:
+        symbol = call.function.symbol
+        if symbol not in self._functions:
+            raise PtxError(f"the PTX has no function {symbol}")
+        return self._functions[symbol]
 
     def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> None:
         return None
@@ -160,6 +168,12 @@ def _check_threads(function: Function, block: Dim3) -> None:
     if block.size > most or block.size != exactly:
         bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
         raise DeviceFault(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
+
+
+def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
+    taken, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in values]
+    if taken != given:
+        raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
 
 
 def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> bytes:

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mmcore_emulator.memory import copied_base
-from mmcore_emulator.ptx import TYPE_BYTES, Address, Function, Instruction, Parameter, Symbol, Variable
+from mmcore_emulator.ptx import TYPE_BYTES, Address, Function, Instruction, Parameter, PtxError, Symbol, Variable
+
+_LARGEST = 512 << 10
+"""Bytes of a thread's local memory at most; no GPU has as much shared memory."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,24 @@ def _as_written(symbol: str) -> str:
 
 
 def lay_out(function: Function) -> Layout:
-    """The layout of what a function uses; the module's other variables are other functions'."""
+    """The layout of what a function uses; the module's other variables are other functions'.
+
+    Raises:
+        PtxError: a variable is larger than its memory.
+    """
     used = {name for instruction in function.body for name in _names(instruction)}
     variables = [variable for variable in function.variables.values() if variable.name in used]
+    for variable in variables:
+        if max(variable.nbytes, variable.align) > _LARGEST:
+            raise PtxError(f"PTX variable {variable.name} takes {variable.nbytes} bytes; {_LARGEST} is the most")
     declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
     dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
     addresses = {variable.name: copied_base(number) for number, variable in enumerate(declared)}
     # Dynamic shared memory has no size of its own, and all its names mean the same.
     addresses |= {variable.name: copied_base(len(declared)) for variable in dynamic}
     local, local_bytes = _packed(map(_extent, (variable for variable in variables if variable.space == "local")))
+    if local_bytes > _LARGEST:
+        raise PtxError(f"PTX function {function.name} has {local_bytes} bytes of local memory; {_LARGEST} is the most")
     addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
     parameters, parameter_bytes = _packed(map(_parameter_extent, function.parameters))
     return Layout(addresses, tuple(variable.nbytes for variable in declared), local_bytes, parameters, parameter_bytes)

@@ -163,14 +163,14 @@ def parse(text: str) -> dict[str, Function]:
     Raises:
         PtxError: the text cannot be read; the message quotes the statement.
     """
-    files = {int(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
+    files = {_number(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
     text = _COMMENT.sub(" ", text)
     functions: dict[str, Function] = {}
     spans = [(found, *_body(text, found.end())) for found in _ENTRY.finditer(text)]
     outside = _outside(text, [(found.start(), end) for found, _, end in spans])
     module_variables = {found["name"]: _variable(found) for found in _VARIABLE.finditer(outside)}
     for found, begin, end in spans:
-        parameters = [_parameter(item) for item in (found["parameters"] or "").split(",") if item.strip()]
+        parameters = _parameters(found["parameters"] or "")
         function = Function(found[1], parameters, dict(module_variables), _threads(found["directives"]))
         _Body(function, files).read(text[begin : end - 1])
         functions[function.name] = function
@@ -191,7 +191,7 @@ def _body(text: str, position: int) -> tuple[int, int]:
 
 def _threads(directives: str) -> dict[str, int]:
     found = _THREADS.findall(directives)
-    return {name: math.prod(int(extent) for extent in extents.split(",") if extent.strip()) for name, extents in found}
+    return {name: math.prod(_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in found}
 
 
 def _outside(text: str, spans: list[tuple[int, int]]) -> str:
@@ -202,20 +202,31 @@ def _outside(text: str, spans: list[tuple[int, int]]) -> str:
     return " ".join([*kept, text[position:]])
 
 
+def _parameters(text: str) -> list[Parameter]:
+    parameters = [_parameter(item) for item in text.split(",") if item.strip()]
+    names = [parameter.name for parameter in parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise PtxError(f"PTX parameter {name} stands twice")
+    return parameters
+
+
 def _parameter(text: str) -> Parameter:
     found = _PARAMETER.search(" ".join(text.split()))
     if not found or found["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX parameter {text.strip()!r} is not understood")
-    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * int(found["extent"] or 1))
+    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * _number(found["extent"] or "1"))
 
 
 def _variable(found: re.Match[str]) -> Variable:
     if found["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX variable {found[0].strip()!r} is not understood")
     nbytes = TYPE_BYTES[found["type"]]
-    align = int(found["align"] or nbytes)
+    align = _number(found["align"] or str(nbytes))
+    if not align:
+        raise PtxError(f"PTX variable {found['name']} is aligned to nothing")
     for extent in re.findall(r"\[(\d*)\]", found["extents"]):
-        nbytes *= int(extent or 0)
+        nbytes *= _number(extent or "0")
     return Variable(found["name"], found["space"], nbytes, align)
 
 
@@ -241,7 +252,7 @@ class _Scope:
         if name not in self.registers:
             for prefix, count, kind in self.families:
                 number = name.removeprefix(prefix)
-                if number != name and re.fullmatch("0|[1-9][0-9]*", number) and int(number) < count:
+                if number != name and re.fullmatch("0|[1-9][0-9]*", number) and _number(number) < count:
                     self.registers[name] = Register(name + self.suffix, kind)
         return self.registers.get(name)
 
@@ -288,7 +299,7 @@ class _Body:
         found = _LOC.match(text)
         if not found:
             raise PtxError(f"PTX line mark {text!r} is not understood")
-        file, line, column, *caller = (int(number) for number in found.groups() if number)
+        file, line, column, *caller = (_number(number) for number in found.groups() if number)
         place = (file, line, column)
         if caller:
             self._callers[place] = (caller[0], caller[1], caller[2])
@@ -335,7 +346,7 @@ class _Body:
         for name in names.split(","):
             name = name.strip()
             if found := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
-                scope.families.append((found[1], int(found[2]), kind))
+                scope.families.append((found[1], _number(found[2]), kind))
             else:
                 scope.registers[name] = Register(name + scope.suffix, kind)
 
@@ -390,8 +401,15 @@ def _integer(text: str) -> int | None:
     if not found:
         return None
     bases = zip((16, 2, 8, 10), found.groups()[1:], strict=True)
-    (magnitude,) = (int(digits, base) for base, digits in bases if digits)
+    (magnitude,) = (_number(digits, base) for base, digits in bases if digits)
     return -magnitude if found[1] else magnitude
+
+
+def _number(digits: str, base: int = 10) -> int:
+    """A number in a literal, a declaration or a line mark; PTX has none of more than 64 bits."""
+    if len(digits) > 64 or (number := int(digits, base)) >= 2**64:
+        raise PtxError(f"PTX number {digits[:20]}… does not fit into 64 bits")
+    return number
 
 
 def float_value(constant: Constant) -> float:
