@@ -36,6 +36,8 @@ BLOCKS = (
     "1.5",
     "",
 )
+# One row of 2³¹ elements is no nonsense, but 8 GB.
+LEADING = tuple(number for number in NUMBERS if number != "2147483647")
 KERNELS = (
     "upc.kernel11",
     "hpsee.tiled",
@@ -86,7 +88,7 @@ def some_command(rng: random.Random) -> list[str]:
         numbers = options(("--registers", NUMBERS), ("--shared", NUMBERS), ("--cc", CAPABILITIES), ("--block", BLOCKS))
         return [command, *([kernel, *size] if rng.random() < 0.5 else []), *numbers]
     size = size if rng.random() < 0.7 else options(("-m", NUMBERS), ("-n", NUMBERS), ("-k", NUMBERS)) or size
-    launch = options(("--lda", NUMBERS), ("--ldc", NUMBERS), ("--block", BLOCKS), ("--seed", NUMBERS))
+    launch = options(("--lda", LEADING), ("--ldc", LEADING), ("--block", BLOCKS), ("--seed", NUMBERS))
     return [command, kernel, *size, *launch, "--device", one_of(DEVICES)]
 
 
@@ -129,6 +131,13 @@ def test_a_range_of_more_sizes_than_anybody_measures_is_refused() -> None:
 def test_what_is_no_device_is_called_so(spec: str) -> None:
     with pytest.raises(NoDevice):
         open_device(spec, registry().providers)
+
+
+def test_gaps_that_no_memory_has_room_for_are_refused() -> None:
+    sizes = ["-m", "32768", "-n", "1", "-k", "1"]
+    result = mmcore("run", "upc.kernel01", *sizes, "--ldc", "2147483647", "--device", "emulator")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: the matrices and the gaps between their rows take 281475.0 GB; the host")
 
 
 HUGE = 10**5000
