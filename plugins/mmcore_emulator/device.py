@@ -133,17 +133,17 @@ class EmulatedProgram:
             translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory, observers
         )
 
-    def _translation(self, call: Call) -> Translation:
-        symbol = call.function.symbol
-        if symbol not in self._translations:
-            self._translations[symbol] = translate(self._function(call))
-        return self._translations[symbol]
-
     def _function(self, call: Call) -> Function:
         symbol = call.function.symbol
         if symbol not in self._functions:
             raise PtxError(f"the PTX has no function {symbol}")
         return self._functions[symbol]
+
+    def _translation(self, call: Call) -> Translation:
+        symbol = call.function.symbol
+        if symbol not in self._translations:
+            self._translations[symbol] = translate(self._function(call))
+        return self._translations[symbol]
 
     def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> None:
         return None
