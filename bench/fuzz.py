@@ -1,7 +1,7 @@
 """Random cases over every lecture kernel, and over kernels of other types with leading dimensions: is mmcore right?
 
 ``python -m bench.fuzz emulator --seeds 1 2 --cases 3000 --jobs 2 --save bench/results/emulator/fuzz.json`` tries 3000
-cases of either seed, a process for each. What must come of a case is known without mmcore (tests/fuzzing): it is
+cases of either seed, in two processes. What must come of a case is known without mmcore (tests/fuzzing): it is
 refused in the right words, or verified, or, launched against its constraints or damaged, rejected if its product is
 wrong. The first case of which mmcore says anything else ends the run, with the command that tries it again
 (``--only NUMBER``). The tables in docs/trust.md are made from the committed results by ``python bench/tables.py``.
@@ -35,7 +35,8 @@ from tests.fuzzing.trying import describe, try_case
 Counts = Counter[tuple[str, str]]
 """Cases by kernel and outcome."""
 
-_PROGRESS = 500
+_TOGETHER = 250
+"""Cases that a process tries before it says so and takes the next."""
 
 
 def main() -> None:
@@ -44,19 +45,18 @@ def main() -> None:
     parser.add_argument("device", choices=sorted(EXTENTS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--cases", type=int, default=1000, help="cases of each seed")
-    parser.add_argument("--jobs", type=int, default=1, help="seeds at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="processes; one on a GPU")
     parser.add_argument("--only", type=int, help="this case of each seed alone")
     parser.add_argument("--save", type=Path, metavar="RESULTS.json")
     asked = parser.parse_args()
-    numbers = range(asked.cases) if asked.only is None else range(asked.only, asked.only + 1)
-    begun, counts = time.perf_counter(), Counts()
-    with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("spawn")) as pool:
-        runs = [pool.submit(fuzz, asked.device, seed, numbers) for seed in asked.seeds]
-        for run in as_completed(runs):
-            if error := run.exception():
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise SystemExit(str(error))
-            counts += run.result()
+    first, end = (0, asked.cases) if asked.only is None else (asked.only, asked.only + 1)
+    parts = [
+        (seed, range(begin, min(begin + _TOGETHER, end)))
+        for begin in range(first, end, _TOGETHER)
+        for seed in asked.seeds
+    ]
+    begun = time.perf_counter()
+    counts = try_all(asked.device, parts, asked.jobs)
     seconds = time.perf_counter() - begun
     for outcome in sorted({outcome for _, outcome in counts}):
         print(f"{outcome:50} {sum(count for (_, name), count in counts.items() if name == outcome):6}")
@@ -65,25 +65,43 @@ def main() -> None:
         save(asked.save, asked.device, asked.seeds, counts, seconds)
 
 
-def fuzz(name: str, seed: int, numbers: Iterable[int]) -> Counts:
+def try_all(name: str, parts: Iterable[tuple[int, range]], jobs: int) -> Counts:
+    """Try cases, given as (seed, numbers), in processes of their own; the first disagreement ends the program."""
+    counts = Counts()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool,
+    ):
+        runs = [pool.submit(fuzz, name, seed, numbers, Path(folder)) for seed, numbers in parts]
+        for run in as_completed(runs):
+            if error := run.exception():
+                pool.shutdown(cancel_futures=True)
+                raise SystemExit(str(error))
+            counts += run.result()
+            print(f"{counts.total()} cases", flush=True)
+    return counts
+
+
+def fuzz(name: str, seed: int, numbers: range, folder: Path) -> Counts:
     """Try some cases of a seed.
+
+    Args:
+        name: the device's.
+        seed: of the run.
+        numbers: which cases.
+        folder: where changed sources go.
 
     Raises:
         RuntimeError: something came of a case that must not; the message ends with the command that tries it again.
     """
-    opened, rehearsal = device(name), None if name == "emulator" else device("emulator")
-    found, counts = subjects(), Counts()
-    with tempfile.TemporaryDirectory() as folder:
-        for number in numbers:
-            case = draw_case(seed, number, found, EXTENTS[name])
-            try:
-                counts[case.subject.kernel.name, try_case(case, opened, Path(folder), rehearsal)] += 1
-            except Exception as error:
-                again = f"python -m bench.fuzz {name} --seeds {seed} --only {number}"
-                reason = f"{type(error).__name__}: {error}"
-                raise RuntimeError(f"{reason}\n{describe(case)}\nagain: {again}") from None
-            if (number + 1) % _PROGRESS == 0:
-                print(f"seed {seed}: {number + 1} cases", flush=True)
+    opened, emulator, found, counts = device(name), device("emulator"), subjects(), Counts()
+    for number in numbers:
+        case = draw_case(seed, number, found, EXTENTS[name])
+        try:
+            counts[case.subject.kernel.name, try_case(case, opened, folder, rehearsal=emulator)] += 1
+        except Exception as error:
+            again = f"python -m bench.fuzz {name} --seeds {seed} --only {number}"
+            raise RuntimeError(f"{type(error).__name__}: {error}\n{describe(case)}\nagain: {again}") from None
     return counts
 
 

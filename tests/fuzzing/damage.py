@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -187,7 +188,10 @@ def damaged(kernel: Kernel, pokes: Sequence[Poke], folder: Path) -> Kernel:
     """
     source = folder / f"{kernel.name}.cu"
     if not source.exists():
-        source.write_text(kernel.source_text() + _POKES)
+        # Others may try the same kernel at the same time, and must not read half of it.
+        whole = folder / f"{kernel.name}.{os.getpid()}"
+        whole.write_text(kernel.source_text() + _POKES)
+        whole.replace(source)
 
     def launch(problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
         own = kernel.launch(problem, block, limits)
