@@ -145,7 +145,7 @@ def _outside(places: Callable[[Problem], Sequence[int]]) -> Damage:
 
 def _in_input(matrix: str) -> Damage:
     def damage(rng: random.Random, at: Launched) -> Sequence[Poke]:
-        # Half a NaN's bits: no number in [0.5, 1) and not the poison in the gaps.
+        # In no type a number in [0.5, 1), and not the poison in the gaps either.
         return [Poke(matrix, rng.randrange(at.problem.span(matrix)), 0x3001)]
 
     return damage

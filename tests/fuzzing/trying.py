@@ -84,7 +84,7 @@ def _check_sentence(case: Case, refused: Refused, breaches: set[str]) -> None:
     said = {name for name, pattern in _SAID.items() if re.search(pattern, text)}
     of_case = {*case.block, case.block.size, case.problem.m, case.problem.n, case.problem.k}
     quoted = [set(map(int, re.findall(r"\d+", reason))) for reason in refused.reasons]
-    numbered = all(numbers & of_case or max(numbers) >= 2**31 for numbers in quoted)
+    numbered = all(numbers & of_case or max(numbers, default=0) >= 2**31 for numbers in quoted)
     if said != breaches or "\n" in text or not text.startswith(f"{case.subject.kernel.name}: ") or not numbered:
         raise Disagreement(f"{describe(case)}: known to break {breaches or 'nothing'}, and refused with: {text}")
 
