@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -32,12 +34,26 @@ def _seconds() -> dict[Point, float]:
     """Median times on the H200, in seconds."""
     found = {}
     for path in sorted(H200.glob("*.json")):
-        for benchmark in json.loads(path.read_text()).get("benchmarks", ()):
-            info = benchmark["extra_info"]
-            how = info["memory"] if info["measure"] == "global" else info["caches"]
-            point = Point(info["kernel"], info["problem"]["n"], info["block"][0], f"{info['measure']} {how}")
-            found[point] = float(benchmark["stats"]["median"])
+        with _results(path) as document:
+            for benchmark in document.get("benchmarks", ()):
+                info = benchmark["extra_info"]
+                how = info["memory"] if info["measure"] == "global" else info["caches"]
+                point = Point(info["kernel"], info["problem"]["n"], info["block"][0], f"{info['measure']} {how}")
+                found[point] = float(benchmark["stats"]["median"])
     return found
+
+
+@contextmanager
+def _results(path: Path) -> Iterator[Any]:
+    """A file of results, to be read in the context.
+
+    Raises:
+        ValueError: it is no JSON, or does not hold what is read from it.
+    """
+    try:
+        yield json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
 
 def _published() -> Iterable[tuple[Point, str, float]]:
@@ -111,20 +127,22 @@ def then_and_now() -> str:
 def clock() -> str:
     """mmcore's clock beside CUPTI's."""
     rows = []
-    for case in json.loads((H200 / "clock.json").read_text())["microseconds"]:
-        cells = [case["kernel"], str(case["n"]), str(case["block"]), f"{case['events_around_one']:.2f}"]
-        for state in ("warm", "cold"):
-            ours, truth = case[f"mmcore_{state}"], case[f"cupti_{state}"]
-            cells += [f"{ours:.2f}", f"{truth:.2f}", f"{ours - truth:+.2f} ({100 * (ours / truth - 1):+.1f} %)"]
-        rows.append(cells)
+    with _results(H200 / "clock.json") as document:
+        for case in document["microseconds"]:
+            cells = [case["kernel"], str(case["n"]), str(case["block"]), f"{case['events_around_one']:.2f}"]
+            for state in ("warm", "cold"):
+                ours, truth = case[f"mmcore_{state}"], case[f"cupti_{state}"]
+                cells += [f"{ours:.2f}", f"{truth:.2f}", f"{ours - truth:+.2f} ({100 * (ours / truth - 1):+.1f} %)"]
+            rows.append(cells)
     states = [f"{name}, {state}" for state in ("warm", "cold") for name in ("mmcore", "CUPTI", "difference")]
     return _markdown(("kernel", "n", "b", "events around one launch", *states), rows)
 
 
 def launch_cost() -> str:
     """What a launch costs the host."""
-    costs = json.loads((H200 / "launch.json").read_text())["microseconds"]
-    return _markdown(("launched by", "µs of host time"), [[way, f"{cost:.2f}"] for way, cost in costs.items()])
+    with _results(H200 / "launch.json") as document:
+        rows = [[way, f"{cost:.2f}"] for way, cost in document["microseconds"].items()]
+    return _markdown(("launched by", "µs of host time"), rows)
 
 
 def counters() -> str:
@@ -140,10 +158,64 @@ def counters() -> str:
         "shared store wavefronts": "shared_store_wavefronts",
     }
     rows = []
-    for case in json.loads((H200 / "counters.json").read_text())["emulator_and_ncu"]:
-        figures = [" / ".join(f"{count:,}" for count in dict.fromkeys(case[name])) for name in columns.values()]
-        rows.append([case["kernel"], str(case["n"]), str(case["block"]), *figures])
+    with _results(H200 / "counters.json") as document:
+        for case in document["emulator_and_ncu"]:
+            figures = [" / ".join(f"{count:,}" for count in dict.fromkeys(case[name])) for name in columns.values()]
+            rows.append([case["kernel"], str(case["n"]), str(case["block"]), *figures])
     return _markdown(("kernel", "n", "b", *columns), rows)
+
+
+class Fuzzed(NamedTuple):
+    """What came of bench/fuzz.py on a device: outcomes by kernel, and how often each."""
+
+    date: str
+    seeds: str
+    seconds: int
+    outcomes: dict[str, Counter[str]]
+
+    @property
+    def by_outcome(self) -> Counter[str]:
+        return sum(self.outcomes.values(), Counter[str]())
+
+
+def fuzzing() -> str:
+    """Fuzzed cases by device, and what came of them."""
+    runs = _fuzzed()
+    found = [run.by_outcome for run in runs.values()]
+    rows = [
+        ["seeds", *(run.seeds for run in runs.values())],
+        ["seconds", *(str(run.seconds) for run in runs.values())],
+        ["cases", *(str(counts.total()) for counts in found)],
+    ]
+    for outcome in sorted(set().union(*found)):
+        rows.append([outcome, *(str(counts[outcome]) for counts in found)])
+    return _markdown(("", *(f"{device}, {run.date}" for device, run in runs.items())), rows)
+
+
+def fuzzing_by_kernel() -> str:
+    """Fuzzed cases by kernel and device."""
+    runs = _fuzzed()
+    titles = {"verified": "verified", "refused": "refused", "forced": "forced", "damaged": "damaged and rejected"}
+    rows = []
+    for kernel in sorted(set().union(*(run.outcomes for run in runs.values()))):
+        cells = [kernel]
+        for run in runs.values():
+            counts = run.outcomes.get(kernel, Counter())
+            for kind in titles:
+                cells.append(str(sum(count for name, count in counts.items() if name.partition(":")[0] == kind)))
+        rows.append(cells)
+    return _markdown(("kernel", *(f"{device}: {title}" for device in runs for title in titles.values())), rows)
+
+
+def _fuzzed() -> dict[str, Fuzzed]:
+    """The fuzzing's results by device."""
+    found = {}
+    for path in sorted(RESULTS.glob("*/fuzz.json")):
+        with _results(path) as document:
+            seeds = ", ".join(map(str, document["seeds"]))
+            outcomes = {kernel: Counter(counts) for kernel, counts in document["outcomes"].items()}
+            found[path.parent.name] = Fuzzed(document["date"], seeds, int(document["seconds"]), outcomes)
+    return found
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
@@ -151,6 +223,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/measuring.md": {"clock": clock, "launch cost": launch_cost},
     "docs/why.md": {"counters": counters},
     "docs/results.md": {"kernel times": kernel_times, "global times": global_times, "then and now": then_and_now},
+    "docs/trust.md": {"fuzzing": fuzzing, "fuzzing by kernel": fuzzing_by_kernel},
 }
 
 

@@ -170,3 +170,8 @@ def test_ml_dtypes_bfloat16_is_read_in_place() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     values = np.array([[1.5, -0.25, 3.0], [8.0, 0.0, -1.0]])
     assert np.array_equal(widen(values.astype(ml_dtypes.bfloat16).T, "bfloat16"), values.T)
+
+
+def test_matrices_that_the_host_has_no_memory_for_are_refused() -> None:
+    with pytest.raises(InvalidProblem, match=r"the gaps between their rows take 2\d\d\d\d\d\.\d GB; the host has"):
+        draw(Problem(2**15, 8, 8, ldc=2**31), seed=1)

@@ -270,13 +270,16 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
 def pytest_benchmark_compare_machine_info(
     config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
 ) -> None:
-    """Refuse to compare with another device.
+    """Refuse to compare with another device, or with what is damaged.
 
     pytest-benchmark asks before anything is collected, so the device is opened here for results of mmcore's.
     """
-    from mmcore.benchmarking.machine import KEY, describe, other_device
+    from mmcore.benchmarking.machine import describe, other_device
+    from mmcore.benchmarking.saved import damage, is_ours
 
-    if KEY not in compared_benchmark.get("machine_info", {}):
+    if harm := damage(compared_benchmark):
+        raise pytest.UsageError(f"the results to compare with are damaged: {harm}")
+    if not is_ours(compared_benchmark):
         return
     try:
         device = _session(config).bench.device

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from mmcore.errors import InvalidProblem
 
 _LARGEST = 2**31 - 1
+_MOST = 10_000
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
@@ -50,6 +51,9 @@ def _parse_range(part: str) -> list[Sizes]:
     start, stop, step = [*(_number(text, part) for text in texts), 1][:3]
     if stop < start:
         raise InvalidProblem(f"the range {part!r} is empty: it stops before it starts")
+    count = (stop - start) // step + 1
+    if count > _MOST:
+        raise InvalidProblem(f"the range {part!r} has {count} sizes; {_MOST} are the most")
     return [Sizes(size, size, size) for size in range(start, stop + 1, step)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.errors import InvalidProblem
 from mmcore.judging.poison import poison
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.problem import Problem
@@ -53,7 +55,11 @@ def draw(problem: Problem, seed: int) -> Matrices:
     term |a·b| is at least 0.25, however large k is: leaving one out or adding one twice moves C by no less, which is
     always far above what rounding can do (see :mod:`mmcore.judging.bound`), whereas a normal or uniform distribution
     around zero has terms that vanish in it. The random signs keep C itself near √k, so that rounding stays small.
+
+    Raises:
+        InvalidProblem: the host has no memory for them.
     """
+    _check_memory(problem)
     rng = np.random.Generator(np.random.SFC64(seed))
     return Matrices(
         a=_random(rng, problem.m, problem.k, problem.lda, problem.dtype),
@@ -62,6 +68,18 @@ def draw(problem: Problem, seed: int) -> Matrices:
         if problem.accumulate
         else poison((problem.m, problem.ldc), problem.output)[:, : problem.n],
     )
+
+
+def _check_memory(problem: Problem) -> None:
+    """An allocation beyond the host's memory may succeed, and kill the process when it is written to."""
+    inputs = (problem.m * problem.lda + problem.k * problem.ldb) * dtype_named(problem.dtype).itemsize
+    needed = inputs + problem.m * problem.ldc * dtype_named(problem.output).itemsize
+    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > present:
+        raise InvalidProblem(
+            f"the matrices and the gaps between their rows take {needed / 1e9:.1f} GB; "
+            f"the host has {present / 1e9:.1f} GB"
+        )
 
 
 def _random(rng: np.random.Generator, rows: int, columns: int, leading: int, dtype: str) -> NDArray[Any]:

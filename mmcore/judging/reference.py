@@ -25,7 +25,7 @@ class Panel(NamedTuple):
     Attributes:
         rows: their numbers, ascending; shape (r,).
         product: A·B (+ C0), shape (r, n).
-        magnitude: no less than |A|·|B| (+ |C0|), and more by a fraction of 3·k·2⁻²⁴ at most; shape (r, n).
+        magnitude: no less than |A|·|B| (+ |C0|), and more by a fraction of 3·(k + 4)·2⁻²⁴ at most; shape (r, n).
     """
 
     rows: NDArray[np.intp]

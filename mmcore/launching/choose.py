@@ -51,7 +51,7 @@ def _find(spec: str, providers: Mapping[str, DeviceProvider]) -> tuple[DevicePro
     name, colon, index = spec.partition(":")
     if name not in providers:
         raise NoDevice(f"there is no device {spec!r}; there are auto, {', '.join(sorted(providers))}")
-    if colon and not (index.isascii() and index.isdigit()):
+    if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
         raise NoDevice(f"{spec!r} is not a device: the number behind the colon must be 0 or more")
     return providers[name], int(index or 0)
 

@@ -25,7 +25,7 @@ from mmcore.planning.plan import Plan
 if TYPE_CHECKING:
     from cuda.core.utils import FileStreamProgramCache
 
-_CACHE_FORMAT = b"mmcore code 2"
+_CACHE_FORMAT = b"mmcore code 3"
 _CACHE_BYTES = 256 << 20
 _QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _ANGLED_INCLUDE = re.compile(r"^\s*#\s*include\s*<", re.MULTILINE)
@@ -80,13 +80,14 @@ def _compile_once(
     key: bytes, kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
 ) -> Code:
     cache = program_cache()
-    if cache is not None and (code := _unpacked(cache.get(key))) is not None:
-        return code
+    # A cache that cannot be read or written costs a recompilation, not the result.
+    with contextlib.suppress(OSError):
+        if cache is not None and (code := _unpacked(key, cache.get(key))) is not None:
+            return code
     code = _compile(kernel, source, text, options, entries)
-    if cache is not None:
-        # A full or read-only disk costs a recompilation, not the result.
-        with contextlib.suppress(OSError):
-            cache[key] = _packed(code)
+    with contextlib.suppress(OSError):
+        if cache is not None:
+            cache[key] = _packed(key, code)
     return code
 
 
@@ -101,14 +102,15 @@ def program_cache() -> FileStreamProgramCache | None:
         return None
 
 
-def _packed(code: Code) -> bytes:
+def _packed(key: bytes, code: Code) -> bytes:
+    """A cache entry: the code, behind a checksum of it and of the key that it is the code of."""
     body = json.dumps(asdict(code) | {"cubin": b64encode(code.cubin).decode()}).encode()
-    return hashlib.sha256(body).digest() + body
+    return hashlib.sha256(key + body).digest() + body
 
 
-def _unpacked(entry: bytes | None) -> Code | None:
-    """The code in a cache entry; None when there is none or it is damaged, and must be compiled again."""
-    if entry is None or hashlib.sha256(entry[32:]).digest() != entry[:32]:
+def _unpacked(key: bytes, entry: bytes | None) -> Code | None:
+    """The code in a cache entry; None when there is none, or it is damaged or another's, and must be compiled again."""
+    if entry is None or hashlib.sha256(key + entry[32:]).digest() != entry[:32]:
         return None
     fields = json.loads(entry[32:])
     functions = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -32,11 +33,16 @@ def dim3(shape: Shape) -> Dim3:
     """``shape`` (one to three whole numbers, x first) as a :class:`Dim3`.
 
     Raises:
-        InvalidBlock: unless it is one to three positive ints.
+        InvalidBlock: unless it is one to three positive ints below 2⁶³.
     """
+    if any(type(extent) is int and abs(extent) >= 2**63 for extent in shape):
+        raise InvalidBlock("a block has fewer than 2⁶³ threads along each axis")
     if not 1 <= len(shape) <= 3 or not all(type(extent) is int and extent > 0 for extent in shape):
         raise InvalidBlock(f"{tuple(shape)} is not a block shape: one to three positive whole numbers, x first")
     return Dim3(*shape)
+
+
+_EXTENT = re.compile(r"[0-9]{1,10}")
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
@@ -46,7 +52,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
         InvalidBlock: for anything else.
     """
     parts = text.lower().replace("×", "x").split("x")
-    if not 1 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+    if not 1 <= len(parts) <= 3 or not all(_EXTENT.fullmatch(part) and int(part) > 0 for part in parts):
         raise InvalidBlock(f"{text!r} is not a block: give one to three positive whole numbers, such as 32 or 32x8")
     return tuple(map(int, parts))
 

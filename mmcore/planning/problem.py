@@ -28,7 +28,7 @@ class Problem:
         accumulate: whether C's old value is added.
 
     Raises:
-        InvalidProblem: for sizes below 1, a leading dimension shorter than its row, or an unknown type.
+        InvalidProblem: for sizes below 1 or from 2⁶³, a leading dimension shorter than its row, or an unknown type.
     """
 
     m: int
@@ -43,14 +43,14 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in ("m", "n", "k"):
-            size = _whole(getattr(self, name))
+            size = _whole(name, getattr(self, name))
             if size is None or size < 1:
                 raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
             object.__setattr__(self, name, size)
         object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
         object.__setattr__(self, "output", dtype_named(self.output or self.dtype).name)
         for name, columns in (("lda", self.k), ("ldb", self.n), ("ldc", self.n)):
-            given = _whole(getattr(self, name))
+            given = _whole(name, getattr(self, name))
             if given is None or given < 0:
                 raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
             if 0 < given < columns:
@@ -101,11 +101,14 @@ def three_sizes(size: _Size | None, m: _Size | None, n: _Size | None, k: _Size |
     return m, n, k
 
 
-def _whole(number: object) -> int | None:
+def _whole(name: str, number: object) -> int | None:
     """A whole number of Python's or numpy's as an int; None for anything else."""
     if isinstance(number, bool):
         return None
     try:
-        return operator.index(number)  # type: ignore[arg-type]
+        whole = operator.index(number)  # type: ignore[arg-type]
     except TypeError:
         return None
+    if abs(whole) >= 2**63:
+        raise InvalidProblem(f"{name} must be less than 2⁶³")
+    return whole

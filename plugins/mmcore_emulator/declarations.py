@@ -7,7 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from mmcore_emulator.literals import TYPE_BYTES, PtxError, integer, real
+from mmcore_emulator.literals import TYPE_BYTES, PtxError, integer, real, whole_number
 
 _MODULE_SCOPE = re.compile(
     r"(?<![\w.])(?:\.(?P<linking>extern|visible|weak|common)\s+)?"
@@ -80,12 +80,12 @@ def variable(declaration: str, *, extern: bool = False) -> Variable:
     if not found or found["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX variable {_quoted(declaration)} is not understood")
     element = TYPE_BYTES[found["type"]]
-    align = int(found["align"] or element)
+    align = whole_number(found["align"] or str(element))
     if align.bit_count() != 1:
         raise PtxError(f"PTX variable {found['name']} has an alignment of {align}, which is no power of two")
     nbytes = element
     for extent in re.findall(r"\[\s*(\d*)\s*\]", found["extents"]):
-        nbytes *= int(extent or 0)
+        nbytes *= whole_number(extent or "0")
     static = found["space"] in ("global", "const")
     if found["initial"] is not None and (extern or not static):
         raise PtxError(f"PTX variable {found['name']} cannot have an initial value")
@@ -126,9 +126,9 @@ def _initial(found: re.Match[str], nbytes: int) -> tuple[bytes, str]:
 def _element(text: str, kind: str) -> bytes | None:
     """The bytes of a literal of that type; None for what is none."""
     size = TYPE_BYTES[kind]
-    if (number := integer(text)) is not None and kind[0] in "bus":
+    if (value := integer(text)) is not None and kind[0] in "bus":
         bits = 8 * size
-        return (number % (1 << bits)).to_bytes(size, "little") if -(1 << bits - 1) <= number < 1 << bits else None
+        return (value % (1 << bits)).to_bytes(size, "little") if -(1 << bits - 1) <= value < 1 << bits else None
     constant = real(text)
     return constant.bits.to_bytes(size, "little") if constant is not None and constant.type == kind else None
 

@@ -20,6 +20,7 @@ from mmcore.planning.geometry import Dim3
 from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore.profiling.device import Counted, LaunchCounts
 from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
+from mmcore_emulator.literals import PtxError
 from mmcore_emulator.machine import OutOfTime, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
@@ -98,7 +99,7 @@ class EmulatedProgram:
         launches: list[LaunchCounts] = []
         faults: list[Fault] = []
         # What one launch leaves in memory may steer those behind it: then none may be run in part, or twice.
-        varied = every_block or any(depends_on_data(self._functions[call.function.symbol]) for call in calls)
+        varied = every_block or any(depends_on_data(self._function(call)) for call in calls)
         for call in calls:
             steps = self._translation(call).steps
             launch = CountedLaunch(functools.partial(self._prepared, call), steps, varied=varied)
@@ -109,7 +110,7 @@ class EmulatedProgram:
     def check(self, calls: Sequence[Call], output: Output) -> list[Finding]:
         """As :meth:`~mmcore.checking.findings.CheckingDevice.check_launches`."""
         assert isinstance(output.buffer, EmulatedBuffer)
-        piece = min(least_access(self._functions[call.function.symbol]) for call in calls)
+        piece = min(least_access(self._function(call)) for call in calls)
         shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
         for call in calls:
             layout = self._translation(call).layout
@@ -128,8 +129,10 @@ class EmulatedProgram:
         if call.launch.cluster is not None:
             raise UnsupportedInstruction("the emulator does not know thread block clusters")
         translation = self._translation(call)
-        _check_threads(self._functions[call.function.symbol], call.launch.block_dim)
-        content = parameter_bytes(translation, [_argument_bytes(argument) for argument in call.arguments])
+        _check_threads(self._function(call), call.launch.block_dim)
+        values = [_argument_bytes(argument) for argument in call.arguments]
+        _check_parameters(self._function(call), values)
+        content = parameter_bytes(translation, values)
         launch = call.launch
         return Run(
             translation,
@@ -142,10 +145,16 @@ class EmulatedProgram:
             observers,
         )
 
+    def _function(self, call: Call) -> Function:
+        symbol = call.function.symbol
+        if symbol not in self._functions:
+            raise PtxError(f"the PTX has no function {symbol}")
+        return self._functions[symbol]
+
     def _translation(self, call: Call) -> Translation:
         symbol = call.function.symbol
         if symbol not in self._translations:
-            function = self._functions[symbol]
+            function = self._function(call)
             self._translations[symbol] = translate(function, self._module_memory.addresses(function))
         return self._translations[symbol]
 
@@ -173,6 +182,12 @@ def _check_threads(function: Function, block: Dim3) -> None:
     if block.size > most or block.size != exactly:
         bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
         raise DeviceFault(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
+
+
+def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
+    taken, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in values]
+    if taken != given:
+        raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
 
 
 def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> bytes:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mmcore_emulator.declarations import Variable
-from mmcore_emulator.literals import TYPE_BYTES
+from mmcore_emulator.literals import TYPE_BYTES, PtxError
 from mmcore_emulator.memory import copied_base
 from mmcore_emulator.ptx import Address, Function, Instruction, Parameter, Symbol
 
 # Namespaces that the compiler makes for what only this module knows.
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
+_LARGEST = 512 << 10
+"""Bytes of a thread's local memory at most; no GPU has as much shared memory."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,23 @@ def used_variables(function: Function) -> list[Variable]:
 
 
 def lay_out(function: Function) -> Layout:
-    """The layout of what a function uses in shared, local and parameter memory."""
+    """The layout of what a function uses in shared, local and parameter memory.
+
+    Raises:
+        PtxError: a variable is larger than its memory.
+    """
     variables = used_variables(function)
+    for variable in variables:
+        if variable.space in ("shared", "local") and max(variable.nbytes, variable.align) > _LARGEST:
+            raise PtxError(f"PTX variable {variable.name} takes {variable.nbytes} bytes; {_LARGEST} is the most")
     declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
     dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
     addresses = {variable.name: copied_base(number) for number, variable in enumerate(declared)}
     # Dynamic shared memory has no size of its own, and all its names mean the same.
     addresses |= {variable.name: copied_base(len(declared)) for variable in dynamic}
     local, local_bytes = _packed(map(_extent, (variable for variable in variables if variable.space == "local")))
+    if local_bytes > _LARGEST:
+        raise PtxError(f"PTX function {function.name} has {local_bytes} bytes of local memory; {_LARGEST} is the most")
     addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
     parameters, parameter_bytes = _packed(map(_parameter_extent, function.parameters))
     return Layout(addresses, tuple(variable.nbytes for variable in declared), local_bytes, parameters, parameter_bytes)

@@ -29,13 +29,24 @@ class Constant:
     type: str = "int"
 
 
+def whole_number(digits: str, base: int = 10) -> int:
+    """A number in a literal, a declaration or a line mark.
+
+    Raises:
+        PtxError: it has more than 64 bits, as no number in PTX has.
+    """
+    if len(digits) > 64 or (number := int(digits, base)) >= 2**64:
+        raise PtxError(f"PTX number {digits[:20]}… does not fit into 64 bits")
+    return number
+
+
 def integer(text: str) -> int | None:
     """The value of an integer literal; None for anything else."""
     found = _INTEGER.fullmatch(text)
     if not found:
         return None
     bases = zip((16, 2, 8, 10), found.groups()[1:], strict=True)
-    (magnitude,) = (int(digits, base) for base, digits in bases if digits)
+    (magnitude,) = (whole_number(digits, base) for base, digits in bases if digits)
     return -magnitude if found[1] else magnitude
 
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from mmcore.errors import MmcoreError
 from mmcore_emulator.declarations import Variable, module_variables, variable
-from mmcore_emulator.literals import TYPE_BYTES, Constant, PtxError, integer, real
+from mmcore_emulator.literals import TYPE_BYTES, Constant, PtxError, integer, real, whole_number
 
 
 class UnsupportedInstruction(MmcoreError):
@@ -132,7 +132,7 @@ def parse(text: str) -> dict[str, Function]:
     Raises:
         PtxError: the text cannot be read; the message quotes the statement.
     """
-    files = {int(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
+    files = {whole_number(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
     text = _COMMENT.sub(" ", text)
     functions: dict[str, Function] = {}
     spans = [(found, *_body(text, found.end())) for found in _ENTRY.finditer(text)]
@@ -140,7 +140,7 @@ def parse(text: str) -> dict[str, Function]:
     outside = _outside(text, sorted([*((found.start(), end) for found, _, end in spans), *callable_spans]))
     variables = module_variables(outside)
     for found, begin, end in spans:
-        parameters = [_parameter(item) for item in (found["parameters"] or "").split(",") if item.strip()]
+        parameters = _parameters(found["parameters"] or "")
         function = Function(found[1], parameters, dict(variables), _threads(found["directives"]))
         _Body(function, files).read(text[begin : end - 1])
         functions[function.name] = function
@@ -161,7 +161,7 @@ def _body(text: str, position: int) -> tuple[int, int]:
 
 def _threads(directives: str) -> dict[str, int]:
     found = _THREADS.findall(directives)
-    return {name: math.prod(int(extent) for extent in extents.split(",") if extent.strip()) for name, extents in found}
+    return {name: math.prod(whole_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in found}
 
 
 def _outside(text: str, spans: list[tuple[int, int]]) -> str:
@@ -172,11 +172,20 @@ def _outside(text: str, spans: list[tuple[int, int]]) -> str:
     return " ".join([*kept, text[position:]])
 
 
+def _parameters(text: str) -> list[Parameter]:
+    parameters = [_parameter(item) for item in text.split(",") if item.strip()]
+    names = [parameter.name for parameter in parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise PtxError(f"PTX parameter {name} stands twice")
+    return parameters
+
+
 def _parameter(text: str) -> Parameter:
     found = _PARAMETER.search(" ".join(text.split()))
     if not found or found["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX parameter {text.strip()!r} is not understood")
-    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * int(found["extent"] or 1))
+    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * whole_number(found["extent"] or "1"))
 
 
 _Place: TypeAlias = tuple[int, int, int]
@@ -201,7 +210,7 @@ class _Scope:
         if name not in self.registers:
             for prefix, count, kind in self.families:
                 number = name.removeprefix(prefix)
-                if number != name and re.fullmatch("0|[1-9][0-9]*", number) and int(number) < count:
+                if number != name and re.fullmatch("0|[1-9][0-9]*", number) and whole_number(number) < count:
                     self.registers[name] = Register(name + self.suffix, kind)
         return self.registers.get(name)
 
@@ -248,7 +257,7 @@ class _Body:
         found = _LOC.match(text)
         if not found:
             raise PtxError(f"PTX line mark {text!r} is not understood")
-        file, line, column, *caller = (int(number) for number in found.groups() if number)
+        file, line, column, *caller = (whole_number(number) for number in found.groups() if number)
         place = (file, line, column)
         if caller:
             self._callers[place] = (caller[0], caller[1], caller[2])
@@ -296,7 +305,7 @@ class _Body:
         for name in names.split(","):
             name = name.strip()
             if found := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
-                scope.families.append((found[1], int(found[2]), kind))
+                scope.families.append((found[1], whole_number(found[2]), kind))
             else:
                 scope.registers[name] = Register(name + scope.suffix, kind)
 

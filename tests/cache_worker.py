@@ -1,0 +1,46 @@
+"""Compiles the variants of one source again and again, into a cache that others use and spoil at the same time.
+
+``python -m tests.cache_worker SOURCE SEED`` says when it has compiled for the first time, and goes on until it is
+killed. Writing takes longer than it need, so that it is often killed at it; and now and then an entry is removed, so
+that there is something to write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+from mmcore.cache import cache_directory
+from mmcore.launching import compiler
+from tests.test_compiler import planned
+
+VARIANTS = 24
+
+
+def main(source: Path, seed: int) -> None:
+    """Compile for ever."""
+    rng = random.Random(seed)
+    os.fsync = _slowly
+    for number in itertools.count():
+        compiler.compile_plan(planned(source, f"{rng.randrange(VARIANTS)}.0f"), "90")
+        if number == 0:
+            print("compiled", flush=True)
+        compiler._compile_once.cache_clear()
+        if rng.random() < 0.5:
+            entries = [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
+            for path in rng.sample(entries, min(1, len(entries))):
+                with contextlib.suppress(FileNotFoundError):
+                    path.unlink()
+
+
+def _slowly(fd: object) -> None:
+    time.sleep(0.03)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,64 @@
+"""Whether a product is right, found out a second way: by numpy in float64 and the bound in docs/judging.md."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.judging.inputs import Matrices
+from mmcore.judging.storage import widen
+from mmcore.planning.problem import Problem
+
+_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
+_LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What C must be, element by element.
+
+    Attributes:
+        product: the float64 product, m×n.
+        bound: how far from it a right element may lie, m×n.
+        margin: share of the bound within which two float64 products need not agree on an element.
+    """
+
+    product: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    margin: float
+
+    def wrong(self, c: NDArray[np.float64]) -> bool:
+        """Whether some element is certainly too far off, or no number."""
+        with np.errstate(invalid="ignore"):
+            return bool((~(np.abs(c - self.product) <= (1 + self.margin) * self.bound)).any())
+
+    def right(self, c: NDArray[np.float64]) -> bool:
+        """Whether every element is certainly near enough."""
+        return bool((np.abs(c - self.product) <= (1 - self.margin) * self.bound).all())
+
+
+def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
+    """What the product of these matrices must be."""
+    a, b = (widen(matrix, problem.dtype) for matrix in (matrices.a, matrices.b))
+    product, magnitude, terms = a @ b, np.abs(a) @ np.abs(b), problem.k
+    if problem.accumulate:
+        old = widen(matrices.c, problem.output)
+        product, magnitude, terms = product + old, magnitude + np.abs(old), terms + 1
+    bound = 2 * math.sqrt(terms) * (_ROUNDOFF[accumulator] + _ROUNDOFF["float64"]) * magnitude
+    storing = _ROUNDOFF[problem.output]
+    if storing > _ROUNDOFF[accumulator]:
+        bound = bound * (1 + storing) + storing * np.maximum(np.abs(product), _LEAST_NORMAL[problem.output])
+    # mmcore sums |A|·|B| in float32, and adds what that can be off by. A float64 product has roundings of its own,
+    # which make up a good part of the bound of a float64 kernel.
+    margin = 1e-6 + 3 * (terms + 3) * _ROUNDOFF["float32"]
+    return Truth(product, bound, 0.4 if accumulator == "float64" else margin)
+
+
+def widened(problem: Problem, c: NDArray[Any]) -> NDArray[np.float64]:
+    """C as numbers."""
+    with np.errstate(invalid="ignore"):
+        return widen(c, problem.output)

@@ -1,0 +1,157 @@
+"""Whatever is in the cache's directory, the code is that of the source: read if it is whole, else compiled again."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mmcore.cache import cache_directory
+from mmcore.launching import compiler
+from mmcore.launching.code import Code
+from tests.cache_worker import VARIANTS
+from tests.test_compiler import SOURCE, entries, forget, planned
+
+Damage = Callable[[Path, bytes], object]
+"""Done to the file of an entry, whose content is given."""
+
+
+@pytest.fixture(autouse=True)
+def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cache directory of the test's own, and nothing remembered in the process."""
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    forget()
+    yield
+    forget()
+
+
+def compiled(source: Path, value: str = "1.0f") -> Code:
+    return compiler.compile_plan(planned(source, value), "90")
+
+
+def a_directory(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def a_directory_with_something_in_it(path: Path, whole: bytes) -> None:
+    a_directory(path, whole)
+    (path / "file").write_text("in the way")
+
+
+def a_file_for_its_directory(path: Path, whole: bytes) -> None:
+    shutil.rmtree(path.parent)
+    path.parent.write_text("in the way")
+
+
+def a_link_to_nowhere(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+def a_link_to_itself(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.symlink_to(path)
+
+
+DAMAGES: dict[str, Damage] = {
+    "empty": lambda path, whole: path.write_bytes(b""),
+    "a checksum alone": lambda path, whole: path.write_bytes(whole[:32]),
+    "a checksum of nothing": lambda path, whole: path.write_bytes(hashlib.sha256(b"").digest()),
+    "something else with its checksum": lambda path, whole: path.write_bytes(hashlib.sha256(b"[]").digest() + b"[]"),
+    "a pickle": lambda path, whole: path.write_bytes(pickle.dumps({"cubin": whole})),
+    "text": lambda path, whole: path.write_text("{}"),
+    "zeros": lambda path, whole: path.write_bytes(bytes(len(whole))),
+    "twice as long": lambda path, whole: path.write_bytes(whole * 2),
+    "unreadable": lambda path, whole: path.chmod(0),
+    "a directory": a_directory,
+    "a directory with something in it": a_directory_with_something_in_it,
+    "a file for its directory": a_file_for_its_directory,
+    "a link to nowhere": a_link_to_nowhere,
+    "a link to itself": a_link_to_itself,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_entry_is_compiled_again(cu_file: Path, damage: Damage) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file)
+    (entry,) = entries()
+    damage(entry, entry.read_bytes())
+    forget()
+    assert compiled(cu_file) == first
+
+
+def test_an_entry_cut_short_or_changed_anywhere_is_compiled_again(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file)
+    (entry,) = entries()
+    whole, rng = entry.read_bytes(), random.Random(1)
+    for _ in range(40):
+        place = rng.randrange(len(whole))
+        changed = whole[:place] + bytes([whole[place] ^ 1 << rng.randrange(8)]) + whole[place + 1 :]
+        entry.write_bytes(rng.choice((whole[:place], changed)))
+        forget()
+        assert compiled(cu_file) == first
+        assert entry.read_bytes() == whole
+
+
+def test_another_kernels_entry_is_not_taken_for_this_ones(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file, "1.0f")
+    (one,) = entries()
+    other = compiled(cu_file, "2.0f")
+    (theirs,) = (entry for entry in entries() if entry != one)
+    one.write_bytes(theirs.read_bytes())
+    forget()
+    assert compiled(cu_file, "1.0f") == first != other
+
+
+def test_a_cache_whose_directory_was_removed_meanwhile_is_made_again(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file)
+    shutil.rmtree(cache_directory())
+    compiler._compile_once.cache_clear()
+    assert compiled(cu_file) == first
+    assert len(entries()) == 1
+
+
+def worker(source: Path, seed: int) -> subprocess.Popen[str]:
+    words = [sys.executable, "-m", "tests.cache_worker", str(source), str(seed)]
+    return subprocess.Popen(words, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, text=True)
+
+
+def test_eight_processes_killed_at_random_leave_a_cache_that_works(
+    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every entry they leave is whole, what they left half written is not used, and nothing waits for the dead."""
+    cu_file.write_text(SOURCE)
+    rng = random.Random(1)
+    for _ in range(3):
+        workers = [worker(cu_file, rng.randrange(1000)) for _ in range(8)]
+        for each in workers:
+            assert each.stdout is not None
+            assert each.stdout.readline() == "compiled\n"
+        for each in workers:
+            time.sleep(rng.random() / 10)
+            each.kill()
+            each.communicate()
+    left = [*(cache_directory() / "tmp").iterdir()]
+    assert left, "nobody was killed while writing"
+    assert entries(), "nobody came to write anything"
+
+    started = time.monotonic()
+    found = [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]
+    assert time.monotonic() < started + 10
+    assert len(entries()) == VARIANTS
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "fresh"))
+    forget()
+    assert found == [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]

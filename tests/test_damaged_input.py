@@ -1,0 +1,156 @@
+"""Whatever is typed: an answer, or one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import mmcore as library
+from mmcore.benchmarking.specs import parse_sizes
+from mmcore.errors import InvalidBlock, InvalidProblem, MmcoreError, NoDevice
+from mmcore.launching.choose import open_device
+from mmcore.planning.geometry import dim3, parse_shape
+from mmcore.registry import registry
+from tests.command_line import mmcore
+
+LONG = "9" * 5000
+NUMBERS = ("1", "7", "32", "0", "-1", "", "1e3", "2147483647", "2147483648", LONG, "٣", "²", "0x10", "1_0", "+5", " 5")
+BLOCKS = (
+    "32",
+    "16",
+    "32x8",
+    "0",
+    "x",
+    "32x",
+    "1x1x1x1",
+    LONG,
+    f"{LONG}x1",
+    "32×8",
+    "٣",
+    "²x1",
+    "1x1x65",
+    "-1",
+    "1.5",
+    "",
+)
+# One row of 2³¹ elements is no nonsense, but 8 GB.
+LEADING = tuple(number for number in NUMBERS if number != "2147483647")
+KERNELS = (
+    "upc.kernel11",
+    "hpsee.tiled",
+    "poznan.v5",
+    "",
+    "upc",
+    "UPC.KERNEL11",
+    "*",
+    "../x",
+    LONG,
+    "upc.kernel11\n",
+    "\0",
+)
+DEVICES = (
+    "emulator",
+    "emulator:0",
+    "emulator:00",
+    "emulator:1",
+    f"emulator:{LONG}",
+    "emulator:²",
+    "cuda:99",
+    "",
+    ":",
+    "auto:0",
+)
+CAPABILITIES = ("9.0", "7.5", "1.2", "99.9", "x", "", "9", "9.00", "٩.0", LONG)
+
+
+def some_command(rng: random.Random) -> list[str]:
+    """A command with options of which any may be nonsense, and none asks for much work."""
+
+    def one_of(values: tuple[str, ...]) -> str:
+        """More often than not one of the first three, which make sense."""
+        return rng.choice(values[:3] if rng.random() < 0.7 else values)
+
+    def options(*choices: tuple[str, tuple[str, ...]]) -> list[str]:
+        return [word for name, values in choices if rng.random() < 0.4 for word in (name, one_of(values))]
+
+    command = rng.choice(("run", "check", "profile", "show", "occupancy", "new-plugin", "nonsense"))
+    kernel, size = one_of(KERNELS), ["--size", one_of(NUMBERS)]
+    if command == "nonsense":
+        return [rng.choice((*KERNELS, *NUMBERS, "run", "--size", "--version")) for _ in range(rng.randrange(4))]
+    if command == "new-plugin":
+        return [command, rng.choice((*KERNELS, "acme.fast", "class.x", "acme.über")), *options(("--from", KERNELS))]
+    if command == "show":
+        return [command, kernel, *size, *options(("--block", BLOCKS))]
+    if command == "occupancy":
+        numbers = options(("--registers", NUMBERS), ("--shared", NUMBERS), ("--cc", CAPABILITIES), ("--block", BLOCKS))
+        return [command, *([kernel, *size] if rng.random() < 0.5 else []), *numbers]
+    size = size if rng.random() < 0.7 else options(("-m", NUMBERS), ("-n", NUMBERS), ("-k", NUMBERS)) or size
+    launch = options(("--lda", LEADING), ("--ldc", LEADING), ("--block", BLOCKS), ("--seed", NUMBERS))
+    return [command, kernel, *size, *launch, "--device", one_of(DEVICES)]
+
+
+def test_any_command_is_answered_or_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng, codes = random.Random(1), Counter[int]()
+    for _ in range(1000):
+        command = some_command(rng)
+        result = mmcore(*command)
+        codes[result.exit_code] += 1
+        assert result.exception is None or isinstance(result.exception, SystemExit), command
+        assert result.exit_code in (0, 1, 2), command
+        if result.exit_code == 2:
+            assert result.stdout == "", command
+            (sentence,) = result.stderr.splitlines()
+            assert sentence.startswith("Error: "), command
+    assert codes[0] > 50
+    assert codes[2] > 50
+
+
+@pytest.mark.parametrize("text", BLOCKS[3:9] + BLOCKS[10:12] + BLOCKS[13:])
+def test_what_is_no_block_is_called_so(text: str) -> None:
+    with pytest.raises(InvalidBlock, match="is not a block"):
+        parse_shape(text)
+
+
+@pytest.mark.parametrize("text", ["", ",", "1,", "x", "1x2", LONG, f"1:{LONG}", "1:2:0", "3:2", "1:2147483647", "٣"])
+def test_what_are_no_sizes_is_called_so(text: str) -> None:
+    with pytest.raises(InvalidProblem):
+        parse_sizes(text)
+
+
+def test_a_range_of_more_sizes_than_anybody_measures_is_refused() -> None:
+    assert len(parse_sizes("1:10000")) == 10_000
+    with pytest.raises(InvalidProblem, match="'1:2147483647:2' has 1073741824 sizes; 10000 are the most"):
+        parse_sizes("1:2147483647:2")
+
+
+@pytest.mark.parametrize("spec", DEVICES[3:])
+def test_what_is_no_device_is_called_so(spec: str) -> None:
+    with pytest.raises(NoDevice):
+        open_device(spec, registry().providers)
+
+
+def test_gaps_that_no_memory_has_room_for_are_refused() -> None:
+    sizes = ["-m", "32768", "-n", "1", "-k", "1"]
+    result = mmcore("run", "upc.kernel01", *sizes, "--ldc", "2147483647", "--device", "emulator")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: the matrices and the gaps between their rows take 281475.0 GB; the host")
+
+
+HUGE = 10**5000
+"""An int that Python does not print."""
+
+
+def test_numbers_too_large_to_print_are_refused() -> None:
+    for size in ({"m": HUGE, "n": 1, "k": 1}, {"m": 1, "n": 1, "k": 1, "ldc": HUGE}):
+        with pytest.raises(InvalidProblem, match=r"^(m|ldc) must be less than 2⁶³$"):
+            library.run("upc.kernel01", **size, device="emulator")  # type: ignore[arg-type]
+    with pytest.raises(InvalidBlock, match="a block has fewer than 2⁶³ threads along each axis"):
+        library.run("upc.kernel01", 8, block=HUGE, device="emulator")
+    with pytest.raises(MmcoreError):
+        library.run("upc.kernel01", 8, block=2**62, device="emulator")
+    with pytest.raises(InvalidBlock):
+        dim3((-HUGE,))

@@ -1,0 +1,140 @@
+"""Damaged results of earlier runs: a sentence, before anything is measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_benchmark.logger import PytestBenchmarkWarning
+
+from bench import tables
+from mmcore.benchmarking.saved import damage
+
+Change = Callable[[dict[str, Any]], object]
+
+OPTIONS = (
+    "--mm-kernel=upc.kernel01",
+    "--mm-size=16",
+    "--mm-block=8",
+    "--mm-device=emulator",
+    "--benchmark-max-time=0.01",
+)
+STRANGE: tuple[object, ...] = (None, [], "x", {}, 3, -1.5, float("nan"), True)
+RESULTS: dict[str, Any] = {
+    "machine_info": {"mmcore": {"name": "emulator"}},
+    "benchmarks": [
+        {
+            "fullname": "test_bench.py::test_kernel",
+            "stats": {
+                **dict.fromkeys(("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops"), 1.0),
+                "outliers": "0;0",
+            },
+        }
+    ],
+}
+
+
+def changed(change: Change) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(json.dumps(RESULTS))
+    change(document)
+    return document
+
+
+def test_whole_results_are_not_damaged() -> None:
+    assert damage(RESULTS) == ""
+
+
+@pytest.mark.parametrize("value", STRANGE[:5], ids=repr)
+def test_results_without_machine_or_device_are_damaged(value: object) -> None:
+    machine = changed(lambda document: document.update(machine_info=value))
+    assert damage(machine) == ("" if value == {} else "they do not say what machine they are of")
+    device = changed(lambda document: document["machine_info"].update(mmcore=value))
+    assert damage(device) == ("" if value == {} else "they do not say what device they are of")
+
+
+@pytest.mark.parametrize("value", [value for value in STRANGE if value not in (3, True)], ids=repr)
+def test_a_median_that_is_no_time_is_damage(value: object) -> None:
+    found = damage(changed(lambda document: document["benchmarks"][0]["stats"].update(median=value)))
+    assert found == "test_bench.py::test_kernel has no median"
+
+
+def test_whatever_is_missing_is_named() -> None:
+    for name in RESULTS["benchmarks"][0]["stats"]:
+        document = changed(lambda document: None)
+        del document["benchmarks"][0]["stats"][name]
+        assert damage(document) == f"test_bench.py::test_kernel has no {name}"
+    assert damage(changed(lambda document: document["benchmarks"][0].pop("fullname"))) == "a benchmark has no name"
+
+
+def test_another_programs_results_are_left_to_pytest_benchmark() -> None:
+    assert damage({"machine_info": {}, "benchmarks": [{"fullname": 3, "stats": {}}]}) == ""
+
+
+REFUSED: dict[str, tuple[Change, str]] = {
+    "no machine": (lambda document: document.pop("machine_info"), "damaged: they do not say what machine they are of"),
+    "no device": (lambda document: document["machine_info"].update(mmcore=3), "damaged: *what device they are of"),
+    "odd device": (
+        lambda document: document["machine_info"]["mmcore"].update(name=None),
+        "of another device: they were measured on None, and this run is on emulator;*",
+    ),
+    "no time": (
+        lambda document: document["benchmarks"][0]["stats"].update(median=float("nan")),
+        "damaged: test_bench.py::test_kernel has no median",
+    ),
+}
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester) -> Callable[[str], pytest.RunResult]:
+    """A run that is compared with a file of this content."""
+    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+
+    def run(content: str) -> pytest.RunResult:
+        (pytester.path / "old.json").write_text(content)
+        return pytester.runpytest(*OPTIONS, "--benchmark-compare=old.json")
+
+    return run
+
+
+@pytest.mark.parametrize(("change", "reason"), REFUSED.values(), ids=REFUSED)
+def test_a_run_is_not_compared_with_damaged_results(
+    bench: Callable[[str], pytest.RunResult], change: Change, reason: str
+) -> None:
+    result = bench(json.dumps(changed(change)))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: the results to compare with are {reason}"])
+
+
+@pytest.mark.parametrize("content", ["", "hello", "[]", json.dumps(RESULTS)[:99]], ids=range(4))
+@pytest.mark.filterwarnings("ignore:Can't compare")
+def test_a_run_goes_on_without_results_that_cannot_be_read(
+    bench: Callable[[str], pytest.RunResult], content: str
+) -> None:
+    with pytest.warns(PytestBenchmarkWarning, match="Failed to load .*old.json"):
+        result = bench(content)
+    result.assert_outcomes(passed=1)
+
+
+# The readers of committed results, which make the documentation's tables.
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "null", '{"benchmarks": 3}', '{"benchmarks": [{}]}', "\0"])
+def test_a_table_of_damaged_results_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    folder = tmp_path / "nvidia-h200"
+    folder.mkdir()
+    names = ("baseline", "clock", "launch", "counters", "fuzz")
+    for name in names:
+        (folder / f"{name}.json").write_text(content)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables, "H200", folder)
+    for make in (tables.clock, tables.launch_cost, tables.counters, tables.fuzzing):
+        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
+            make()
+    if content != "{}":  # a file without benchmarks is not one of times
+        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
+            tables.kernel_times()

@@ -1,0 +1,126 @@
+"""Random cases: no wrong result is accepted, no right one refused. bench/fuzz.py tries thousands of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mmcore.api
+from mmcore.judging.bound import ErrorBound, error_bound
+from mmcore.judging.verdict import Verdict
+from mmcore.launching.device import Device
+from mmcore.planning.launch import Launch
+from tests.fuzzing.damage import DAMAGES
+from tests.fuzzing.drawing import EXTENTS, FORCED, PLAIN, Case, draw_case
+from tests.fuzzing.subjects import subjects
+from tests.fuzzing.trying import Disagreement, try_case
+
+SUBJECTS = subjects()
+CASES = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(250)]
+
+
+@pytest.fixture
+def emulator() -> Device:
+    """Launches may leave their memory, which a GPU does not survive."""
+    return mmcore.api.device("emulator")
+
+
+def tried(cases: Sequence[Case], device: Device, folder: Path) -> list[str]:
+    return [try_case(case, device, folder, rehearsal=mmcore.api.device("emulator")) for case in cases]
+
+
+def test_mmcore_is_right_about_random_cases(device: Device, tmp_path: Path) -> None:
+    outcomes = set(tried(CASES, device, tmp_path))
+    assert {"verified", "refused", "forced: verified", "forced: refused"} <= outcomes
+
+
+def test_the_same_seed_draws_the_same_cases() -> None:
+    again = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(len(CASES))]
+    assert again == CASES
+    assert draw_case(1, 0, SUBJECTS, EXTENTS["emulator"]) != CASES[0]
+
+
+def test_the_cases_are_of_every_kernel_and_kind() -> None:
+    cases = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(2000)]
+    assert {case.subject.kernel.name for case in cases} == set(SUBJECTS)
+    assert {case.kind for case in cases} == {PLAIN, FORCED, *DAMAGES}
+
+
+# The fuzzing itself can fail: each of these spoils one thing, and it is noticed.
+
+
+def spoiled(case: Case, **changes: Any) -> Case:
+    kernel = replace(case.subject.kernel, **changes)
+    return replace(case, subject=replace(case.subject, kernel=kernel))
+
+
+def cases_of(kind: str) -> list[Case]:
+    return [case for case in CASES if case.kind == kind]
+
+
+def verdict_of(*, verified: bool) -> Any:
+    def judge(*arguments: Any, **options: Any) -> Verdict:
+        return Verdict(verified, 0.0, None, "none", 0, 1)
+
+    return judge
+
+
+def test_a_judge_that_accepts_everything_is_noticed(
+    emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmcore.experiment.judge", verdict_of(verified=True))
+    for kind in ("NaN", "dropped term", "a little too far", FORCED):
+        with pytest.raises(Disagreement):
+            tried(cases_of(kind), emulator, tmp_path)
+
+
+def test_a_judge_that_accepts_nothing_is_noticed(
+    emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmcore.experiment.judge", verdict_of(verified=False))
+    for kind in (PLAIN, "within the bound"):
+        with pytest.raises(Disagreement):
+            tried(cases_of(kind), emulator, tmp_path)
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(1.01, "a little too far"), (0.99, "within the bound")])
+def test_a_bound_that_is_a_hundredth_off_is_noticed(
+    emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: float, kind: str
+) -> None:
+    def other(*arguments: Any) -> ErrorBound:
+        bound = error_bound(*arguments)
+        return replace(bound, summing=bound.summing * factor)
+
+    monkeypatch.setattr("mmcore.judging.judge.error_bound", other)
+    cases = [replace(CASES[0], subject=SUBJECTS["upc.kernel01"], kind=kind, seed=seed) for seed in range(8)]
+    with pytest.raises(Disagreement):
+        tried([replace(case, problem=case.subject.kernel.problem(9, 7, 40)) for case in cases], emulator, tmp_path)
+
+
+def test_a_constraint_that_is_missing_is_noticed(emulator: Device, tmp_path: Path) -> None:
+    sizes = {"not a multiple"}, {"sizes differ"}
+    refused = [case for case in cases_of(PLAIN) if case.subject.rule.breaches(case.problem, case.block) in sizes]
+    assert refused
+    for case in refused:
+        assert try_case(case, emulator, tmp_path) == "refused"
+        with pytest.raises(Disagreement):
+            try_case(spoiled(case, constraints=()), emulator, tmp_path)
+
+
+def test_an_over_read_that_is_not_declared_is_noticed(emulator: Device, tmp_path: Path) -> None:
+    kernel = SUBJECTS["poznan.v5"].kernel
+
+    def undeclared(*arguments: Any) -> Launch:
+        launch = kernel.launch(*arguments)
+        assert isinstance(launch, Launch)
+        return replace(launch, over_read={})
+
+    case = replace(CASES[0], subject=SUBJECTS["poznan.v5"], kind=PLAIN, block=kernel.block(8))
+    case = replace(case, problem=kernel.problem(16, 16, 16))
+    assert try_case(case, emulator, tmp_path) == "verified"
+    with pytest.raises(Disagreement):
+        try_case(spoiled(case, launch=undeclared), emulator, tmp_path)
