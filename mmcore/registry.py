@@ -7,12 +7,10 @@ works.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import fnmatch
 import functools
 import importlib.metadata
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,7 @@ import pluggy
 from mmcore import hookspecs
 from mmcore.errors import ConflictingKernels, MmcoreError, UnknownKernel
 from mmcore.planning.kernel import Kernel
+from mmcore.printing import to_stderr
 
 if TYPE_CHECKING:
     from mmcore.launching.device import DeviceProvider
@@ -154,7 +153,7 @@ class Registry:
     def _set_aside(self, plugin: str, distribution: str, step: Callable[[], None]) -> bool:
         try:
             # What a plugin prints is no part of a command's output.
-            with contextlib.redirect_stdout(sys.stderr):
+            with to_stderr():
                 step()
         except KeyboardInterrupt:
             raise
