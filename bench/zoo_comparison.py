@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,9 @@ ROOT = Path(__file__).parent.parent
 CELLS = ("--benchmark-max-time=0.3",)
 MOST = 0.03
 """By how much of its time a cell may be faster or slower beside the zoo."""
+
+# What stands above the reasons in a failed cell's report.
+_HEADLINE = re.compile(r" on \S+; (nothing was timed|no time is reported)$")
 
 
 @dataclass(frozen=True)
@@ -110,9 +114,10 @@ def _failures(cases: ElementTree.ElementTree[Any]) -> dict[str, str]:
 
 
 def cause(failure: str) -> str:
-    """The line of a failed cell's report that says what is wrong."""
-    lines = [line for line in failure.splitlines() if line.strip() and not line.endswith("nothing was timed")]
-    return lines[0].strip() if lines else "no reason"
+    """What a failed cell's report says is wrong: the line that does, and the next one where it leads there."""
+    lines = [line.strip() for line in failure.splitlines() if line.strip() and not _HEADLINE.search(line)]
+    first = next((index for index, line in enumerate(lines) if not line.endswith(":")), 0)
+    return " ".join(lines[: first + 1]) or "no reason"
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,12 @@ class Comparison:
 def written(zoo: Benchmarks, comparison: Comparison) -> str:
     """The results as JSON, a plugin or a cell on each line."""
     plugins = [
-        {"plugin": f"zoo.{plugin.name}", "does": plugin.does, "reported": zoo.said_of(f"zoo.{plugin.name}")}
+        {
+            "plugin": f"zoo.{plugin.name}",
+            "does": plugin.does,
+            "reported": zoo.said_of(f"zoo.{plugin.name}"),
+            "command": plugin.command,
+        }
         for plugin in ZOO
     ]
     cells = [

@@ -107,7 +107,10 @@ def test_a_good_kernel_whose_name_is_claimed_is_nobodys_and_all_others_are_measu
 def test_the_cause_is_the_line_that_says_what_is_wrong() -> None:
     report = "zoo.x 4×4×4 is wrong on cuda:0; nothing was timed\n0:1: expected 1.0 - got 2.0\n5 of 16 are wrong"
     assert cause(report) == "0:1: expected 1.0 - got 2.0"
-    assert cause("x.cu does not compile:\nx.cu(3): error") == "x.cu does not compile:"
+    assert (
+        cause("x.cu does not compile:\n\n  x.cu(3): error\n  x.cu(4): error") == "x.cu does not compile: x.cu(3): error"
+    )
+    assert cause("it says:") == "it says:"
     assert cause("") == "no reason"
 
 
