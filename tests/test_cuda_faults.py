@@ -18,7 +18,7 @@ from pathlib import Path
 import mmcore
 from mmcore import Dim3, Kernel, Launch
 from mmcore.api import device
-from mmcore.experiment import run_kernel
+from mmcore.runner import run_kernel
 
 kernel = Kernel(
     name="test.f", title="faults", lecture="none", source=Path(sys.argv[1]), entry="f", blocks=((1,),),

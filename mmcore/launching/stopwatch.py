@@ -38,15 +38,26 @@ class Stopwatch(Protocol):
         ...
 
 
-def typical_seconds(stopwatch: Stopwatch) -> float:
+def typical_seconds(stopwatch: Stopwatch, budget: float = _BUDGET_SECONDS) -> float:
     """Device seconds that doing it once takes: the median of a few readings, after a first that warms up.
 
     What takes longer than half a second is read once.
+
+    Args:
+        stopwatch: times it; closed afterwards.
+        budget: device seconds that the readings may take, three of them at least.
     """
+    try:
+        return _typical_seconds(stopwatch, budget)
+    finally:
+        stopwatch.close()
+
+
+def _typical_seconds(stopwatch: Stopwatch, budget: float) -> float:
     first = stopwatch.seconds(1)
     if first >= _LONG_SECONDS:
         return first
     count = max(math.ceil(_READING_SECONDS / max(first, stopwatch.grain / 100)), 1)
     warm = stopwatch.seconds(count)
-    readings = min(max(int(_BUDGET_SECONDS / max(warm, 1e-9)), _LEAST_READINGS), _MOST_READINGS)
+    readings = min(max(int(budget / max(warm, 1e-9)), _LEAST_READINGS), _MOST_READINGS)
     return statistics.median(stopwatch.seconds(count) for _ in range(readings)) / count
