@@ -1,9 +1,10 @@
 """What a run says of bad plugins, and whether they change what it says of the others: tests/zoo beside the lectures.
 
-``python -m bench.zoo_comparison RESULTS.json [DEVICE]`` runs ``pytest bench/`` without the zoo, with it, and without it
-again, and writes what was reported of each plugin and the medians of all other cells. It exits with 1 where such a
-cell is missing beside the zoo, or its median is more than 3 % from the mean of the two runs without. A device that
-keeps no time has no medians to compare. The table in docs/trust.md is made from the committed results by
+``python -m bench.zoo_comparison RESULTS.json [DEVICE [OPTION…]]`` runs ``pytest bench/``, with further options of
+pytest's and on a GPU unless another device is named: without the zoo, with it, and without it again. It writes what was
+reported of each plugin and the medians of all other cells, and exits with 1 where such a cell is missing in
+one of the runs, or its median beside the zoo is more than 3 % from the mean of the two without. A device that keeps no
+time has no medians to compare. The table in docs/trust.md is made from the committed results by
 ``python bench/tables.py``.
 """
 
@@ -25,8 +26,8 @@ from tests.zoo.installation import GOOD, install
 from tests.zoo.table import MEASURED, ZOO
 
 ROOT = Path(__file__).parent.parent
-# Every kernel in each of its blocks, at the device's usual sizes.
-CELLS = ("--benchmark-max-time=0.3",)
+# Every kernel in each of its blocks, at the device's usual sizes; what does not end is not waited for longer.
+CELLS = ("--mm-timeout=10", "--benchmark-max-time=0.3")
 MOST = 0.03
 """By how much of its time a cell may be faster or slower beside the zoo."""
 
@@ -186,12 +187,12 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"[\n{lines}\n ]"
 
 
-def main(path: Path, device: str) -> None:
+def main(path: Path, device: str = "cuda", *options: str) -> None:
     """Run, write the results, and exit with 1 if the zoo makes a difference to others."""
     with tempfile.TemporaryDirectory() as temporary:
         alone = install(Path(temporary) / "alone", (GOOD,))
         zoo = install(Path(temporary) / "zoo", (GOOD, *(plugin.name for plugin in ZOO)))
-        before, between, after = (benchmarks(device, site, *CELLS) for site in (alone, zoo, alone))
+        before, between, after = (benchmarks(device, site, *CELLS, *options) for site in (alone, zoo, alone))
     comparison = Comparison(*(run.of_others() for run in (before, between, after)))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(written(between, comparison), encoding="utf-8")
@@ -204,6 +205,6 @@ def main(path: Path, device: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit("usage: python -m bench.zoo_comparison RESULTS.json [DEVICE]")
-    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) == 3 else "cuda")
+    if len(sys.argv) < 2:
+        raise SystemExit("usage: python -m bench.zoo_comparison RESULTS.json [DEVICE [OPTION…]]")
+    main(Path(sys.argv[1]), *sys.argv[2:])

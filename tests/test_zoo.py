@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -11,11 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from bench import zoo_comparison
 from bench.zoo_comparison import Benchmarks, Comparison, benchmarks, beside, cause, written
+from tests import command_line
 from tests.conftest import DEVICES
 from tests.zoo.installation import GOOD, PLUGINS, install
 from tests.zoo.table import MEASURED, ZOO, BadPlugin
 
+LIMIT = "--mm-timeout=5"
+# The emulator: on either side of the blocks' multiples, and small, so that nothing but what never ends needs the limit.
+# A GPU: large enough for a product to take longer than a launch.
+CELLS = {"emulator": "--mm-size=64,100", "cuda": "--mm-size=640"}
 BY_NAME = {plugin.name: plugin for plugin in ZOO}
 SHOWN_BY_A_COMMAND = [plugin for plugin in ZOO if plugin.command]
 
@@ -33,9 +40,20 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=DEVICES)
-def ran(request: pytest.FixtureRequest, zoo: Path) -> Benchmarks:
+def where(request: pytest.FixtureRequest) -> str:
+    """A kind of device."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def ran(where: str, zoo: Path) -> Benchmarks:
     """The benchmarks beside the whole zoo."""
-    return benchmarks(request.param, zoo, "--benchmark-max-time=0.05")
+    return quick(where, zoo)
+
+
+def quick(where: str, site: Path) -> Benchmarks:
+    """The benchmarks beside the plugins in ``site``, every kernel at a size or two."""
+    return benchmarks(where, site, CELLS[where], "--benchmark-max-time=0.05", LIMIT)
 
 
 def mmcore(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -45,9 +63,9 @@ def mmcore(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("plugin", ZOO, ids=lambda plugin: plugin.name)
-def test_each_bad_plugin_is_reported_with_its_cause(plugin: BadPlugin, ran: Benchmarks) -> None:
+def test_each_bad_plugin_is_reported_with_its_cause(plugin: BadPlugin, where: str, ran: Benchmarks) -> None:
     said = ran.said_of(f"zoo.{plugin.name}")
-    assert re.search(plugin.emulator if ran.machine["mmcore"]["name"] == "emulator" else plugin.gpu, said), said
+    assert re.search(plugin.emulator if where == "emulator" else plugin.gpu, said), said
 
 
 @pytest.mark.parametrize("plugin", ZOO, ids=lambda plugin: plugin.name)
@@ -56,9 +74,8 @@ def test_what_is_reported_as_wrong_has_no_saved_result(plugin: BadPlugin, ran: B
     assert bool(saved) == (ran.said_of(f"zoo.{plugin.name}") == MEASURED)
 
 
-def test_every_other_cell_is_measured_as_without_the_zoo(ran: Benchmarks, alone: Path) -> None:
-    device = "emulator" if ran.machine["mmcore"]["name"] == "emulator" else "cuda"
-    without = benchmarks(device, alone, "--benchmark-max-time=0.05")
+def test_every_other_cell_is_measured_as_without_the_zoo(where: str, ran: Benchmarks, alone: Path) -> None:
+    without = quick(where, alone)
     assert set(ran.of_others()) == set(without.medians)
     assert {cell.split(".")[0] for cell in without.medians} == {"hpsee", "lezione9", "poznan", "unsa", "upc", "zoo"}
     assert not without.failures
@@ -143,3 +160,58 @@ def test_the_results_have_a_line_for_each_plugin_and_each_other_cell() -> None:
     assert (reported["zoo.races"], reported["zoo.traps"], reported["zoo.drops_last_k"]) == (MEASURED, "trap", "nothing")
     assert document["before_beside_after"] == [{"cell": "zoo.good-8", "seconds": [1e-3, 1e-3, 1e-3]}]
     assert all(json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("  {"))
+
+
+TIMED = """
+from mmcore import hookimpl
+from tests.timed_emulator import TimedEmulator
+
+
+class Provider:
+    name, keeps_time, isolated = "timed", True, False
+
+    def count(self):
+        return 1
+
+    def findings(self):
+        return {}
+
+    def open(self, index):
+        return TimedEmulator(lambda source: 1e-4)
+
+
+@hookimpl
+def mmcore_devices():
+    return [Provider()]
+"""
+
+
+def test_the_comparison_finds_no_difference_where_times_are_made_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command_line.install(tmp_path, "timed-device", "timed", TIMED)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(zoo_comparison.ROOT)]))
+    options = ("--mm-size=32", "--mm-kernel=upc.kernel01,zoo.*", "--benchmark-max-time=0.01", LIMIT)
+    zoo_comparison.main(tmp_path / "new" / "zoo.json", "timed", *options)
+    document = json.loads((tmp_path / "new" / "zoo.json").read_text())
+    assert document["machine_info"]["mmcore"]["name"] == "Test GPU"
+    cells = {row["cell"]: row["seconds"] for row in document["before_beside_after"]}
+    assert list(cells) == [f"upc.kernel01-32x32x32-b{block}" for block in (32, 16, 8)] + ["zoo.good-32x32x32-b16"]
+    assert all(seconds == pytest.approx([1e-4] * 3) for seconds in cells.values())
+    assert "4 other cells, 0.0 % at most from their times without the zoo" in capsys.readouterr().out
+
+
+def test_the_comparison_fails_where_a_cell_is_lost_and_writes_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = iter(Benchmarks("", dict.fromkeys(cells, 0.001), {}, {}) for cells in ("ab", "a", "ab"))
+    monkeypatch.setattr(zoo_comparison, "benchmarks", lambda *_: next(runs))
+    with pytest.raises(SystemExit, match=r"^b was not measured in every run$"):
+        zoo_comparison.main(tmp_path / "zoo.json")
+    document = json.loads((tmp_path / "zoo.json").read_text())
+    assert document["before_beside_after"] == [{"cell": "a", "seconds": [1e-3] * 3}]
+
+
+def test_a_run_that_ends_without_results_is_shown_as_it_ended(zoo: Path) -> None:
+    with pytest.raises(SystemExit, match=r"pytest ended with 4:(?s:.)*argument --mm-size"):
+        zoo_comparison.benchmarks("emulator", zoo, "--mm-size=none")

@@ -10,8 +10,8 @@ MEASURED = "verified and measured"
 _NEVER_WRITTEN = r"\d+:\d+: expected \S+ - got NaN \(never written\)"
 _WRONG = r"\d+:\d+: expected \S+ - got -?\d"
 _UNKNOWN = r"the emulator does not know the instruction "
-_AGAIN = r"fresh inputs"
-_NOT_ITS_OWN = r"implausible: |fresh inputs"
+_AGAIN = "unrepeatable: it was verified at first, and run again on other inputs it is wrong"
+_NOT_ITS_OWN = "unrepeatable: |implausible: "
 _SET_ASIDE = r"plugin zoo\.\w+ of zoo-\S+ is set aside: "
 
 
@@ -101,13 +101,13 @@ _MEMORIES = (
         "first_input_only",
         "counts its launches in a device variable, and is right in the first only",
         _UNKNOWN,
-        rf"{_AGAIN}.*{_WRONG}",
+        _AGAIN,
     ),
     BadPlugin(
         "stale_result",
         "keeps its first product in a device variable, and copies it in every later launch",
         _UNKNOWN,
-        rf"{_AGAIN}.*{_WRONG}",
+        _AGAIN,
     ),
     BadPlugin(
         "every_other_launch",
@@ -120,6 +120,30 @@ _MEMORIES = (
         "copies its last product from a device variable where the inputs look the same",
         _UNKNOWN,
         _NOT_ITS_OWN,
+    ),
+    _on_both(
+        "first_input_only_workspace",
+        "sees by a workspace that it ran before, and is right in the first launch only",
+        _AGAIN,
+    ),
+    _on_both(
+        "stale_result_workspace",
+        "keeps its first product in a workspace, and copies it in every later launch",
+        _AGAIN,
+    ),
+    BadPlugin(
+        "every_other_launch_workspace",
+        "counts its launches in a workspace, and does nothing in every other one",
+        _AGAIN,
+        _NOT_ITS_OWN,
+    ),
+    BadPlugin(
+        "remembers_inputs_workspace",
+        "copies its last product from a workspace where the inputs look the same",
+        MEASURED,
+        _NOT_ITS_OWN,
+        "check zoo.remembers_inputs_workspace -m 5 -n 7 -k 3 --device emulator",
+        r"uninitialized-read",
     ),
     BadPlugin(
         "skips_when_done",
@@ -145,6 +169,12 @@ _THREADS = (
         "has a barrier that half of a block's threads never come to",
         r"divergent-barrier: .* at kernel\.cu:\d+",
         rf"{MEASURED}|{_WRONG}|timeout",
+    ),
+    BadPlugin(
+        "never_ends",
+        "waits for what never comes",
+        r"timeout: thread \(0, 0\) of block \(0, 0\) was still running after \S+ s at kernel\.cu:\d+",
+        r"timeout: ",
     ),
     BadPlugin("traps", "traps", _UNKNOWN + "trap", r"launch-failure: |illegal-instruction: "),
 )
