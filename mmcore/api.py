@@ -76,6 +76,7 @@ def run(
     lda: int = 0,
     ldb: int = 0,
     ldc: int = 0,
+    timeout: float | None = None,
 ) -> Outcome:
     """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it.
 
@@ -89,6 +90,7 @@ def run(
         seed: seed of the inputs; fresh when None.
         force: launch against the kernel's own constraints, to see what happens.
         lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
+        timeout: seconds after which a kernel that is still running is stopped, from now; never when None.
 
     Returns:
         The outcome; its times are None on a device that keeps none.
@@ -98,7 +100,12 @@ def run(
             outcome whose ``verified`` is false.
     """
     found, problem, shape = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
-    return run_kernel(found, problem, shape, _open(device), memory=memory, seed=seed, force=force)
+    opened = _open(device)
+    opened.limit_time(timeout)
+    try:
+        return run_kernel(found, problem, shape, opened, memory=memory, seed=seed, force=force)
+    finally:
+        opened.limit_time(None)
 
 
 def requested(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from mmcore.benchmarking.specs import Sizes, parse_sizes
 from mmcore.errors import MmcoreError
+from mmcore.launching.deadline import parse_seconds
 from mmcore.launching.stopwatch import MEMORIES
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.geometry import parse_shape
@@ -107,7 +107,7 @@ def add_options(parser: pytest.Parser) -> None:
         )
     group.addoption(
         "--mm-timeout",
-        type=_reader(_seconds),
+        type=_reader(parse_seconds),
         default=60.0,
         metavar="S",
         help="Seconds that each cell may take, from compiling to its last round (60).",
@@ -158,16 +158,6 @@ def _among(choices: Sequence[str]) -> Callable[[str], list[str]]:
         return words
 
     return read
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise MmcoreError(f"{text!r} is not a number of seconds above 0")
-    return seconds
 
 
 def _writable(text: str) -> Path:

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import time
+
+from mmcore.errors import MmcoreError
+
+
+def parse_seconds(text: str) -> float:
+    """A time limit as a user writes it.
+
+    Raises:
+        MmcoreError: it is no number above 0.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise MmcoreError(f"{text!r} is not a number of seconds above 0")
+    return seconds
 
 
 class Deadline:
