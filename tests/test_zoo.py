@@ -145,6 +145,7 @@ def test_a_cell_that_is_slower_or_faster_beside_the_zoo_or_missing_is_complained
 def test_where_no_time_is_kept_only_missing_cells_are_complained_of() -> None:
     cells: dict[str, float | None] = {"one": None, "two": None}
     assert Comparison(cells, cells, cells).complaints == []
+    assert Comparison(cells, cells, cells).conclusion == "2 other cells are measured beside the zoo"
     assert Comparison(cells, {"one": None}, cells).complaints == ["two was not measured in every run"]
 
 
@@ -198,7 +199,10 @@ def test_the_comparison_finds_no_difference_where_times_are_made_up(
     cells = {row["cell"]: row["seconds"] for row in document["before_beside_after"]}
     assert list(cells) == [f"upc.kernel01-32x32x32-b{block}" for block in (32, 16, 8)] + ["zoo.good-32x32x32-b16"]
     assert all(seconds == pytest.approx([1e-4] * 3) for seconds in cells.values())
-    assert "4 other cells, 0.0 % at most from their times without the zoo" in capsys.readouterr().out
+    assert (
+        "4 other cells are measured beside the zoo, 0.0 % at most from their times without it"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_comparison_fails_where_a_cell_is_lost_and_writes_what_it_has(
