@@ -91,7 +91,15 @@ def benchmarks(device: str, site: Path, *options: str) -> Benchmarks:
             raise SystemExit(f"pytest ended with {ran.returncode}:\n{ran.stdout[-4000:]}\n{ran.stderr[-4000:]}")
         document, cases = json.loads(results.read_text()), ElementTree.parse(report)
     medians = {each["param"]: _median(each) for each in document["benchmarks"]}
-    return Benchmarks(ran.stdout + ran.stderr, medians, _failures(cases, site), document["machine_info"])
+    failures = {cell: _anywhere(reason, site) for cell, reason in _failures(cases).items()}
+    return Benchmarks(_anywhere(ran.stdout + ran.stderr, site), medians, failures, document["machine_info"])
+
+
+def _anywhere(text: str, site: Path) -> str:
+    """The text without the folders that mmcore and the plugins happen to lie in."""
+    for folder in (site, ROOT):
+        text = text.replace(f"{folder}{os.sep}", "")
+    return text
 
 
 def beside(site: Path) -> dict[str, str]:
@@ -105,13 +113,12 @@ def _median(benchmark: Mapping[str, Any]) -> float | None:
     return None if benchmark["extra_info"]["gflops"] is None else float(benchmark["stats"]["median"])
 
 
-def _failures(cases: ElementTree.ElementTree[Any], site: Path) -> dict[str, str]:
+def _failures(cases: ElementTree.ElementTree[Any]) -> dict[str, str]:
     failures = {}
     for case in cases.iter("testcase"):
         for complaint in (*case.iter("failure"), *case.iter("error")):
             cell = case.get("name", "").partition("[")[2].removesuffix("]")
-            # Where a test installs plugins concerns nobody.
-            failures[cell] = cause(complaint.text or "").replace(f"{site}{os.sep}", "")
+            failures[cell] = cause(complaint.text or "")
     return failures
 
 

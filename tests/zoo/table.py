@@ -212,4 +212,38 @@ _PYTHON = (
     ),
 )
 
-ZOO = (*_MEMORY, *_PRODUCT, *_MEMORIES, *_THREADS, *_RESOURCES, *_SOURCES, *_PYTHON)
+_IMPORTS = (
+    _on_both(
+        "exits_at_import",
+        "calls os._exit when it is imported",
+        _SET_ASIDE + "it ends the process that loads it, with status 0",
+    ),
+    _on_both(
+        "segfaults_at_import",
+        "reads address 0 when it is imported",
+        _SET_ASIDE + "the process that loads it is killed by SIGSEGV",
+    ),
+    _on_both(
+        "interrupts_at_import",
+        "raises KeyboardInterrupt when it is imported",
+        _SET_ASIDE + "the process that loads it is killed by SIGINT",
+    ),
+    _on_both("never_imported", "takes for ever to import", _SET_ASIDE + r"loading it does not end within \d+ s"),
+    _on_both(
+        "patches_mmcore",
+        "has mmcore call every product right",
+        _SET_ASIDE + r"loading it replaces mmcore\.experiment\.judge",
+    ),
+    _on_both(
+        "patches_benchmark",
+        "has pytest-benchmark note a thousandth of every time",
+        _SET_ASIDE + r"loading it replaces pytest_benchmark\.stats\.Stats\.update",
+    ),
+    _on_both(
+        "source_elsewhere",
+        "passes a lecture's source off as its own",
+        _SET_ASIDE + r"the source of zoo\.source_elsewhere, .*kernel01\.cu, lies outside its package",
+    ),
+)
+
+ZOO = (*_MEMORY, *_PRODUCT, *_MEMORIES, *_THREADS, *_RESOURCES, *_SOURCES, *_PYTHON, *_IMPORTS)
