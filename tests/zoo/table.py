@@ -100,25 +100,25 @@ _MEMORIES = (
     BadPlugin(
         "first_input_only",
         "counts its launches in a device variable, and is right in the first only",
-        _UNKNOWN,
+        _AGAIN,
         _AGAIN,
     ),
     BadPlugin(
         "stale_result",
         "keeps its first product in a device variable, and copies it in every later launch",
-        _UNKNOWN,
+        _AGAIN,
         _AGAIN,
     ),
     BadPlugin(
         "every_other_launch",
         "counts its launches in a device variable, and does nothing in every other one",
-        _UNKNOWN,
+        _AGAIN,
         _NOT_ITS_OWN,
     ),
     BadPlugin(
         "remembers_inputs",
         "copies its last product from a device variable where the inputs look the same",
-        _UNKNOWN,
+        MEASURED,
         _NOT_ITS_OWN,
     ),
     _on_both(
