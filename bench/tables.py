@@ -218,12 +218,37 @@ def _fuzzed() -> dict[str, Fuzzed]:
     return found
 
 
+def zoo() -> str:
+    """What was reported of each bad plugin, on the emulator and on the H200."""
+    columns = ("on the emulator", "on an H200")
+    reported = [_reported(folder) for folder in (RESULTS / "emulator", H200)]
+    rows = []
+    for plugin in json.loads((RESULTS / "emulator" / "zoo.json").read_text(encoding="utf-8"))["plugins"]:
+        said = [_in_a_cell(each.get(plugin["plugin"], "not run")) for each in reported]
+        command = f"`mmcore {plugin['command']}`" if plugin["command"] else ""
+        rows.append([f"`{plugin['plugin']}`", plugin["does"], *said, command])
+    return _words(("plugin", "what it does", *columns, "where a benchmark cannot show it"), rows)
+
+
+def _reported(folder: Path) -> dict[str, str]:
+    """What a folder's run with the zoo said, by plugin; nothing where it was not made."""
+    path = folder / "zoo.json"
+    if not path.exists():
+        return {}
+    return {row["plugin"]: row["reported"] for row in json.loads(path.read_text(encoding="utf-8"))["plugins"]}
+
+
+def _in_a_cell(text: str) -> str:
+    """Text that Markdown shows as it is, inside a table."""
+    return re.sub(r"([|*_<>`\\])", r"\\\1", text)
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"kernel times": best_kernel_times},
     "docs/measuring.md": {"clock": clock, "launch cost": launch_cost},
     "docs/why.md": {"counters": counters},
     "docs/results.md": {"kernel times": kernel_times, "global times": global_times, "then and now": then_and_now},
-    "docs/trust.md": {"fuzzing": fuzzing, "fuzzing by kernel": fuzzing_by_kernel},
+    "docs/trust.md": {"zoo": zoo, "fuzzing": fuzzing, "fuzzing by kernel": fuzzing_by_kernel},
 }
 
 
@@ -253,8 +278,17 @@ def _gflops(n: int, seconds: float) -> str:
 
 
 def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    numbers = ["---:" if index else "---" for index in range(len(header))]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (header, numbers, *rows))
+    """A table of figures: all columns but the first to the right."""
+    return _lines(header, ["---:" if index else "---" for index in range(len(header))], *rows)
+
+
+def _words(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of text."""
+    return _lines(header, ["---"] * len(header), *rows)
+
+
+def _lines(*rows: Sequence[str]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ works.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import fnmatch
 import functools
@@ -23,6 +22,7 @@ import pluggy
 from mmcore import hookspecs
 from mmcore.errors import ConflictingKernels, MmcoreError, UnknownKernel
 from mmcore.planning.kernel import Kernel
+from mmcore.printing import to_stderr
 
 if TYPE_CHECKING:
     from mmcore.launching.device import DeviceProvider
@@ -170,7 +170,7 @@ class Registry:
     def _set_aside(self, plugin: str, distribution: str, step: Callable[[], None]) -> bool:
         try:
             # What a plugin prints is no part of a command's output.
-            with contextlib.redirect_stdout(sys.stderr):
+            with to_stderr():
                 step()
         except KeyboardInterrupt:
             raise

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import mmcore as api
 from mmcore import Dim3, Kernel, Launch, Limits, Problem, Refused, UnknownCapability
 from mmcore.cli.occupancy_report import Column, Report
+from mmcore.launching.choose import open_in_process
 from mmcore.launching.compiler import compile_plan
 from mmcore.launching.cuda import CudaProvider
 from mmcore.launching.device import Device
@@ -34,6 +35,7 @@ from mmcore.planning.limits import capability_limits
 from mmcore.planning.multiprocessor import MULTIPROCESSORS, Multiprocessor, multiprocessor
 from mmcore.planning.occupancy import Occupancy, occupancy
 from mmcore.planning.plan import plan
+from mmcore.registry import registry
 from tests.command_line import install, kernel_module, mmcore, process
 from tests.test_kernels import KERNELS, each_kernel
 
@@ -406,7 +408,7 @@ def test_the_driver_says_the_same_of_every_block(kernel: Kernel) -> None:
     """Of every declared block, and of sizes and dynamic shared memory between them that no lecture uses."""
     from cuda.core import ObjectCode
 
-    device = api.api.device("cuda")
+    device = open_in_process("cuda", registry().providers)
     capability = device_target(device).capability
     for block in kernel.blocks:
         problem = kernel.square_problem(640, Dim3(*block))

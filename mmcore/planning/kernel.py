@@ -16,6 +16,7 @@ from mmcore.planning.geometry import Dim3, Shape, dim3, parse_shape
 from mmcore.planning.launch import Argument, Launch, Scalar, check_argument
 from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
+from mmcore.printing import to_stderr
 
 LaunchRule: TypeAlias = Callable[[Problem, Dim3, Limits], Launch | Sequence[Launch]]
 
@@ -177,7 +178,8 @@ class Kernel:
             InvalidKernel: one of the constraints cannot tell.
         """
         try:
-            return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
+            with to_stderr():
+                return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
         except (Exception, SystemExit) as error:
             raise InvalidKernel(f"{self.name}: a constraint failed: {type(error).__name__}: {error}") from error
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +12,7 @@ from mmcore.planning.kernel import Kernel
 from mmcore.planning.launch import Argument, Launch, Workspace
 from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
+from mmcore.printing import to_stderr
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
 def _launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
     try:
         # What a rule prints is no part of a command's output.
-        with contextlib.redirect_stdout(sys.stderr):
+        with to_stderr():
             ruled = kernel.launch(problem, block, limits)
     except (Exception, SystemExit) as error:
         raise InvalidKernel(f"{kernel.name}: its launch rule failed: {type(error).__name__}: {error}") from error

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -156,6 +157,8 @@ def parse(text: str) -> list[tuple[Counters, Measured]]:
 
 def _launch(row: Mapping[str, str]) -> tuple[Counters, Measured]:
     values = {metric: float(row[metric].replace(",", "")) for metric in METRICS}
+    if missing := [metric for metric, value in values.items() if not math.isfinite(value)]:
+        raise DeviceFault(f"ncu has no number for {missing[0]}; is another profiler using the GPU?")
     counts = {
         name: round(sum(weight * values[metric] for metric, weight in parts.items()))
         for name, parts in COUNTERS.items()

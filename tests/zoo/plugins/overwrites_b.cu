@@ -1,0 +1,14 @@
+// Wrong: once the last row is done, the last element of B is cleared to serve as scratch space.
+extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+    if (row == m - 1 && column == n - 1)
+        const_cast<float*>(B)[k * n - 1] = 0.0f;
+}

@@ -1,0 +1,32 @@
+"""Where the inputs look like the last ones, the last product is copied; it remembers in a device variable."""
+
+from pathlib import Path
+
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
+
+
+def launch(problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, Launch]:
+    """The product, and a note that it has been made."""
+    grid = (ceil_div(problem.n, block.x), ceil_div(problem.m, block.y))
+    return (
+        Launch(grid=grid, block=block),
+        Launch(grid=(1,), block=(1,), entry="note", arguments=("A", "B")),
+    )
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The stranger's kernel."""
+    return [
+        Kernel(
+            name="zoo.remembers_inputs",
+            title="a thread for each element",
+            lecture="the zoo",
+            source=Path(__file__).with_name("kernel.cu"),
+            entry="product",
+            arguments=("A", "B", "C", "m", "n", "k"),
+            launch=launch,
+            blocks=((16, 16),),
+            constraints=(FlatBlock(), Int32Index()),
+        )
+    ]

@@ -1,0 +1,15 @@
+// Wrong: an element of C that is a number already is taken for the product, so that every launch on the
+// same C but the first has nothing to do.
+extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || column >= n)
+        return;
+    if (!isnan(C[row * n + column]))
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}

@@ -1,0 +1,26 @@
+// Wrong: keeps the first product in an array of its own, and every later launch copies it.
+__device__ float kept[1 << 22];
+__device__ bool done;
+
+extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || column >= n)
+        return;
+    if (done) {
+        C[row * n + column] = kept[row * n + column];
+        return;
+    }
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    kept[row * n + column] = sum;
+    C[row * n + column] = sum;
+}
+
+// The second launch of each product.
+extern "C" __global__ void note()
+{
+    done = true;
+}

@@ -1,0 +1,28 @@
+"""Wrong: the rule launches one column of blocks fewer than C needs."""
+
+from pathlib import Path
+
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
+
+
+def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    """One column of blocks fewer than cover C."""
+    return Launch(grid=(max(1, ceil_div(problem.n, block.x) - 1), ceil_div(problem.m, block.y)), block=block)
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The stranger's kernel."""
+    return [
+        Kernel(
+            name="zoo.too_few_blocks",
+            title="a thread for each element",
+            lecture="the zoo",
+            source=Path(__file__).with_name("kernel.cu"),
+            entry="product",
+            arguments=("A", "B", "C", "m", "n", "k"),
+            launch=launch,
+            blocks=((16, 16),),
+            constraints=(FlatBlock(), Int32Index()),
+        )
+    ]

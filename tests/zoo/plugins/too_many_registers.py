@@ -1,0 +1,28 @@
+"""A thread has 128 elements of a row, and a block as many threads as there can be."""
+
+from pathlib import Path
+
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
+
+
+def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    """As many blocks as cover C."""
+    return Launch(grid=(ceil_div(problem.n, 128 * block.x), ceil_div(problem.m, block.y)), block=block)
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The stranger's kernel."""
+    return [
+        Kernel(
+            name="zoo.too_many_registers",
+            title="a thread for each element",
+            lecture="the zoo",
+            source=Path(__file__).with_name("kernel.cu"),
+            entry="product",
+            arguments=("A", "B", "C", "m", "n", "k"),
+            launch=launch,
+            blocks=((32, 32),),
+            constraints=(FlatBlock(), Int32Index()),
+        )
+    ]

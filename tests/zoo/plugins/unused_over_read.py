@@ -1,0 +1,29 @@
+"""Wrong: declares that it reads a row past A and B, and does nothing of the kind."""
+
+from pathlib import Path
+
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
+
+
+def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    """As many blocks as cover C."""
+    over_read = {"A": problem.k, "B": problem.n}
+    return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block, over_read=over_read)
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The stranger's kernel."""
+    return [
+        Kernel(
+            name="zoo.unused_over_read",
+            title="a thread for each element",
+            lecture="the zoo",
+            source=Path(__file__).with_name("kernel.cu"),
+            entry="product",
+            arguments=("A", "B", "C", "m", "n", "k"),
+            launch=launch,
+            blocks=((16, 16),),
+            constraints=(FlatBlock(), Int32Index()),
+        )
+    ]
