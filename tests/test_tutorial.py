@@ -17,12 +17,12 @@ TUTORIAL = (Path(__file__).parent.parent / "docs" / "plugins.md").read_text(enco
 HOME = "/home/ada"
 
 # What differs from one time to the next, or from one computer to another. Nothing else may.
-SECONDS = re.compile(r"\d+(?:\.\d+)? (?=m?s\b)|(?<= in )\d+\.\d+(?=s)")
+SECONDS = re.compile(r"\d+(?:\.\d+)? (?=m?s\b)|(?<= in )\d+\.\d+s(?: \([\d:]+\))?")
 SAVED = re.compile(r"\w+-CPython-3\.\d+-64bit/(\d{4})_unversioned_\d{8}_\d{6}")
 # What the compiler decides: see CHANGING, and what `mmcore occupancy` says of registers.
 REGISTERS = re.compile(r"(?<=^registers per )(\w+) +\d+|(?<=^blocks by registers) +\d+", re.MULTILINE)
 # In the tables of `pytest bench`: times and their ratios, registers and what follows from them.
-MEASURED = re.compile(r"\d+\.\d{4}(?: \(\d+\.\d+\))?")
+MEASURED = re.compile(r"[\d,]+\.\d{4}(?: \([\d,]+\.\d+\))?|(?<=time in )[mun]?s")
 SUMMARISED = re.compile(r"(?<=\d×\d)(\d*) +[\d.,]+ +\d+( +\d+) +\d+ %")
 ROW = re.compile(r"test_kernel\[|\S+ \S+ N N ")
 
@@ -103,7 +103,8 @@ TIMED = "test_kernel[acme.matmul-16x16x16-b16] (NOW)     52.9295 (1.85)     0.00
 @pytest.mark.parametrize(
     ("once", "another_time"),
     [
-        ("8 passed in 1.05s", "8 passed in 12.00s"),
+        ("8 passed in 1.05s", "8 passed in 72.00s (0:01:12)"),
+        ("Name (time in ms)", "Name (time in s)"),
         ("measured 0.0 s (at most 1 ms in a cell)", "measured 1.1 s (at most 12 ms in a cell)"),
         (
             "acme.matmul-64x64x64-b32: verified, 2.6 ms to emulate",
@@ -111,7 +112,7 @@ TIMED = "test_kernel[acme.matmul-16x16x16-b16] (NOW)     52.9295 (1.85)     0.00
         ),
         ("registers      32 per thread", "registers      40 per thread"),
         ("registers per block         7168", "registers per block        10240"),
-        (TIMED, "test_kernel[acme.matmul-16x16x16-b16] (NOW)  7.1234 (1.0)  0.0000 (1.0)  1"),
+        (TIMED, "test_kernel[acme.matmul-16x16x16-b16] (NOW)  1,007.1234 (1,001.0)  0.0000 (1.0)  1"),
         (SUMMED, "acme.matmul  32×32          2.930         40       8192       50 %  every element"),
         (f"{SUMMED}\n{OTHER}\n\n{SUMMED}", f"{OTHER}\n{SUMMED}\n\n{SUMMED}"),
         (SAVED_RUN, "/home/ada/.benchmarks/Darwin-CPython-3.13-64bit/0001_unversioned_20270101_000000.json"),
