@@ -54,6 +54,7 @@ def mm_benchmark(mm_cell: Cell, benchmark: Any, request: pytest.FixtureRequest) 
     from mmcore.benchmarking.measuring import CellBenchmark
 
     session, node = _session(request.config), request.node
+    session.hold_device()
     used = CellBenchmark(
         mm_cell,
         session.bench,
@@ -134,7 +135,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 
 
 def _refusals(found: Cells) -> list[str]:
-    return [f"  refused: {kernel} {what}: {why}" for kernel, what, why in found.refused]
+    return [f"  refused: {refusal}" for refusal in found.refused]
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
@@ -202,7 +203,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     try:
         return (yield)
     finally:
-        if results and not ours.regressed:
+        if results and ours.saves and not ours.regressed:
             save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

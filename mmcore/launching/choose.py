@@ -15,6 +15,20 @@ def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
     """Open the device a user asked for.
 
     Args:
+        spec: as for :func:`chosen`.
+        providers: the registry's.
+
+    Raises:
+        NoDevice: there is none such; the text says what there is.
+    """
+    provider, index = chosen(spec, providers)
+    return _asked(provider, lambda: provider.open(index))
+
+
+def chosen(spec: str, providers: Mapping[str, DeviceProvider]) -> tuple[DeviceProvider, int]:
+    """Who provides the device that a user asked for, and which of its devices it is; nothing is opened.
+
+    Args:
         spec: "auto" (the first device that keeps time, else the first of any kind), "NAME" (index 0) or "NAME:INDEX".
         providers: the registry's.
 
@@ -26,15 +40,14 @@ def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
     if spec == "auto":
         for provider in sorted(providers.values(), key=lambda provider: not provider.keeps_time):
             if _asked(provider, provider.count):
-                return _asked(provider, lambda: provider.open(0))  # noqa: B023
+                return provider, 0
         raise NoDevice("no device was found; mmcore doctor says why")
     name, colon, index = spec.partition(":")
     if name not in providers:
         raise NoDevice(f"there is no device {spec!r}; there are auto, {', '.join(sorted(providers))}")
     if colon and not (index.isascii() and index.isdigit()):
         raise NoDevice(f"{spec!r} is not a device: the number behind the colon must be 0 or more")
-    provider = providers[name]
-    return _asked(provider, lambda: provider.open(int(index or 0)))
+    return providers[name], int(index or 0)
 
 
 def _asked(provider: DeviceProvider, question: Callable[[], _T]) -> _T:
