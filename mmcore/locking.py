@@ -29,15 +29,15 @@ class Holder:
     """Who holds a lock.
 
     Attributes:
-        pid: number of the process.
+        pid: number of the process; empty while it has not written it yet.
         command: what it was started as.
     """
 
-    pid: int
+    pid: str
     command: str
 
     def __str__(self) -> str:
-        return f"process {self.pid} ({self.command})"
+        return f"process {self.pid} ({self.command})" if self.pid else "another process"
 
 
 class Lock:
@@ -68,7 +68,7 @@ class Lock:
             return None
         pid, _, command = os.pread(descriptor, 4096, 0).decode(errors="replace").partition(" ")
         os.close(descriptor)
-        return None if pid in _ancestors() else Holder(int(pid or 0), command)
+        return None if pid in _ancestors() else Holder(pid, command)
 
     def take(self, busy: Callable[[Holder], None]) -> None:
         """Take the lock; where somebody else holds it, say so once and wait.

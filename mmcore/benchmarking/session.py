@@ -110,6 +110,7 @@ class Session:
             self.say(text)
         elif terminal is not None:
             terminal.write_line(text)
+            terminal.flush()
 
     def close(self) -> None:
         """Free the device's memory, and the device for others."""

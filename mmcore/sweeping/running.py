@@ -87,9 +87,12 @@ def arguments(sweep: Sweep, device: str) -> list[str]:
     """The command line that pytest is run with."""
     ways = [MEASURES[measure] for measure in sweep.measures]
     return [
-        # Neither the caller's configuration of pytest nor pytest's own report.
-        *("--pyargs", "mmcore.sweeping.test_cells", "-c", os.devnull, "--rootdir", str(_HERE)),
+        str(_HERE / "test_cells.py"),
+        # Neither the configuration of the folder that it is started in nor pytest's own report.
+        *("-c", os.devnull, "--rootdir", str(_HERE), "--noconftest"),
         *("-p", "no:terminal", "-p", "no:cacheprovider", "--assert", "plain", "--benchmark-quiet"),
+        # Nothing is saved but the results; a folder would be made all the same.
+        f"--benchmark-storage=file://{os.devnull}",
         f"--benchmark-max-time={sweep.max_time}",
         f"--benchmark-min-rounds={sweep.min_rounds}",
         f"--mm-device={device}",
