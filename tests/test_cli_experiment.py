@@ -359,7 +359,9 @@ def test_pytest_waits_likewise_and_what_it_starts_itself_does_not(timed_site: st
     assert lock.try_to_take() is None
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     environment["PYTHONPATH"] = timed_site
-    nested = subprocess.run(BENCH, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    nested = subprocess.run(
+        BENCH, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
     assert nested.returncode == 0, nested.stdout
     assert "waiting until it is free" not in nested.stdout
     stranger = environment | {"MMCORE_LOCK_HOLDERS": ""}
@@ -379,7 +381,9 @@ def test_workers_of_xdist_which_measure_nothing_wait_for_nobody(timed_site: str,
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     environment |= {"PYTHONPATH": timed_site, "MMCORE_LOCK_HOLDERS": ""}
     command = [*BENCH, "-n", "2", "-W", "default"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
     lock.release()
     assert "1 passed" in done.stdout
 

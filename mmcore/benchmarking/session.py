@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -105,12 +106,14 @@ class Session:
             self._say(f"mmcore: warning: another run on this device would go unnoticed: {error}")
 
     def _say(self, text: str) -> None:
-        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         if self.say is not None:
             self.say(text)
-        elif terminal is not None:
-            terminal.write_line(text)
-            terminal.flush()
+            return
+        terminal, capture = map(self.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
+        if terminal is not None:
+            with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+                terminal.write_line(text)
+                terminal.flush()
 
     def close(self) -> None:
         """Free the device's memory, and the device for others."""
