@@ -16,13 +16,15 @@ from typing import Any
 
 from cuda.core import Device as Gpu
 
-from mmcore.api import device, kernels
+from mmcore.api import kernels
 from mmcore.benchmarking.machine import describe
 from mmcore.experiment import Experiment
+from mmcore.launching.choose import open_in_process
 from mmcore.launching.cuda.clock import elapsed
 from mmcore.launching.cuda.device import CudaProgram
 from mmcore.launching.device import Call, Device
 from mmcore.launching.stopwatch import Stopwatch
+from mmcore.registry import registry
 
 Measure = Callable[[CudaProgram, Sequence[Call]], dict[str, float]]
 
@@ -44,7 +46,7 @@ def main(path: Path) -> None:
 
     All readings from events come first: once CUPTI is started, launches in CUDA graphs take longer.
     """
-    opened = device("cuda")
+    opened = open_in_process("cuda", registry().providers)
     by_events = [_measured(opened, case, _by_events) for case in CASES]
     by_cupti = [_measured(opened, case, _by_cupti) for case in CASES]
     results = [
@@ -75,12 +77,12 @@ def _by_events(program: CudaProgram, calls: Sequence[Call]) -> dict[str, float]:
     gpu, launches = Gpu(0), program.bind(calls)
     stream = gpu.create_stream()
     single = [elapsed(gpu, stream, lambda: launches(stream)) for _ in range(51)]
-    warm, cold = (program.event_stopwatch(calls, cold=cold) for cold in (False, True))
+    warm, cold = (program.event_stopwatch(calls, program.before(cold)) for cold in (False, True))
     return {"events_around_one": statistics.median(single), **_medians({"mmcore_warm": warm, "mmcore_cold": cold})}
 
 
 def _by_cupti(program: CudaProgram, calls: Sequence[Call]) -> dict[str, float]:
-    warm, cold = (program.cupti_stopwatch(calls, cold=cold) for cold in (False, True))
+    warm, cold = (program.cupti_stopwatch(calls, program.before(cold)) for cold in (False, True))
     if warm is None or cold is None:
         raise SystemExit("CUPTI cannot be used here: pip install 'mmcore[cupti]', and see mmcore doctor")
     return _medians({"cupti_warm": warm, "cupti_cold": cold})

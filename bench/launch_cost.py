@@ -18,11 +18,13 @@ import numpy as np
 from cuda.core import Device as Gpu
 from cuda.core import LaunchConfig, ObjectCode, launch
 
-from mmcore.api import device, kernels
+from mmcore.api import kernels
 from mmcore.benchmarking.machine import describe
+from mmcore.launching.choose import open_in_process
 from mmcore.launching.cuda.device import CudaProgram
 from mmcore.launching.prepared import Prepared
 from mmcore.planning.plan import plan
+from mmcore.registry import registry
 
 KERNEL, N, BLOCK = "upc.kernel01", 32, 16
 LAUNCHES, REPETITIONS = 2000, 31
@@ -30,7 +32,7 @@ LAUNCHES, REPETITIONS = 2000, 31
 
 def main(path: Path) -> None:
     """Measure and write the results."""
-    opened = device("cuda")
+    opened = open_in_process("cuda", registry().providers)
     kernel = kernels()[KERNEL]
     planned = plan(kernel, kernel.problem(N, N, N), kernel.block(BLOCK), opened.limits)
     machine: dict[str, Any] = {}

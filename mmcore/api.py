@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem, KernelFault
-from mmcore.experiment import run_kernel
-from mmcore.launching.choose import open_device
-from mmcore.launching.device import Buffer, Device
+from mmcore.launching.choose import open_device, open_in_process
+from mmcore.launching.device import Buffer, Device, DeviceProvider
 from mmcore.launching.prepared import Prepared
 from mmcore.outcome import Outcome
 from mmcore.planning.dtypes import dtype_named
@@ -19,6 +19,7 @@ from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.planning.problem import Problem, three_sizes
 from mmcore.registry import registry
+from mmcore.runner import run_kernel
 
 
 def kernels() -> dict[str, Kernel]:
@@ -48,13 +49,16 @@ def able_device(protocol: type) -> Device | None:
 
 Block: TypeAlias = str | SupportsIndex | Shape | None
 
-_OPENED: dict[str, Device] = {}
+_Open: TypeAlias = Callable[[str, Mapping[str, DeviceProvider]], Device]
+_OPENED: dict[tuple[_Open, str], Device] = {}
 
 
-def _open(spec: str) -> Device:
-    if not isinstance(spec, str) or spec not in _OPENED:
-        _OPENED[spec] = open_device(spec, registry().providers)
-    return _OPENED[spec]
+def _open(spec: str, how: _Open = open_device) -> Device:
+    if not isinstance(spec, str):
+        return how(spec, registry().providers)
+    if (how, spec) not in _OPENED:
+        _OPENED[how, spec] = how(spec, registry().providers)
+    return _OPENED[how, spec]
 
 
 def run(
@@ -72,6 +76,7 @@ def run(
     lda: int = 0,
     ldb: int = 0,
     ldc: int = 0,
+    timeout: float | None = None,
 ) -> Outcome:
     """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it.
 
@@ -85,6 +90,7 @@ def run(
         seed: seed of the inputs; fresh when None.
         force: launch against the kernel's own constraints, to see what happens.
         lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
+        timeout: seconds after which a kernel that is still running is stopped, from now; never when None.
 
     Returns:
         The outcome; its times are None on a device that keeps none.
@@ -94,7 +100,12 @@ def run(
             outcome whose ``verified`` is false.
     """
     found, problem, shape = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
-    return run_kernel(found, problem, shape, _open(device), memory=memory, seed=seed, force=force)
+    opened = _open(device)
+    opened.limit_time(timeout)
+    try:
+        return run_kernel(found, problem, shape, opened, memory=memory, seed=seed, force=force)
+    finally:
+        opened.limit_time(None)
 
 
 def requested(
@@ -231,7 +242,8 @@ def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Block, device:
 
 
 def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Block, spec: str) -> Any:
-    device = _open(_where(a) if spec == "auto" else spec)
+    # The arrays' memory is this process's.
+    device = _open(_where(a) if spec == "auto" else spec, open_in_process)
     if out is None:
         if found.output != found.dtype:
             raise InvalidProblem(f"{found.name} gives {found.output}; pass an out array of that type")

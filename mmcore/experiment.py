@@ -1,72 +1,25 @@
-"""Run a kernel and judge it: plan, compile, allocate, upload, launch, verify, and only then time."""
+"""One kernel on one device: planned, compiled, allocated, and as often as one likes uploaded, launched and judged."""
 
 from __future__ import annotations
 
-import dataclasses
+from contextlib import ExitStack
 from types import TracebackType
 
 import numpy as np
 
 from mmcore.errors import InvalidProblem
-from mmcore.judging.inputs import Matrices, draw, fresh_seed
+from mmcore.judging.inputs import Matrices, draw, fresh_seed, other_seed
 from mmcore.judging.judge import judge
 from mmcore.judging.poison import is_poison
-from mmcore.launching.device import Device, HostArray
+from mmcore.launching.device import Copy, Device, HostArray
 from mmcore.launching.faults import Fault
 from mmcore.launching.prepared import Prepared
-from mmcore.launching.stopwatch import MEMORIES, Stopwatch, typical_seconds
+from mmcore.launching.stopwatch import MEMORIES, Stopwatch
 from mmcore.outcome import Outcome
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.planning.problem import Problem
-
-
-def run_kernel(
-    kernel: Kernel,
-    problem: Problem,
-    block: Dim3,
-    device: Device,
-    *,
-    memory: str = "pageable",
-    seed: int | None = None,
-    force: bool = False,
-) -> Outcome:
-    """Run one kernel on fresh inputs, verify its product and, if it is right, time it.
-
-    Args:
-        kernel: the kernel.
-        problem: the product, in the kernel's types.
-        block: threads per block.
-        device: where to run it.
-        memory: host memory of the copies that the global time contains, "pageable" or "pinned".
-        seed: seed of the inputs; fresh when None.
-        force: launch against the kernel's own constraints.
-
-    Raises:
-        Refused: the launch rule or the device forbids the launch.
-        MmcoreError: anything else that keeps the kernel from being launched, in one sentence.
-    """
-    if memory not in MEMORIES:
-        raise InvalidProblem(f"host memory is {' or '.join(MEMORIES)}, not {memory!r}")
-    with Experiment(kernel, problem, block, device, seed=seed, force=force) as experiment:
-        outcome = dataclasses.replace(experiment.verify(), memory=memory)
-        if not outcome.verified:
-            return outcome
-        return dataclasses.replace(
-            outcome,
-            kernel_seconds=_typical(experiment.stopwatch()),
-            global_seconds=_typical(experiment.global_stopwatch(memory)),
-        )
-
-
-def _typical(stopwatch: Stopwatch | None) -> float | None:
-    if stopwatch is None:
-        return None
-    try:
-        return typical_seconds(stopwatch)
-    finally:
-        stopwatch.close()
 
 
 class Experiment:
@@ -81,6 +34,9 @@ class Experiment:
         device: where to run it.
         seed: seed of the inputs; fresh when None.
         force: launch against the kernel's own constraints.
+
+    Attributes:
+        seed: seed of the inputs.
 
     Raises:
         Refused: the launch rule or the device forbids the launch.
@@ -102,7 +58,7 @@ class Experiment:
         self._plan = plan(kernel, problem, block, device.limits, force=force)
         self._problem = problem
         self._device = device
-        self._seed = fresh_seed() if seed is None else seed
+        self.seed = fresh_seed() if seed is None else seed
         self._host: dict[str, HostArray] = {}
         self.prepared = Prepared(self._plan, device)
 
@@ -114,10 +70,14 @@ class Experiment:
     ) -> None:
         self.prepared.__exit__(kind, error, traceback)
 
-    def verify(self) -> Outcome:
-        """Run the kernel once on random inputs and judge what it did; the outcome holds no times."""
-        prepared = self.prepared
-        matrices = draw(self._problem, self._seed)
+    def verify(self, seed: int | None = None) -> Outcome:
+        """Run the kernel once on random inputs and judge what it did; the outcome holds no times.
+
+        Args:
+            seed: seed of the inputs; the experiment's own when None.
+        """
+        prepared, seed = self.prepared, self.seed if seed is None else seed
+        matrices = draw(self._problem, seed)
         self._host = host_arrays(self._plan, matrices)
         prepared.upload(self._host)
         faults = prepared.run()
@@ -136,7 +96,7 @@ class Experiment:
             registers=max(function.registers for function in prepared.functions),
             static_shared_bytes=max(function.static_shared_bytes for function in prepared.functions),
             memory=MEMORIES[0],
-            seed=self._seed,
+            seed=seed,
             verdict=verdict,
             faults=tuple(faults),
         )
@@ -148,6 +108,28 @@ class Experiment:
             cold: whether the caches are emptied before each.
         """
         return self.prepared.program.stopwatch(self.prepared.calls, cold=cold)
+
+    def fresh_stopwatch(self, memory: ExitStack) -> Stopwatch | None:
+        """Times launches that each find other inputs than the last did, and a C that holds no product yet.
+
+        None on a device without device time, and where there is no memory for a second set of inputs.
+
+        Args:
+            memory: what is to be freed after the stopwatch.
+        """
+        if not self._device.keeps_time or 2 * self._plan.device_bytes > self._device.limits.memory_bytes:
+            return None
+        other = host_arrays(self._plan, draw(self._problem, other_seed(self.seed)))
+        turns = []
+        for arrays in (self._host, other):
+            copies = []
+            for label, array in arrays.items():
+                source = self._device.allocate(f"another {label}", array.nbytes)
+                memory.callback(source.close)
+                source.upload(array)
+                copies.append(Copy(source, self.prepared.buffers[label], array.nbytes))
+            turns.append(copies)
+        return self.prepared.program.stopwatch(self.prepared.calls, refresh=turns)
 
     def global_stopwatch(self, memory: str) -> Stopwatch | None:
         """Times copies in, launches and copies out; None on a device without device time.

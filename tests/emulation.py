@@ -10,6 +10,7 @@ import numpy as np
 from cuda.bindings import nvrtc
 from numpy.typing import NDArray
 
+from mmcore.launching.deadline import Deadline
 from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
 from mmcore_emulator.machine import Run, parameter_bytes
@@ -73,7 +74,7 @@ def emulate(
         else:
             values.append(argument if isinstance(argument, bytes) else argument.tobytes())
     content = parameter_bytes(translation, values)
-    run = Run(translation, Dim3(*grid), Dim3(*block), shared_bytes, content, memory, observers(translation))
+    run = Run(translation, Dim3(*grid), Dim3(*block), shared_bytes, content, memory, Deadline(), observers(translation))
     run.execute()
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held

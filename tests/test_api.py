@@ -13,9 +13,9 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, Kernel, Launch, Limits, Problem, Scalar
-from mmcore.experiment import run_kernel
 from mmcore.launching.device import Device
 from mmcore.planning.plan import plan
+from mmcore.runner import run_kernel
 from tests.conftest import DEVICES
 
 RNG = np.random.default_rng(1)

@@ -18,7 +18,7 @@ from mmcore_emulator.device import Emulator
 from tests.timed_emulator import TimedEmulator
 
 GPU = TimedEmulator(lambda source: 1e-4)
-USUAL = Selection((), (), (), (), "auto", ("kernel",), ("pageable",), ("warm",))
+USUAL = Selection((), (), (), (), "auto", ("kernel",), ("pageable",), ("warm",), 60)
 
 
 def select(device: Device = GPU, **wanted: Any) -> Cells:

@@ -39,6 +39,7 @@ class Provider:
 
     name = "fpga"
     keeps_time = True
+    isolated = False
 
     def count(self) -> int:
         return 1

@@ -23,9 +23,9 @@ import pytest
 import mmcore as api
 from mmcore import Kernel
 from mmcore.api import device
-from mmcore.experiment import run_kernel
 from mmcore.planning.plan import plan
 from mmcore.registry import Registry, registry
+from mmcore.runner import run_kernel
 from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run
 from tests.test_kernels import LECTURE_KERNELS

@@ -1,69 +1,94 @@
-"""A kernel that faults on a GPU is reported, and what it leaves unusable says so. Each in a process of its own."""
+"""A kernel that faults on a GPU, or never ends, is reported, and the next one finds the GPU as it should be."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import mmcore
+from mmcore import Dim3, Kernel, Launch
+from mmcore.api import device
+from mmcore.launching.device import Device
+from mmcore.outcome import Outcome
+from mmcore.runner import run_kernel
 from tests.conftest import DEVICES
 
 pytestmark = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
 
-SCRIPT = """
-import sys
-from pathlib import Path
-import mmcore
-from mmcore import Dim3, Kernel, Launch
-from mmcore.api import device
-from mmcore.experiment import run_kernel
 
-kernel = Kernel(
-    name="test.f", title="faults", lecture="none", source=Path(sys.argv[1]), entry="f", blocks=((1,),),
-    arguments=("A", "B", "C", "n"), launch=lambda problem, block, limits: Launch(grid=(1,), block=block),
-)
-outcome = run_kernel(kernel, kernel.problem(64, 64, 64), Dim3(1), device("cuda"))
-print(outcome.verified, outcome.verdict, [(fault.kind, fault.message) for fault in outcome.faults])
-try:
-    print(mmcore.run("upc.kernel01", 64, device="cuda").verified)
-except mmcore.DeviceLost as lost:
-    print(lost)
-print(mmcore.run("upc.kernel01", 64, device="emulator").verified)
-"""
+@pytest.fixture
+def gpu() -> Iterator[Device]:
+    yield device("cuda")
+    device("cuda").limit_time(None)
 
 
-def run(cu_file: Path, statement: str) -> tuple[str, str, str]:
+def run(cu_file: Path, gpu: Device, statement: str) -> Outcome:
     cu_file.write_text(f'extern "C" __global__ void f(float* A, float* B, float* C, int n) {{ {statement} }}\n')
-    result = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(cu_file)], capture_output=True, text=True, check=False, timeout=120
+    kernel = Kernel(
+        name="test.f",
+        title="faults",
+        lecture="none",
+        source=cu_file,
+        entry="f",
+        blocks=((1,),),
+        arguments=("A", "B", "C", "n"),
+        launch=lambda problem, block, limits: Launch(grid=(1,), block=block),
     )
-    assert result.returncode == 0, result.stdout + result.stderr
-    # cuda.core itself says on stderr that it cannot free memory in a context that is gone.
-    assert all(line.startswith("Warning: cuMemFree") for line in result.stderr.splitlines()), result.stderr
-    first, second, third = result.stdout.splitlines()
-    return first, second, third
+    return run_kernel(kernel, kernel.problem(64, 64, 64), Dim3(1), gpu)
 
 
 @pytest.mark.parametrize(
-    ("statement", "fault"),
+    ("statement", "kind", "message"),
     [
-        ("C[(long long)n << 34] = 1;", "('illegal-address', 'the kernel accessed memory that is not there"),
-        ("*(float*)((char*)C + 2) = 1;", "('misaligned', 'the kernel accessed memory at a misaligned address"),
-        ("__trap();", "('launch-failure', 'the kernel "),
+        ("C[(long long)n << 34] = 1;", "illegal-address", "the kernel accessed memory that is not there"),
+        ("*(float*)((char*)C + 2) = 1;", "misaligned", "the kernel accessed memory at a misaligned address"),
+        ("__trap();", "launch-failure", "the kernel "),
     ],
 )
-def test_a_fault_is_reported_and_the_gpu_is_lost_to_the_process(cu_file: Path, statement: str, fault: str) -> None:
-    outcome, after, emulated = run(cu_file, statement)
-    assert outcome.startswith("False None [")
-    assert fault in outcome
-    assert after.startswith("cuda:0 cannot be used in this process any more: the kernel ")
-    assert emulated == "True"
+def test_a_fault_is_reported_and_the_next_kernel_is_measured(
+    cu_file: Path, gpu: Device, statement: str, kind: str, message: str
+) -> None:
+    outcome = run(cu_file, gpu, statement)
+    assert not outcome.verified
+    assert outcome.verdict is None
+    (fault,) = outcome.faults
+    assert fault.kind == kind
+    assert fault.message.startswith(message)
+    after = mmcore.run("upc.kernel01", 64, device="cuda")
+    assert after.verified
+    assert after.kernel_seconds
 
 
-def test_a_write_into_the_guard_zones_costs_only_its_own_run(cu_file: Path) -> None:
-    outcome, after, _ = run(cu_file, "C[-3] = 1; C[n * n + 5] = 2; for (int i = 0; i < n * n; ++i) C[i] = 0;")
-    assert "memory 12 bytes before the start of C was overwritten" in outcome
-    assert "memory 20 bytes behind the last element of C was overwritten" in outcome
-    assert after == "True"
+def test_a_kernel_that_never_ends_is_stopped(cu_file: Path, gpu: Device) -> None:
+    begin = time.monotonic()
+    gpu.limit_time(3)
+    outcome = run(cu_file, gpu, "volatile float* c = C; c[0] = 1; while (c[0] == 1) {}")
+    gpu.limit_time(None)
+    assert [str(fault) for fault in outcome.faults] == ["timeout: the kernel had not ended after 3 s"]
+    assert mmcore.run("upc.kernel01", 64, device="cuda").verified
+    assert time.monotonic() - begin < 30
+
+
+def test_a_write_into_the_guard_zones_costs_only_its_own_run(cu_file: Path, gpu: Device) -> None:
+    outcome = run(cu_file, gpu, "C[-3] = 1; C[n * n + 5] = 2; for (int i = 0; i < n * n; ++i) C[i] = 0;")
+    messages = [fault.message for fault in outcome.faults]
+    assert "memory 12 bytes before the start of C was overwritten" in messages
+    assert "memory 20 bytes behind the last element of C was overwritten" in messages
+    assert mmcore.run("upc.kernel01", 64, device="cuda").verified
+
+
+def test_work_that_is_left_out_when_it_is_repeated_has_no_time(cu_file: Path, gpu: Device) -> None:
+    """The kernel computes only where C holds no number yet."""
+    outcome = run(
+        cu_file,
+        gpu,
+        "for (int i = 0; i < n * n; ++i) if (C[i] != C[i]) { float s = 0; "
+        "for (int p = 0; p < n; ++p) s += A[i / n * n + p] * B[p * n + i % n]; C[i] = s; }",
+    )
+    assert outcome.verdict is not None
+    assert outcome.verdict.verified
+    assert outcome.kernel_seconds is None
+    assert "repeated launches do not do the whole work" in str(outcome.faults[0])

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mmcore
-from mmcore.experiment import run_kernel
 from mmcore.launching.compiler import _header_options
+from mmcore.runner import run_kernel
 from mmcore_emulator import lanes
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import PtxError, UnsupportedInstruction, parse

@@ -16,11 +16,11 @@ import mmcore
 import mmcore.api
 from mmcore import Constraint, Dim3, Kernel, Launch, Limits, Problem
 from mmcore.cli import main
-from mmcore.experiment import run_kernel
 from mmcore.judging.inputs import Matrices, draw
 from mmcore.launching.device import Device, HostArray
 from mmcore.launching.prepared import Prepared
 from mmcore.planning.plan import plan
+from mmcore.runner import run_kernel
 from tests import strategies
 
 LECTURE_KERNELS = {

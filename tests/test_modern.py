@@ -6,8 +6,8 @@ import pytest
 
 import mmcore
 from mmcore import Kernel
-from mmcore.experiment import run_kernel
 from mmcore.launching.device import Device
+from mmcore.runner import run_kernel
 from tests.modern import BF16_PANEL, SPLIT_K, TENSOR_MAP
 
 SIZES = [(64, 64, 64), (70, 52, 900), (33, 100, 40)]

@@ -7,7 +7,8 @@ from typing import Any
 
 from mmcore import hookimpl
 from mmcore.launching.code import Code
-from mmcore.launching.device import Buffer, Call, HostArray
+from mmcore.launching.deadline import Deadline
+from mmcore.launching.device import Buffer, Call, HostArray, Refresh
 from mmcore.planning.peaks import Peaks
 from mmcore_emulator.device import EmulatedProgram, Emulator
 
@@ -35,12 +36,12 @@ class MadeUpStopwatch:
 class TimedProgram(EmulatedProgram):
     """Code whose times are made up, by the names of its .cu files."""
 
-    def __init__(self, memory: Any, code: Code, seconds: Seconds) -> None:
-        super().__init__(memory, code)
+    def __init__(self, memory: Any, code: Code, deadline: Deadline, seconds: Seconds) -> None:
+        super().__init__(memory, code, deadline)
         self._source = code.source
         self._made_up = seconds
 
-    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Any:
+    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         return MadeUpStopwatch(lambda: self._made_up(self._source) * (1.5 if cold else 1.0))
 
     def global_stopwatch(
@@ -94,7 +95,7 @@ class TimedEmulator(Emulator):
         return self._peaks
 
     def load(self, code: Code) -> TimedProgram:
-        return TimedProgram(self._memory, code, self._seconds)
+        return TimedProgram(self._memory, code, self._deadline, self._seconds)
 
 
 class TimedProvider:
@@ -106,6 +107,7 @@ class TimedProvider:
 
     name = "timed"
     keeps_time = True
+    isolated = False
 
     def __init__(self, product: str = "Test GPU") -> None:
         self._product = product

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import mmcore
 from mmcore import Dim3, Kernel, Launch, Limits, Problem
-from mmcore.api import device
 from mmcore.experiment import Experiment
+from mmcore.launching.choose import open_in_process
 from mmcore.launching.cuda import memory
 from mmcore.planning.geometry import dim3
+from mmcore.registry import registry
 
 
 def without_over_read(kernel: Kernel) -> Kernel:
@@ -49,7 +50,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--size", type=int)
     options = parser.parse_args(arguments)
     memory.GUARD_BYTES = 0
-    kernels = mmcore.kernels()
+    device, kernels = open_in_process("cuda", registry().providers), mmcore.kernels()
     for name in options.names or [name for name, kernel in kernels.items() if not kernel.known_faults]:
         kernel = kernels[name]
         if options.without_over_read:
@@ -59,7 +60,7 @@ def main(arguments: list[str]) -> None:
         for block in [dim3((32, 32))] if options.size else [dim3(shape) for shape in kernel.blocks]:
             size = options.size
             problem = kernel.problem(size, size, size) if size else kernel.square_problem(97, block)
-            with Experiment(kernel, problem, block, device("cuda"), force=bool(size)) as experiment:
+            with Experiment(kernel, problem, block, device, force=bool(size)) as experiment:
                 verified = experiment.verify().verified
             print(f"{name} {problem} {block}: {'verified' if verified else 'WRONG'}")
 

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
 from mmcore.launching.device import Device
+from mmcore.launching.identified import identity
 from mmcore.locking import Holder, Lock
-
-
-@runtime_checkable
-class Identified(Protocol):
-    """A device that goes by other names in other processes, as a GPU's number depends on which GPUs one sees."""
-
-    @property
-    def identity(self) -> str:
-        """What it is known by on this machine in every process."""
-        ...
 
 
 def device_lock(device: Device) -> Lock:
     """The lock of this very device."""
-    return Lock(f"device-{device.identity if isinstance(device, Identified) else device.name}")
+    return Lock(f"device-{identity(device)}")
 
 
 def waiting(device: Device, holder: Holder) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture, FixtureAlreadyUsed
 
+from mmcore.auditing import audit, confirm
 from mmcore.benchmarking.cells import Cell, Point
 from mmcore.benchmarking.clock import DeviceClock, HostStopwatch
 from mmcore.benchmarking.result import Result
@@ -30,16 +31,25 @@ class Bench:
     """What a session measures on: the device, and the point that was prepared and verified last.
 
     Cells of one point follow each other, so that its kernel time and its global times share one verification.
+
+    Args:
+        device: the device.
+        seconds: the host's time that each cell has.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, seconds: float) -> None:
         self.device = device
+        self._seconds = seconds
         self._point: Point | None = None
         self._experiment: Experiment | None = None
         self._outcome: Outcome | None = None
 
+    def begin(self) -> None:
+        """Let a cell's time begin."""
+        self.device.limit_time(self._seconds)
+
     def verified(self, point: Point, phases: Phases) -> tuple[Experiment, Outcome]:
-        """The point, prepared and run once.
+        """The point, prepared, run once and audited.
 
         Raises:
             MmcoreError: it cannot be run.
@@ -51,7 +61,14 @@ class Bench:
             self._point = point
             with phases.measured("verify"):
                 self._outcome = self._experiment.verify()
+                if self._outcome.verified:
+                    self._outcome = audit(self._experiment, self._outcome)
         return self._experiment, self._outcome
+
+    def fail(self) -> None:
+        """Prepare the point anew for its next cell, unless that would only fail again."""
+        if self._outcome is None or self._outcome.verified:
+            self.close()
 
     def close(self) -> None:
         """Free the device's memory."""
@@ -106,6 +123,7 @@ class CellBenchmark:
         try:
             return self._measure()
         except MmcoreError as error:
+            self._bench.fail()
             reason = error
         except BaseException:
             # An interrupted benchmark must not be saved with half its rounds.
@@ -116,6 +134,7 @@ class CellBenchmark:
 
     def _measure(self) -> Outcome:
         __tracebackhide__ = True
+        self._bench.begin()
         experiment, outcome = self._bench.verified(self.cell.point, self.phases)
         if not outcome.verified:
             raise MmcoreError(_what_is_wrong(outcome))
@@ -135,6 +154,10 @@ class CellBenchmark:
         if self._benchmark.stats is None:  # --benchmark-disable
             return outcome
         self.phases.seconds["device"] = self._clock.measured
+        with self.phases.measured("verify"):
+            confirmed = confirm(experiment)
+        if not confirmed.verified:
+            raise MmcoreError(_what_is_wrong(confirmed))
         result = self._result(experiment, outcome, used)
         self._check_plausible(result)
         self._benchmark.extra_info.update(result.to_json())
@@ -206,7 +229,8 @@ def _occupancy(outcome: Outcome, experiment: Experiment, device: Device) -> floa
 
 def _what_is_wrong(outcome: Outcome) -> str:
     """The lecture's report of a wrong product."""
-    lines = [f"{outcome.plan.kernel.name} {outcome.problem} is wrong on {outcome.device}; nothing was timed"]
+    what = "failed" if outcome.verdict is None else "is wrong"
+    lines = [f"{outcome.plan.kernel.name} {outcome.problem} {what} on {outcome.device}; no time is reported"]
     command = launch_command(
         "run", outcome.plan.kernel.name, outcome.problem, outcome.plan.block, device=outcome.device, seed=outcome.seed
     )

@@ -12,6 +12,7 @@ import pytest
 
 from mmcore.benchmarking.specs import Sizes, parse_sizes
 from mmcore.errors import MmcoreError
+from mmcore.launching.deadline import parse_seconds
 from mmcore.launching.stopwatch import MEMORIES
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.geometry import parse_shape
@@ -34,6 +35,7 @@ class Selection:
         measures: "kernel", "global" or both.
         memories: host memory of the copies of global times.
         caches: "warm", "cold" or both, for kernel times.
+        timeout: seconds that a cell may take.
     """
 
     kernels: tuple[str, ...]
@@ -44,6 +46,7 @@ class Selection:
     measures: tuple[str, ...]
     memories: tuple[str, ...]
     caches: tuple[str, ...]
+    timeout: float
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
@@ -66,6 +69,7 @@ class Selection:
             measures=measures,
             memories=each("mm_memory") or MEMORIES[:1],
             caches=tuple(dict.fromkeys(config.getoption("mm_cache") or ("warm",))),
+            timeout=config.getoption("mm_timeout"),
         )
 
 
@@ -101,6 +105,13 @@ def add_options(parser: pytest.Parser) -> None:
             const=name,
             help=f"Kernel times {text}{' (the default)' if name == 'warm' else ''}.",
         )
+    group.addoption(
+        "--mm-timeout",
+        type=_reader(parse_seconds),
+        default=60.0,
+        metavar="S",
+        help="Seconds that each cell may take, from compiling to its last round (60).",
+    )
     group.addoption("--mm-show-refused", action="store_true", help="List what the launch rules refuse, and why.")
     group.addoption("--mm-csv", type=_reader(_writable), metavar="FILE", help="Write the summary as CSV, too.")
     group.addoption(

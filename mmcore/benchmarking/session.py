@@ -62,7 +62,8 @@ class Session:
         Raises:
             MmcoreError: there is no such device.
         """
-        return Bench(open_device(Selection.of(self.config).device, registry().providers))
+        selection = Selection.of(self.config)
+        return Bench(open_device(selection.device, registry().providers), selection.timeout)
 
     @functools.cached_property
     def found(self) -> Cells:

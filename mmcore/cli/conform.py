@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mmcore.cli.options import timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import UnknownKernel
 
@@ -14,8 +15,9 @@ from mmcore.errors import UnknownKernel
 @click.argument("kernels", metavar="KERNEL...", nargs=-1, required=True)
 @click.option("--device", default="auto", metavar="D", show_default=True, help="auto, cuda, cuda:1, emulator, ...")
 @click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default.")
+@timeout_option("each case", default=60)
 @json_option
-def conform(kernels: tuple[str, ...], device: str, seed: int | None, as_json: bool) -> int:
+def conform(kernels: tuple[str, ...], device: str, seed: int | None, timeout: float, as_json: bool) -> int:
     """Try whether kernels keep what they declare.
 
     A KERNEL is a name or a pattern such as 'acme.*', which leaves out kernels with known faults.
@@ -34,7 +36,7 @@ def conform(kernels: tuple[str, ...], device: str, seed: int | None, as_json: bo
     documents: list[dict[str, Any]] = []
     conforms = True
     for kernel in found:
-        conformance = conform_kernel(kernel, runner, watcher, seed=seed)
+        conformance = conform_kernel(kernel, runner, watcher, seed=seed, seconds=timeout)
         conforms &= conformance.conforms
         if as_json:
             documents.append(conformance.to_json())

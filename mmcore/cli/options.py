@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from mmcore.cli.kernels import usual_size
+from mmcore.errors import MmcoreError
+from mmcore.launching.deadline import parse_seconds
 from mmcore.planning.kernel import Kernel
 
 _LARGEST_INT = 2**31 - 1
@@ -20,6 +22,14 @@ def size_type(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= _LARGEST_INT):
         raise click.BadParameter(f"{text!r} is not a whole number from 1 to {_LARGEST_INT}")
     return int(text)
+
+
+def _seconds_type(text: str | float) -> float:
+    """A time limit."""
+    try:
+        return parse_seconds(str(text))
+    except MmcoreError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def size_option(usual: int) -> Callable[[_Command], _Command]:
@@ -44,6 +54,13 @@ _LAUNCH: tuple[_Option, ...] = (
     click.option("--ldb", type=size_type, metavar="N", help="Elements from one row of B to the next."),
     click.option("--ldc", type=size_type, metavar="N", help="Elements from one row of C to the next."),
 )
+
+
+def timeout_option(what: str, default: float | None = None) -> Callable[[_Command], _Command]:
+    """``--timeout``, in seconds, for ``what``."""
+    usually = "no limit" if default is None else f"{default:g}"
+    text = f"Seconds that {what} may take; {usually} by default."
+    return click.option("--timeout", type=_seconds_type, default=default, metavar="S", help=text)
 
 
 def problem_options(usual: int) -> Callable[[_Command], _Command]:

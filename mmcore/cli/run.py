@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mmcore.cli.kernels import USUAL_SIZE
-from mmcore.cli.options import launch_options, with_usual_size
+from mmcore.cli.options import launch_options, timeout_option, with_usual_size
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.launching.stopwatch import MEMORIES
 
@@ -17,6 +17,7 @@ from mmcore.launching.stopwatch import MEMORIES
 @launch_options(USUAL_SIZE)
 @click.option("--device", default="auto", metavar="D", show_default=True, help="auto, cuda, cuda:1, emulator, ...")
 @click.option("--memory", type=click.Choice(MEMORIES), default=MEMORIES[0], help="Host memory of copies.")
+@timeout_option("everything together")
 @json_option
 def run(kernel: str, device: str, memory: str, as_json: bool, **asked: Any) -> int:
     """Run a kernel on random inputs, verify its product, time it."""

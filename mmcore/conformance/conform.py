@@ -15,7 +15,7 @@ from mmcore.conformance.fitting import geometry_trials
 from mmcore.conformance.owning_up import known_fault_trials
 from mmcore.conformance.refusing import refusal_trials
 from mmcore.conformance.running import ASPECTS_OF_RUNS, run_case
-from mmcore.conformance.trial import ASPECTS, FAILED, UNTRIED, Setting, Trial
+from mmcore.conformance.trial import ASPECTS, FAILED, SECONDS, UNTRIED, Setting, Trial
 from mmcore.conformance.watching import Reach, declared_over_read, over_read_trials, reach, watch_complaints
 from mmcore.errors import CompilerMissing, InvalidKernel, MmcoreError, NoDevice
 from mmcore.judging.inputs import fresh_seed
@@ -73,7 +73,9 @@ def watching_device(device: Device) -> Device | None:
     return device if isinstance(device, CheckingDevice) else able_device(CheckingDevice)
 
 
-def conform_kernel(kernel: Kernel, device: Device, watcher: Device | None, *, seed: int | None = None) -> Conformance:
+def conform_kernel(
+    kernel: Kernel, device: Device, watcher: Device | None, *, seed: int | None = None, seconds: float = SECONDS
+) -> Conformance:
     """Try whether a kernel keeps what its declaration promises.
 
     Args:
@@ -81,12 +83,13 @@ def conform_kernel(kernel: Kernel, device: Device, watcher: Device | None, *, se
         device: what runs it.
         watcher: what looks for hazards, a :class:`~mmcore.checking.findings.CheckingDevice`; None where nothing does.
         seed: seed of the inputs of every case; fresh when None.
+        seconds: how long a case may take. After one that takes longer no others are tried.
 
     Raises:
         MmcoreError: nothing of it can be tried here: the compiler is missing, or the device cannot run such a kernel.
     """
     seed = fresh_seed() if seed is None else seed
-    setting = Setting(kernel.name, device.name, "" if watcher is None else watcher.name, seed)
+    setting = Setting(kernel.name, device.name, "" if watcher is None else watcher.name, seed, seconds)
     if device.limits.compute_capability < kernel.least_capability:
         needed, found = (".".join(map(str, p)) for p in (kernel.least_capability, device.limits.compute_capability))
         raise NoDevice(f"{kernel.name} needs compute capability {needed}; {device.name} has {found}")
@@ -104,7 +107,10 @@ def conform_kernel(kernel: Kernel, device: Device, watcher: Device | None, *, se
     made += geometry_trials(kernel, cases.allowed, setting)
     failures = [trial for trial in made if trial.verdict == FAILED]
     made += known_fault_trials(kernel, cases.refused, device, watcher, setting, failures)
-    return Conformance(kernel, setting, tuple(made), cases.left_out)
+    for each in (device, watcher):
+        if each is not None:
+            each.limit_time(None)
+    return Conformance(kernel, setting, tuple(made), cases.left_out + bench.left_out)
 
 
 class _Bench:
@@ -112,17 +118,26 @@ class _Bench:
 
     Attributes:
         reaches: what the cases that declare an over-read need of it.
+        left_out: cases that were not tried any more after one that took too long.
     """
 
     def __init__(self, kernel: Kernel, device: Device, watcher: Device | None, setting: Setting) -> None:
         self._kernel, self._device, self._watcher, self._setting = kernel, device, watcher, setting
         self.reaches: list[Reach] = []
+        self.left_out = 0
+        self._timed_out = False
 
     def trials(self, cases: Collection[Case]) -> list[Trial]:
         """Every aspect of every case."""
         plans = {case: self._plan(case) for case in cases}
         over_read = {matrix for planned in plans.values() if planned for matrix in declared_over_read(planned)}
-        return [trial for case, planned in plans.items() for trial in self._of_case(case, planned, over_read)]
+        made: list[Trial] = []
+        for number, (case, planned) in enumerate(plans.items(), 1):
+            made += self._of_case(case, planned, over_read)
+            if self._timed_out:
+                self.left_out = len(plans) - number
+                break
+        return made
 
     def _plan(self, case: Case) -> Plan | None:
         """The case's plan; None where there is none, which running it complains of."""
@@ -140,6 +155,7 @@ class _Bench:
         except MmcoreError as error:
             yield Trial("product", str(case), UNTRIED, str(error), setting.run(case))
             return
+        self._timed_out = runs.timed_out
         tried, complaints = list(ASPECTS_OF_RUNS if runs.complete else ()), list(runs.complaints)
         if planned is not None and runs.complete:
             try:
@@ -153,5 +169,5 @@ class _Bench:
         if self._watcher is None:
             raise NoDevice("no device here looks for hazards in what a kernel does; mmcore doctor says what was found")
         if declared_over_read(planned):
-            self.reaches.append(reach(planned, case, self._watcher, self._setting.seed))
+            self.reaches.append(reach(planned, case, self._watcher, self._setting))
         return watch_complaints(self._kernel, case, self._watcher, self._setting, over_read)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mmcore.conformance.cases import Case
 from mmcore.conformance.complaints import Complaint, aspect_of
 from mmcore.conformance.trial import Setting
-from mmcore.errors import CompileError, DeviceFault, InvalidKernel, Refused
+from mmcore.errors import CompileError, DeviceFault, DeviceLost, InvalidKernel, Refused
 from mmcore.experiment import Experiment, host_arrays, rows_of_product
 from mmcore.judging.inputs import draw
 from mmcore.launching.device import Device, HostArray
@@ -30,10 +30,12 @@ class Runs:
     Attributes:
         complete: whether it ran to its end, so that what nobody complains of is well.
         complaints: what is wrong.
+        timed_out: whether it was stopped because it took too long.
     """
 
     complete: bool
     complaints: tuple[Complaint, ...]
+    timed_out: bool = False
 
 
 def run_case(
@@ -56,6 +58,7 @@ def run_case(
         MmcoreError: the device cannot run such a kernel at all.
     """
     reproduce = setting.run(case, force=force)
+    device.limit_time(setting.seconds)
     try:
         with Experiment(kernel, case.problem, case.block, device, seed=setting.seed, force=force) as experiment:
             outcome = experiment.verify()
@@ -64,7 +67,7 @@ def run_case(
                 for fault in outcome.faults
             ]
             if outcome.verdict is None:
-                return Runs(False, tuple(complaints))
+                return Runs(False, tuple(complaints), any(fault.kind == "timeout" for fault in outcome.faults))
             first = _product(experiment.prepared)
             unwritten = _unwritten(experiment.prepared, outcome, first)
             complaints += _of_product(outcome, unwritten, reproduce)
@@ -74,7 +77,7 @@ def run_case(
     except Refused as refused:
         reason = f"its constraints allow what is refused: {refused}"
         return Runs(False, (Complaint("geometry", reason, reproduce),))
-    except (InvalidKernel, CompileError, DeviceFault) as error:
+    except (InvalidKernel, CompileError, DeviceFault, DeviceLost) as error:
         return Runs(False, (Complaint("product", str(error), reproduce),))
 
 
@@ -116,7 +119,7 @@ def _of_second_run(
     prepared.upload(host)
     faults = prepared.run()
     if any(fault.fatal for fault in faults):
-        yield Complaint("repeatable", f"the second run failed where the first did not: {faults[0]}", setting.conform())
+        yield Complaint("repeatable", f"the second run failed where the first did not: {faults[-1]}", setting.conform())
         return
     second = _product(prepared)
     changed = (_bits(first) != _bits(second)) & ~unwritten

@@ -1,6 +1,7 @@
 """``pytest --pyargs mmcore.conformance``: a test for each selected kernel and each aspect of conformance.
 
-``--mm-kernel``, ``--mm-dtype`` and ``--mm-device`` select as they do for benchmarks; products and blocks are found from
+``--mm-kernel``, ``--mm-dtype`` and ``--mm-device`` select as they do for benchmarks, and ``--mm-timeout`` says how
+long a case may take; products and blocks are found from
 the kernels' constraints. A kernel is tried once, when the first of its tests runs.
 """
 
@@ -37,16 +38,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def _conformance(name: str, device: str) -> Conformance:
+def _conformance(name: str, device: str, seconds: float) -> Conformance:
     """The last kernel's, of which all tests follow one another."""
     runner = opened(device)
-    return conform_kernel(registry().kernel(name), runner, watching_device(runner))
+    return conform_kernel(registry().kernel(name), runner, watching_device(runner), seconds=seconds)
 
 
 def test_conforms(name: str, aspect: str, pytestconfig: pytest.Config) -> None:
     """The kernel keeps this aspect of what it declares; each failure names the case and the command that shows it."""
+    selection = Selection.of(pytestconfig)
     try:
-        conformance = _conformance(name, Selection.of(pytestconfig).device)
+        conformance = _conformance(name, selection.device, selection.timeout)
     except MmcoreError as error:
         pytest.fail(str(error), pytrace=False)
     trials = conformance.of(aspect)

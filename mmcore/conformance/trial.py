@@ -23,6 +23,9 @@ ASPECTS = {
 }
 """Every aspect of conformance, with what it asks for."""
 
+SECONDS = 60.0
+"""How long a case may take unless somebody says otherwise."""
+
 PASSED, FAILED, UNTRIED = "passed", "failed", "untried"
 
 
@@ -58,12 +61,14 @@ class Setting:
         device: the name of the device that runs it.
         watcher: the name of the device that looks for hazards.
         seed: seed of the inputs.
+        seconds: how long a case may take on each of the devices, in the host's time.
     """
 
     kernel: str
     device: str
     watcher: str
     seed: int
+    seconds: float = SECONDS
 
     def run(self, case: Case, *, force: bool = False) -> str:
         """The ``mmcore run`` that does a case again."""

@@ -52,6 +52,7 @@ def watch_complaints(
     Raises:
         MmcoreError: the device cannot run the kernel.
     """
+    watcher.limit_time(setting.seconds)
     check = check_kernel(kernel, case.problem, case.block, watcher, seed=setting.seed, force=force)
     complaints = []
     for finding in check.findings:
@@ -63,13 +64,14 @@ def watch_complaints(
     return complaints
 
 
-def reach(planned: Plan, case: Case, watcher: Device, seed: int) -> Reach:
+def reach(planned: Plan, case: Case, watcher: Device, setting: Setting) -> Reach:
     """How much of what a plan declares to read past its matrices it needs.
 
     Raises:
         MmcoreError: the device cannot run the kernel.
     """
-    return Reach(case, declared_over_read(planned), over_read_elements(planned, watcher, seed))
+    watcher.limit_time(setting.seconds)
+    return Reach(case, declared_over_read(planned), over_read_elements(planned, watcher, setting.seed))
 
 
 def over_read_trials(reaches: Iterable[Reach], setting: Setting) -> list[Trial]:

@@ -41,6 +41,11 @@ def fresh_seed() -> int:
     return secrets.randbits(32)
 
 
+def other_seed(seed: int) -> int:
+    """A seed of other inputs, to verify a kernel once more with."""
+    return seed + 1
+
+
 def draw(problem: Problem, seed: int) -> Matrices:
     """Random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
 

@@ -12,14 +12,28 @@ _T = TypeVar("_T")
 
 
 def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
-    """Open the device a user asked for.
+    """Open the device a user asked for; in a worker process, where a kernel can ruin the process that runs it.
 
     Args:
-        spec: as for :func:`chosen`.
+        spec: "auto" (the first device that keeps time, else the first of any kind), "NAME" (index 0) or "NAME:INDEX".
         providers: the registry's.
 
     Raises:
         NoDevice: there is none such; the text says what there is.
+    """
+    provider, index = chosen(spec, providers)
+    if not getattr(provider, "isolated", False):
+        return _asked(provider, lambda: provider.open(index))
+    from mmcore.launching.isolation import IsolatedDevice
+
+    return _asked(provider, lambda: IsolatedDevice(provider, index))
+
+
+def open_in_process(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
+    """As :func:`open_device`, but in this process: for who shares memory with it, or is watched by a tool.
+
+    Raises:
+        NoDevice: as there.
     """
     provider, index = chosen(spec, providers)
     return _asked(provider, lambda: provider.open(index))
@@ -28,12 +42,8 @@ def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
 def chosen(spec: str, providers: Mapping[str, DeviceProvider]) -> tuple[DeviceProvider, int]:
     """Who provides the device that a user asked for, and which of its devices it is; nothing is opened.
 
-    Args:
-        spec: "auto" (the first device that keeps time, else the first of any kind), "NAME" (index 0) or "NAME:INDEX".
-        providers: the registry's.
-
     Raises:
-        NoDevice: there is none such; the text says what there is.
+        NoDevice: as for :func:`open_device`.
     """
     if not isinstance(spec, str):
         raise NoDevice(f"a device is known by its name, such as 'cuda:0', not by {spec!r}")

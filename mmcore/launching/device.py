@@ -70,6 +70,18 @@ class Call:
     arguments: tuple[Buffer | MatrixMap | np.generic, ...]
 
 
+@dataclass(frozen=True)
+class Copy:
+    """Bytes to be copied from the start of one buffer to the start of another."""
+
+    source: Buffer
+    target: Buffer
+    nbytes: int
+
+
+Refresh: TypeAlias = Sequence[Copy]
+
+
 class Program(Protocol):
     """Code loaded onto a device."""
 
@@ -77,12 +89,15 @@ class Program(Protocol):
         """Make the launches in order and wait for them; return what they did wrong."""
         ...
 
-    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch | None:
+    def stopwatch(
+        self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()
+    ) -> Stopwatch | None:
         """Times the launches, copies excluded; None on a device without device time.
 
         Args:
             calls: the launches, which count as one.
             cold: whether the caches are emptied before each.
+            refresh: copies to make before each, taking turns.
         """
         ...
 
@@ -140,6 +155,14 @@ class Device(Protocol):
         """What it allows a launch to ask for."""
         ...
 
+    def limit_time(self, seconds: float | None) -> None:
+        """Give everything asked for from now on, together, so many seconds of the host's; no limit when None.
+
+        A kernel that is still running then is stopped, and its run has a fault of kind "timeout". A device that cannot
+        stop a kernel ignores this, and its provider has it run in another process.
+        """
+        ...
+
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Buffer:
         """Memory for a matrix, filled with NaN, then room that may be read past its end but not written.
 
@@ -184,6 +207,14 @@ class DeviceProvider(Protocol):
     @property
     def keeps_time(self) -> bool:
         """Whether its devices measure device time; ``--device auto`` prefers those that do."""
+        ...
+
+    @property
+    def isolated(self) -> bool:
+        """Whether a kernel can ruin the process that runs it, so that its devices are used through a worker process.
+
+        The provider is then pickled and opened there.
+        """
         ...
 
     def count(self) -> int:

@@ -14,7 +14,7 @@ class Fault:
 
     Attributes:
         kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
-            "input-overwritten", "illegal-address", "launch-failure" or "timeout".
+            "input-overwritten", "illegal-address", "launch-failure", "timeout", "process-death" or "unrepeatable".
         message: one sentence on what happened.
         array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's name).
         source: name of the .cu file.

@@ -9,6 +9,7 @@ from types import TracebackType
 import numpy as np
 
 from mmcore.errors import InvalidKernel, Refused
+from mmcore.judging.poison import poison
 from mmcore.launching.code import Code, Function
 from mmcore.launching.compiler import compile_plan
 from mmcore.launching.device import Buffer, Call, Device, HostArray, MatrixMap, Program
@@ -72,6 +73,12 @@ class Prepared:
         """Copy contiguous host arrays to the matrices' memory, by "A", "B", "C"."""
         for label, data in matrices.items():
             self.buffers[label].upload(data)
+
+    def poison_workspaces(self) -> None:
+        """Fill the workspaces with what they held before the first launch."""
+        for workspace in self.plan.workspaces.values():
+            halfwords = poison((-(-workspace.nbytes // 2),), "float16")
+            self.buffers[workspace.name].upload(halfwords.view(np.uint8)[: workspace.nbytes])
 
     def run(self) -> list[Fault]:
         """Make the launches and wait for them; what they did wrong, writes outside their memory included."""

@@ -9,11 +9,11 @@ from typing import Protocol
 #: Host memory that the copies of a global time may go to and come from.
 MEMORIES = ("pageable", "pinned")
 
-# One reading of a typical time lasts about this long, and readings go on until the budget is spent.
+# One reading of a typical time lasts about this long, and there are as many as this is worth.
 _READING_SECONDS = 5e-3
-_BUDGET_SECONDS = 0.1
+_READINGS = 20
 _LONG_SECONDS = 0.5
-_LEAST_READINGS, _MOST_READINGS = 3, 20
+_LEAST_READINGS = 3
 
 
 class Stopwatch(Protocol):
@@ -38,15 +38,26 @@ class Stopwatch(Protocol):
         ...
 
 
-def typical_seconds(stopwatch: Stopwatch) -> float:
+def typical_seconds(stopwatch: Stopwatch, reading: float = _READING_SECONDS) -> float:
     """Device seconds that doing it once takes: the median of a few readings, after a first that warms up.
 
     What takes longer than half a second is read once.
+
+    Args:
+        stopwatch: times it; closed afterwards.
+        reading: device seconds that a reading lasts; what takes longer is read three times at least.
     """
+    try:
+        return _typical_seconds(stopwatch, reading)
+    finally:
+        stopwatch.close()
+
+
+def _typical_seconds(stopwatch: Stopwatch, reading: float) -> float:
     first = stopwatch.seconds(1)
     if first >= _LONG_SECONDS:
         return first
-    count = max(math.ceil(_READING_SECONDS / max(first, stopwatch.grain / 100)), 1)
+    count = max(math.ceil(reading / max(first, stopwatch.grain / 100)), 1)
     warm = stopwatch.seconds(count)
-    readings = min(max(int(_BUDGET_SECONDS / max(warm, 1e-9)), _LEAST_READINGS), _MOST_READINGS)
+    readings = min(max(int(_READINGS * reading / max(warm, 1e-9)), _LEAST_READINGS), _READINGS)
     return statistics.median(stopwatch.seconds(count) for _ in range(readings)) / count

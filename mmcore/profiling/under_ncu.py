@@ -15,7 +15,7 @@ from cuda.bindings import driver
 from mmcore.errors import KernelFault
 from mmcore.experiment import host_arrays
 from mmcore.judging.inputs import draw
-from mmcore.launching.choose import open_device
+from mmcore.launching.choose import open_in_process
 from mmcore.launching.device import Device
 from mmcore.launching.prepared import Prepared
 from mmcore.planning.geometry import Dim3
@@ -28,7 +28,7 @@ def main(path: Path) -> None:
     """Make every launch of every request."""
     requests = [Request(**request) for request in json.loads(path.read_text())]
     for request in requests:
-        launch(request, open_device(request.device, registry().providers))
+        launch(request, open_in_process(request.device, registry().providers))
 
 
 def launch(request: Request, device: Device) -> None:

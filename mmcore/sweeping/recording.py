@@ -11,7 +11,7 @@ import pytest
 
 from mmcore.benchmarking.cells import Cell, Refusal
 from mmcore.benchmarking.machine import other_device
-from mmcore.benchmarking.plugin import PARAMETERS, _session
+from mmcore.benchmarking.plugin import PARAMETERS, run_of
 from mmcore.benchmarking.session import Session
 from mmcore.benchmarking.storage import session_of
 from mmcore.benchmarking.summary import line
@@ -86,7 +86,7 @@ class Recorder:
         """Leave out what is measured already."""
         if not items:
             return
-        session = _session(config)
+        session = run_of(config)
         session.saves, session.say = False, self._watcher.note
         try:
             self._prepare(session, items)
@@ -124,7 +124,7 @@ class Recorder:
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Keep the cell, once it is measured."""
         returned = yield
-        session = _session(item.config)
+        session = run_of(item.config)
         if item.nodeid in session.results and self.store is not None:
             result, info = session.results[item.nodeid]
             keyed = self.cells[item.nodeid]

@@ -17,6 +17,7 @@ class EmulatorProvider:
 
     name = "emulator"
     keeps_time = False
+    isolated = False
 
     def count(self) -> int:
         return 1

@@ -13,13 +13,14 @@ import numpy as np
 from mmcore.checking.findings import Finding, Output
 from mmcore.errors import DeviceFault, InvalidProblem
 from mmcore.launching.code import Code
-from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap, Program
+from mmcore.launching.deadline import Deadline
+from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap, Program, Refresh
 from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.limits import COMPUTE_9_0, Limits
 from mmcore.profiling.device import Counted, LaunchCounts
 from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
-from mmcore_emulator.machine import Run, parameter_bytes
+from mmcore_emulator.machine import OutOfTime, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
@@ -69,8 +70,9 @@ class EmulatedBuffer:
 class EmulatedProgram:
     """Translated functions of one compiled source."""
 
-    def __init__(self, memory: DeviceMemory, code: Code) -> None:
+    def __init__(self, memory: DeviceMemory, code: Code, deadline: Deadline) -> None:
         self._memory = memory
+        self._deadline = deadline
         self._functions = parse(code.ptx)
         self._translations: dict[str, Translation] = {}
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
@@ -80,7 +82,11 @@ class EmulatedProgram:
         faults: list[Fault] = []
         self.thread_instructions = 0
         for call in calls:
-            run = self._launch(call)
+            run = self._prepared(call)
+            try:
+                run.execute()
+            except OutOfTime as stopped:
+                return [*faults, *run.faults.values(), stopped.fault]
             faults += run.faults.values()
             self.thread_instructions += run.thread_instructions
         return faults
@@ -114,11 +120,6 @@ class EmulatedProgram:
             self._prepared(call, reach).execute()
         return reach.past
 
-    def _launch(self, call: Call) -> Run:
-        run = self._prepared(call)
-        run.execute()
-        return run
-
     def _prepared(self, call: Call, *observers: Observer) -> Run:
         """A launch, ready to execute."""
         if call.launch.cluster is not None:
@@ -128,7 +129,14 @@ class EmulatedProgram:
         content = parameter_bytes(translation, [_argument_bytes(argument) for argument in call.arguments])
         launch = call.launch
         return Run(
-            translation, launch.grid_dim, launch.block_dim, launch.shared_bytes, content, self._memory, observers
+            translation,
+            launch.grid_dim,
+            launch.block_dim,
+            launch.shared_bytes,
+            content,
+            self._memory,
+            self._deadline,
+            observers,
         )
 
     def _translation(self, call: Call) -> Translation:
@@ -137,7 +145,7 @@ class EmulatedProgram:
             self._translations[symbol] = translate(self._functions[symbol])
         return self._translations[symbol]
 
-    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> None:
+    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
         return None
 
     def global_stopwatch(
@@ -181,6 +189,7 @@ class Emulator:
 
     def __init__(self) -> None:
         self._memory = DeviceMemory()
+        self._deadline = Deadline()
 
     @property
     def description(self) -> str:
@@ -190,6 +199,9 @@ class Emulator:
     def limits(self) -> Limits:
         return replace(COMPUTE_9_0, memory_bytes=host_memory_bytes() // _COPIES)
 
+    def limit_time(self, seconds: float | None) -> None:
+        self._deadline.set(seconds)
+
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
         return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))
 
@@ -197,7 +209,7 @@ class Emulator:
         raise InvalidProblem(f"{label} lives on a GPU; the emulator takes numpy arrays")
 
     def load(self, code: Code) -> EmulatedProgram:
-        return EmulatedProgram(self._memory, code)
+        return EmulatedProgram(self._memory, code, self._deadline)
 
     def count_launches(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
         assert isinstance(program, EmulatedProgram)

@@ -61,6 +61,9 @@ class BatchRun:
 
     def _step(self, step: Step, index: int, mask: Mask | None) -> None:
         block = step.block
+        if self._run.deadline.passed:
+            lanes = np.array(True) if mask is None else mask.lanes
+            self._run.stop(next(iter(block.body), block.end), self._batch, lanes)
         self._run.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
         keep = mask is not None and self._others_need(block.defines)
         predicate = step.run(self._registers, mask, keep, self)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.errors import KernelFault
+from mmcore.launching.deadline import Deadline
 from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
 from mmcore_emulator.floats import Values
@@ -18,6 +20,18 @@ from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.observation import Observer, WatchedBatchRun
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import Translation
+
+
+class OutOfTime(KernelFault):
+    """The time limit was reached while a kernel was running.
+
+    Attributes:
+        fault: where it was.
+    """
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        super().__init__(fault.message)
 
 
 @dataclass
@@ -30,6 +44,7 @@ class Run:
         shared_bytes: dynamic shared memory of a block.
         parameters: the content of parameter memory.
         device_memory: the arrays that pointers lead into.
+        deadline: when what is still running is stopped.
         observers: who is told of everything that happens.
         faults: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
@@ -41,12 +56,17 @@ class Run:
     shared_bytes: int
     parameters: NDArray[np.uint8]
     device_memory: DeviceMemory
+    deadline: Deadline
     observers: tuple[Observer, ...] = ()
     faults: dict[tuple[Any, ...], Fault] = field(default_factory=dict)
     thread_instructions: int = 0
 
     def execute(self, chosen: Iterable[Batch] | None = None) -> None:
-        """Run the blocks of the ``chosen`` batches; every block of the grid when None."""
+        """Run the blocks of the ``chosen`` batches; every block of the grid when None.
+
+        Raises:
+            OutOfTime: the time limit was reached.
+        """
         with np.errstate(all="ignore"):
             for batch in self.batches() if chosen is None else chosen:
                 run = WatchedBatchRun(self, batch, self.observers) if self.observers else BatchRun(self, batch)
@@ -60,6 +80,21 @@ class Run:
         """Shared and local memory of a block."""
         layout = self.translation.layout
         return sum(layout.shared_sizes) + self.shared_bytes + layout.local_bytes * self.block.size
+
+    def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:
+        """End the run, as its time is over.
+
+        Args:
+            at: the instruction that was to be executed next.
+            batch: the batch that was running.
+            lanes: the lanes that were to execute it.
+        """
+        line = at.line if at is not None and at.line else None
+        source = at.source if at is not None and at.source else None
+        block, thread = batch.position(batch.first_of(lanes))
+        where = f" at {source}:{line}" if line else ""
+        message = f"{place(block, thread)} was still running after {self.deadline.limit:g} s{where}"
+        raise OutOfTime(Fault("timeout", message, None, source, line, block, thread, fatal=True))
 
     def report(
         self,

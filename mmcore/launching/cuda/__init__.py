@@ -18,6 +18,8 @@ class CudaProvider:
 
     name = "cuda"
     keeps_time = True
+    # After an illegal access the process that made it can use no GPU any more.
+    isolated = True
 
     def count(self) -> int:
         return _search()[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cuda.core import Buffer, Device, EventOptions, Stream
+from cuda.core import Device, EventOptions, Stream
 from cuda.core.graph import Graph, GraphBuilder
 
 Work = Callable[[Stream | GraphBuilder], None]
@@ -73,37 +73,34 @@ class GraphStopwatch:
         return self._graphs[copies]
 
 
-class ColdGraphStopwatch:
-    """Times launches with a cold L2 cache: each comes after a write to as much other memory as the cache holds twice.
+class DifferenceStopwatch:
+    """Times launches that each come after something else, such as a write that empties the L2 cache.
 
-    The time of the writes alone is measured in the same way and taken away.
+    The time of what comes before, alone, is measured in the same way and taken away.
 
     Args:
         device, stream, work: as for :class:`GraphStopwatch`.
-        scratch: memory twice as large as the cache.
+        before: what comes before each launch.
     """
 
     method = "events around CUDA graphs, less the same graphs without the kernel"
     grain = GraphStopwatch.grain
 
-    def __init__(self, device: Device, stream: Stream, work: Work, scratch: Buffer) -> None:
-        def flush(target: Stream | GraphBuilder) -> None:
-            scratch.fill(0, stream=target)
-
-        def flush_and_work(target: Stream | GraphBuilder) -> None:
-            flush(target)
+    def __init__(self, device: Device, stream: Stream, work: Work, before: Work) -> None:
+        def both(target: Stream | GraphBuilder) -> None:
+            before(target)
             work(target)
 
-        self._both = GraphStopwatch(device, stream, flush_and_work)
-        self._flushes = GraphStopwatch(device, stream, flush)
+        self._both = GraphStopwatch(device, stream, both)
+        self._before = GraphStopwatch(device, stream, before)
 
     def seconds(self, count: int) -> float:
-        # A kernel shorter than the noise of the writes needs a larger count: nothing is what there is to say here.
-        return max(self._both.seconds(count) - self._flushes.seconds(count), 0.0)
+        # A kernel shorter than the noise of the rest needs a larger count: nothing is what there is to say here.
+        return max(self._both.seconds(count) - self._before.seconds(count), 0.0)
 
     def close(self) -> None:
         self._both.close()
-        self._flushes.close()
+        self._before.close()
 
 
 class StreamStopwatch:

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from cuda.core import Buffer, Stream
+from cuda.core import Stream
 
 from mmcore.launching.cuda.clock import GraphStopwatch, Work
 
@@ -86,19 +86,19 @@ class CuptiStopwatch:
         stream: an idle stream.
         work: puts the launches on the stream that it is given.
         launches: how many kernels that is.
-        scratch: memory twice as large as the L2 cache, written before each launch; None leaves the cache warm.
+        before: what comes before each launch, and is not timed; nothing when None.
     """
 
     method = "CUPTI"
     # CUPTI counts in ns; what needs longer readings is the host's work on each of them.
     grain = GraphStopwatch.grain
 
-    def __init__(self, recorder: Recorder, stream: Stream, work: Work, launches: int, scratch: Buffer | None) -> None:
+    def __init__(self, recorder: Recorder, stream: Stream, work: Work, launches: int, before: Work | None) -> None:
         self._recorder = recorder
         self._stream = stream
         self._work = work
         self._launches = launches
-        self._scratch = scratch
+        self._before = before
 
     def seconds(self, count: int) -> float:
         """As the protocol says.
@@ -115,8 +115,8 @@ class CuptiStopwatch:
     def _recorded(self, count: int) -> float:
         def repeat() -> None:
             for _ in range(count):
-                if self._scratch is not None:
-                    self._scratch.fill(0, stream=self._stream)
+                if self._before is not None:
+                    self._before(self._stream)
                 self._work(self._stream)
             self._stream.sync()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,13 +22,13 @@ from cuda.core import (
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
 
-from mmcore.errors import DeviceFault, DeviceLost, InvalidProblem
+from mmcore.errors import DeviceFault, DeviceLost, InvalidProblem, KernelFault, MmcoreError
 from mmcore.launching.code import Code
-from mmcore.launching.cuda.clock import ColdGraphStopwatch, GraphStopwatch, StreamStopwatch, Work
+from mmcore.launching.cuda.clock import DifferenceStopwatch, GraphStopwatch, StreamStopwatch, Work
 from mmcore.launching.cuda.cupti import CuptiStopwatch, CuptiUnusable, Recorder, recorder
 from mmcore.launching.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
 from mmcore.launching.cuda.tensormap import tensor_map
-from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap
+from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap, Refresh
 from mmcore.launching.faults import Fault
 from mmcore.launching.stopwatch import Stopwatch
 from mmcore.planning.geometry import Dim3
@@ -209,6 +210,9 @@ class CudaDevice:
             raise DeviceLost(f"{self.name} cannot be used in this process any more: {self._lost}")
         self._device.set_current()
 
+    def limit_time(self, seconds: float | None) -> None:
+        """Nothing: a process cannot stop its own kernel."""
+
     def lose(self, reason: str) -> None:
         """Note that the context is gone."""
         self._lost = reason
@@ -223,6 +227,8 @@ class CudaDevice:
         """Turn cuda.core's errors into a DeviceFault that begins with ``failure``."""
         try:
             yield
+        except (MmcoreError, CuptiUnusable):
+            raise
         except Exception as error:
             _raise_fault(failure, error)
 
@@ -260,18 +266,18 @@ class CudaProgram:
             return [self._fault(error)]
         return []
 
-    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch:
-        return self.cupti_stopwatch(calls, cold=cold) or self.event_stopwatch(calls, cold=cold)
+    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Stopwatch:
+        before = self.before(cold, refresh)
+        return self.cupti_stopwatch(calls, before) or self.event_stopwatch(calls, before)
 
-    def cupti_stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch | None:
+    def cupti_stopwatch(self, calls: Sequence[Call], before: Work | None = None) -> Stopwatch | None:
         """Reads CUPTI's records; None where CUPTI cannot be used."""
         self._owner.use()
         found = self._owner.recorder()
         if found is None:
             return None
         with self._owner.translating("the kernel cannot be timed"):
-            scratch = self._owner.scratch() if cold else None
-            stopwatch = CuptiStopwatch(found, self._stream, self.bind(calls), len(calls), scratch)
+            stopwatch = self._watched(CuptiStopwatch(found, self._stream, self.bind(calls), len(calls), before))
             try:
                 stopwatch.seconds(1)
             except CuptiUnusable as unusable:
@@ -279,13 +285,31 @@ class CudaProgram:
                 return None
             return stopwatch
 
-    def event_stopwatch(self, calls: Sequence[Call], *, cold: bool = False) -> Stopwatch:
+    def event_stopwatch(self, calls: Sequence[Call], before: Work | None = None) -> Stopwatch:
         """Reads events around CUDA graphs."""
         self._owner.use()
         with self._owner.translating("the kernel cannot be timed"):
-            if cold:
-                return ColdGraphStopwatch(self._device, self._stream, self.bind(calls), self._owner.scratch())
-            return GraphStopwatch(self._device, self._stream, self.bind(calls))
+            if before is not None:
+                return self._watched(DifferenceStopwatch(self._device, self._stream, self.bind(calls), before))
+            return self._watched(GraphStopwatch(self._device, self._stream, self.bind(calls)))
+
+    def _watched(self, stopwatch: Stopwatch) -> WatchedStopwatch:
+        return WatchedStopwatch(stopwatch, self._fault)
+
+    def before(self, cold: bool, refresh: Sequence[Refresh] = ()) -> Work | None:
+        """What is to come before each launch that is timed, as :meth:`stopwatch` takes it."""
+        flush = self._owner.scratch() if cold else None
+        turns = itertools.cycle(refresh)
+        if flush is None and not refresh:
+            return None
+
+        def before(target: Stream | GraphBuilder) -> None:
+            for copy in next(turns, ()):
+                _window(copy.target, copy.nbytes).copy_from(_window(copy.source, copy.nbytes), stream=target)
+            if flush is not None:
+                flush.fill(0, stream=target)
+
+        return before
 
     def global_stopwatch(
         self,
@@ -298,10 +322,10 @@ class CudaProgram:
         self._owner.use()
         launches = self.bind(calls)
         with ExitStack() as memory, self._owner.translating("the copies cannot be timed"):
-            moves = [
-                (_window(buffer, array), memory.enter_context(self._staged(array)) if pinned else host_view(array))
-                for buffer, array in (*uploads, *downloads)
-            ]
+            hosts = [array for _, array in (*uploads, *downloads)]
+            staged = [memory.enter_context(self._staged(array)) if pinned else host_view(array) for array in hosts]
+            windows = [_window(buffer, array.nbytes) for buffer, array in (*uploads, *downloads)]
+            moves = list(zip(windows, staged, strict=True))
 
             def work() -> None:
                 for on_device, on_host in moves[: len(uploads)]:
@@ -310,7 +334,7 @@ class CudaProgram:
                 for on_device, on_host in moves[len(uploads) :]:
                     on_device.copy_to(on_host, stream=self._stream)
 
-            return StreamStopwatch(self._device, self._stream, work, memory.pop_all().close)
+            return self._watched(StreamStopwatch(self._device, self._stream, work, memory.pop_all().close))
 
     def bind(self, calls: Sequence[Call]) -> Work:
         """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
@@ -365,6 +389,34 @@ class CudaProgram:
         return Fault("launch-failure", f"the launch failed: {text}", fatal=True)
 
 
-def _window(buffer: Buffer, array: HostArray) -> Any:
+def _window(buffer: Buffer, nbytes: int) -> Any:
     assert isinstance(buffer, (OwnedBuffer, BorrowedBuffer))
-    return buffer.window(array.nbytes)
+    return buffer.window(nbytes)
+
+
+class WatchedStopwatch:
+    """A stopwatch whose failures are those of the kernel that it launches.
+
+    Args:
+        inner: the stopwatch.
+        fault: what an error of cuda.core's says of the kernel.
+    """
+
+    def __init__(self, inner: Stopwatch, fault: Callable[[Exception], Fault]) -> None:
+        self.method = inner.method
+        self.grain = inner.grain
+        self._inner = inner
+        self._fault = fault
+
+    def seconds(self, count: int) -> float:
+        try:
+            return self._inner.seconds(count)
+        except CuptiUnusable:
+            raise
+        except Exception as error:
+            raise KernelFault(f"launched to be timed, {self._fault(error).message}") from error
+
+    def close(self) -> None:
+        with suppress(Exception):
+            # What a lost context held is gone with it.
+            self._inner.close()

@@ -1,0 +1,100 @@
+"""A device on which kernels can do to their process what they can do on a GPU, and that keeps a time of its own.
+
+What happens is told by the name of the .cu file; the process has to be found again by whoever imports this module.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmcore.errors import DeviceFault
+from mmcore.launching.code import Code
+from mmcore.launching.device import Call, Device, Refresh
+from mmcore.launching.faults import Fault
+from tests.timed_emulator import MadeUpStopwatch, TimedEmulator, TimedProgram
+
+
+class FragileProgram(TimedProgram):
+    """Code that misbehaves when it is run, or only when it is timed."""
+
+    _runs = 0
+
+    def run(self, calls: Sequence[Call]) -> list[Fault]:
+        match self._source:
+            case "segfaults.cu":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            case "exits.cu":
+                os._exit(3)
+            case "hangs.cu":
+                time.sleep(3600)
+            case "faults.cu":
+                return [Fault("illegal-address", "the kernel accessed memory that is not there", fatal=True)]
+            case "raises.cu":
+                raise RuntimeError("the driver is confused")
+            case "tires.cu":
+                self._runs += 1
+                if self._runs > 1:
+                    return []
+            case "prints.cu":
+                print("x" * 100_000)
+        return super().run(calls)
+
+    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+        if self._source == "hangs_when_timed.cu":
+            return HangingStopwatch(lambda: 1e-4)
+        if self._source == "lazy.cu":
+            return MadeUpStopwatch(lambda: 1e-4 if refresh else 1e-6)
+        return super().stopwatch(calls, cold=cold, refresh=refresh)
+
+
+class HangingStopwatch(MadeUpStopwatch):
+    """A launch that never ends."""
+
+    def seconds(self, count: int) -> float:
+        time.sleep(3600)
+        return 0.0
+
+
+class FragileDevice(TimedEmulator):
+    """The device; each process has one of its own."""
+
+    name = "fragile:0"
+
+    def __init__(self) -> None:
+        super().__init__(lambda source: 1e-4, flops=1e15)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return {**super().facts, "process": os.getpid()}
+
+    def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Any:
+        if nbytes > 1 << 20:
+            raise DeviceFault(f"the {nbytes} bytes of {label} cannot be allocated: out of memory")
+        return super().allocate(label, nbytes, over_read_bytes)
+
+    def load(self, code: Code) -> FragileProgram:
+        return FragileProgram(self._memory, code, self._deadline, self._seconds)
+
+
+class FragileProvider:
+    """Provides it."""
+
+    name = "fragile"
+    keeps_time = True
+    isolated = True
+
+    def count(self) -> int:
+        return 1
+
+    def findings(self) -> Mapping[str, str]:
+        return {}
+
+    def open(self, index: int) -> Device:
+        if "FRAGILE_BROKEN" in os.environ:
+            sys.exit("no such card")
+        return FragileDevice()

@@ -1,0 +1,86 @@
+"""A kernel that never ends is stopped when its time is over, and the emulator says where it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mmcore as api
+from mmcore import Kernel
+from mmcore.api import device
+from mmcore.conformance.conform import conform_kernel
+from mmcore.registry import Registered, registry
+from tests.command_line import mmcore
+from tests.own_kernel import FIRST_LINE, own
+
+LOOP = "for (;;) {\n    __syncthreads();\n}"
+
+
+@pytest.fixture
+def endless(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    """A registered kernel whose loop never ends."""
+    kernel = own(cu_file, LOOP, block=(4,))
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, "own", "tests"))
+    return kernel
+
+
+def test_the_fault_says_which_thread_was_where(endless: Kernel) -> None:
+    outcome = api.run(endless, 4, device="emulator", timeout=1)
+    (fault,) = outcome.faults
+    assert outcome.verdict is None
+    assert (fault.kind, fault.source, fault.block, fault.thread) == ("timeout", "kernel.cu", (0, 0, 0), (0, 0, 0))
+    assert fault.line == FIRST_LINE + 1
+    assert fault.message == f"thread (0, 0) of block (0, 0) was still running after 1 s at kernel.cu:{fault.line}"
+
+
+def test_the_limit_is_for_one_run(endless: Kernel) -> None:
+    assert not api.run(endless, 4, device="emulator", timeout=0.2).verified
+    assert api.run("upc.kernel01", 8, block=4, device="emulator").verified
+
+
+def test_the_command_reports_it(endless: Kernel) -> None:
+    result = mmcore("run", endless.name, "--size", "4", "--timeout", "0.5", "--device", "emulator")
+    assert result.exit_code == 1
+    assert "thread (0, 0) of block (0, 0) was still running after 0.5 s at kernel.cu:4" in result.stdout
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "soon", "nan"])
+def test_a_limit_is_a_number_of_seconds(limit: str) -> None:
+    result = mmcore("run", "upc.kernel01", "--timeout", limit)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+
+
+def test_conformance_stops_at_the_first_case_that_takes_too_long(endless: Kernel) -> None:
+    emulator = device("emulator")
+    found = conform_kernel(endless, emulator, emulator, seconds=0.5)
+    stopped = [trial for trial in found.trials if "timeout" in trial.reason]
+    assert not found.conforms
+    assert len(stopped) == 1
+    assert stopped[0].aspect == "product"
+    assert found.left_out > 0
+
+
+def test_a_benchmark_reports_it_and_measures_the_others(
+    pytester: pytest.Pytester, endless: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    pytester.makepyfile("def test_kernel(mm_benchmark): mm_benchmark()")
+    options = ("--mm-device", "emulator", "--mm-size", "16", "--mm-timeout", "1")
+    result = pytester.runpytest(*options, "--mm-kernel", f"{endless.name},upc.kernel00")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "tests.own 16×16×16 failed on emulator; no time is reported",
+            "timeout: thread (0, 0) of block (0, 0) was still running after 1 s at kernel.cu:4",
+            "to see it again: mmcore run tests.own *",
+        ]
+    )
+
+
+@pytest.mark.parametrize("limit", ["0", "inf", "a minute"])
+def test_a_benchmarks_limit_is_a_number_of_seconds(pytester: pytest.Pytester, limit: str) -> None:
+    result = pytester.runpytest("--mm-timeout", limit)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*argument --mm-timeout: '{limit}' is not a number of seconds above 0"])
