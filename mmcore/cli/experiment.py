@@ -25,9 +25,9 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 @click.option("--fresh", is_flag=True, help="Measure again what is measured already.")
 @json_option
 def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> int:
-    """Run an experiment: a declared sweep over kernels, sizes and blocks.
+    """Run a lecture's experiment.
 
-    What is measured is kept: after an interruption the same command goes on where it was.
+    It is a declared sweep over kernels, sizes, blocks and ways of measuring. What is measured is kept: after an interruption the same command goes on where it was.
     """
     if lists:
         if name is not None or any(asked.values()):
