@@ -27,7 +27,8 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> int:
     """Run a lecture's experiment.
 
-    It is a declared sweep over kernels, sizes, blocks and ways of measuring. What is measured is kept: after an interruption the same command goes on where it was.
+    It is a declared sweep over kernels, sizes, blocks and ways of measuring. What is measured is kept: after an
+    interruption the same command goes on where it was.
     """
     if lists:
         if name is not None or any(asked.values()):
