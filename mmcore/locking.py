@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from mmcore.cache import cache_directory
 from mmcore.errors import LockFailed
-from mmcore.launching.compiler import cache_directory
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
 _POLL_SECONDS = 0.2

@@ -15,6 +15,7 @@ import importlib.metadata
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from mmcore.launching.device import DeviceProvider
 
 GROUP = "mmcore"
+
+# The distribution whose plugins are as trustworthy as what loads them.
+_OWN = "mmcore"
 
 _SET_ASIDE = "; a plugin that is set aside may bring it, and mmcore doctor says which are"
 
@@ -175,20 +179,32 @@ class Registry:
             *(_conflict("experiment", name, claims) for name, claims in sorted(self.sweep_claims.items())),
         ]
 
-    def add(self, plugin: object, name: str, distribution: str) -> None:
+    def load(self, entry_point: importlib.metadata.EntryPoint, distribution: str) -> None:
+        """Import a plugin and take over what it brings; what is wrong with it ends up in :attr:`broken`.
+
+        Args:
+            entry_point: what names it.
+            distribution: name of the package it comes from.
+        """
+        loaded: list[object] = []
+        if self._set_aside(entry_point.name, distribution, lambda: loaded.append(entry_point.load())):
+            self.add(loaded[0], entry_point.name, distribution, _folders(entry_point.module))
+
+    def add(self, plugin: object, name: str, distribution: str, folders: Sequence[Path] = ()) -> None:
         """Take over what one plugin's hooks return; what is wrong with it ends up in :attr:`broken`.
 
         Args:
             plugin: the module or object that implements the hooks.
             name: name of its entry point.
             distribution: name of the package it comes from.
+            folders: where its kernels' sources must lie; anywhere when empty.
         """
         manager = pluggy.PluginManager(GROUP)
         manager.add_hookspecs(hookspecs)
         set_aside = functools.partial(self._set_aside, name, distribution)
         if not set_aside(lambda: self._register(manager, plugin, name)):
             return
-        set_aside(lambda: self._add_kernels(_returned(manager.hook.mmcore_kernels), name, distribution))
+        set_aside(lambda: self._add_kernels(_returned(manager.hook.mmcore_kernels), name, distribution, folders))
         set_aside(lambda: self._add_sweeps(_returned(manager.hook.mmcore_experiments), name, distribution))
         set_aside(lambda: self._add_providers(_returned(manager.hook.mmcore_devices)))
 
@@ -212,10 +228,13 @@ class Registry:
         if not manager.get_hookcallers(plugin):
             raise MmcoreError("it implements no hook of mmcore")
 
-    def _add_kernels(self, kernels: Iterable[Any], plugin: str, distribution: str) -> None:
+    def _add_kernels(self, kernels: Iterable[Any], plugin: str, distribution: str, folders: Sequence[Path]) -> None:
         for kernel in kernels:
             if not isinstance(kernel, Kernel):
                 raise MmcoreError(f"mmcore_kernels returned {kernel!r}, which is not a Kernel")
+            source = kernel.source.resolve()
+            if folders and not any(source.is_relative_to(folder) for folder in folders):
+                raise MmcoreError(f"the source of {kernel.name}, {source}, lies outside its package {folders[0]}")
             _enter(self.kernels, self.claims, kernel.name, Registered(kernel, plugin, distribution))
 
     def _add_sweeps(self, sweeps: Iterable[Any], plugin: str, distribution: str) -> None:
@@ -246,6 +265,13 @@ def _conflict(what: str, name: str, claims: Iterable[Registered | RegisteredSwee
     return f"{what} {name!r} is claimed by {claimants}; it belongs to neither until one of them renames it"
 
 
+def _folders(module: str) -> list[Path]:
+    """Where the package lies that a loaded module is part of."""
+    root = sys.modules[module.partition(".")[0]]
+    found = getattr(root, "__path__", None) or [Path(str(root.__file__)).parent]
+    return [Path(folder).resolve() for folder in found]
+
+
 def _returned(hook: pluggy.HookCaller) -> list[Any]:
     items: list[Any] = []
     for returned in hook():
@@ -261,12 +287,27 @@ def registry() -> Registry:
     from mmcore.launching import cuda
 
     found = Registry()
-    found.add(cuda, "cuda", "mmcore")
-    for entry_point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
-        distribution = entry_point.dist.name if entry_point.dist else "an unknown distribution"
-        loaded: list[object] = []
-        if found._set_aside(entry_point.name, distribution, lambda: loaded.append(entry_point.load())):  # noqa: B023
-            found.add(loaded[0], entry_point.name, distribution)
+    found.add(cuda, "cuda", _OWN)
+    entry_points = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+    refused = _refused([each for each in entry_points if _distribution(each) != _OWN])
+    for entry_point in entry_points:
+        if reason := refused.get(entry_point):
+            found.broken.append(Broken(entry_point.name, _distribution(entry_point), reason))
+        else:
+            found.load(entry_point, _distribution(entry_point))
     found.kernels = dict(sorted(found.kernels.items()))
     found.sweeps = dict(sorted(found.sweeps.items()))
     return found
+
+
+def _refused(strangers: list[importlib.metadata.EntryPoint]) -> dict[importlib.metadata.EntryPoint, str]:
+    """The plugins that must not be loaded, and why."""
+    if not strangers:
+        return {}
+    from mmcore.vetting.vet import vet
+
+    return vet(strangers)
+
+
+def _distribution(entry_point: importlib.metadata.EntryPoint) -> str:
+    return entry_point.dist.name if entry_point.dist else "an unknown distribution"

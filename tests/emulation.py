@@ -15,6 +15,7 @@ from mmcore.launching.faults import Fault
 from mmcore.planning.geometry import Dim3
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
+from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, parse
 from mmcore_emulator.translate import Translation, translate
@@ -63,7 +64,8 @@ def emulate(
 ) -> Emulated:
     """Run the only kernel of ``source`` (or of PTX ``text``); arrays go to device memory and come back."""
     function = function_of(text or ptx_of(source, *options, architecture=architecture))
-    translation, memory = translate(function), DeviceMemory()
+    memory = DeviceMemory()
+    translation = translate(function, ModuleMemory(memory).addresses(function))
     held, values = [], []
     for number, argument in enumerate(arguments):
         if isinstance(argument, np.ndarray):

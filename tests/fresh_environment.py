@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 import venv
+from importlib.metadata import entry_points
 from pathlib import Path
 
+COMMANDS = ("mmcore", "pytest")
 
-def fresh_environment(folder: Path, project: Path) -> Path:
-    """Make an environment in ``folder``, install ``project`` there, and return its interpreter.
 
-    It shares this environment's packages by links, so that nothing but the stranger's own is fetched or built.
+def environment_with_mmcore(folder: Path) -> Path:
+    """Make an environment that has mmcore and its commands, and nothing of a stranger's; return its interpreter.
+
+    It shares this environment's packages by links, so that nothing is fetched or built.
     """
     venv.create(folder, with_pip=False)
     site = next((folder / "lib").glob("python*/site-packages"))
@@ -20,9 +23,24 @@ def fresh_environment(folder: Path, project: Path) -> Path:
         for entry in shared.iterdir():
             if not (site / entry.name).exists():
                 (site / entry.name).symlink_to(entry)
+    python = folder / "bin" / "python"
+    for name in COMMANDS:
+        (script,) = entry_points(group="console_scripts", name=name)
+        command = folder / "bin" / name
+        command.write_text(
+            f"#!{python}\nimport sys\nfrom {script.module} import {script.attr}\nsys.exit({script.attr}())\n"
+        )
+        command.chmod(0o755)
+    return python
+
+
+def fresh_environment(folder: Path, project: Path) -> Path:
+    """Make an environment in ``folder``, install ``project`` there, and return its interpreter."""
+    python = environment_with_mmcore(folder)
+    site = next((folder / "lib").glob("python*/site-packages"))
     run(Path(sys.executable), "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
         "--target", str(site), str(project))  # fmt: skip
-    return folder / "bin" / "python"
+    return python
 
 
 def run(python: Path, *arguments: str, cwd: Path | None = None) -> str:

@@ -99,8 +99,8 @@ from mmcore import Kernel, hookimpl
 
 @hookimpl
 def mmcore_kernels():
-    return [Kernel(name="acme.mixed", title="[red]Mixed[/red] :smile:", lecture="none", source="mixed.cu", entry="f",
-                   arguments=("A", "B", "C"), launch=print, blocks=((128,),), dtype="bfloat16",
+    return [Kernel(name="acme.mixed", title="[red]Mixed[/red] :smile:", lecture="none", source=__file__ + ".cu",
+                   entry="f", arguments=("A", "B", "C"), launch=print, blocks=((128,),), dtype="bfloat16",
                    accumulator="float32")]
 """
 

@@ -6,7 +6,6 @@ import dataclasses
 import errno
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -502,9 +501,3 @@ def test_a_wheel_of_mmcore_has_the_templates_in_it(tmp_path: Path) -> None:
     templates = {str(path.relative_to(ROOT)) for path in (ROOT / "mmcore" / "scaffolding" / "templates").iterdir()}
     assert templates
     assert templates <= inside
-
-
-def test_the_guide_shows_what_the_command_prints() -> None:
-    guide = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```console\n\$ mmcore new-plugin acme.tiled\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
-    assert mmcore("new-plugin", "acme.tiled").stdout == shown

@@ -12,6 +12,7 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, Kernel, Launch, Limits, Problem
+from mmcore.cache import cache_directory
 from mmcore.launching import compiler
 from mmcore.planning.limits import COMPUTE_9_0
 from mmcore.planning.plan import Plan, plan
@@ -53,7 +54,7 @@ def forget() -> None:
 
 
 def entries() -> list[Path]:
-    return [path for path in (compiler.cache_directory() / "entries").rglob("*") if path.is_file()]
+    return [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
 
 
 @pytest.fixture

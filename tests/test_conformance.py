@@ -27,7 +27,7 @@ from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.modern import SPLIT_K, TENSOR_MAP
 from tests.test_kernels import KERNELS
-from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, reading_past, rounding_down
+from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering_by, reading_past, rounding_down
 
 RIGHT = [kernel for kernel in KERNELS if not kernel.known_faults]
 FAULTY = "upc.kernel11_naive_guard"
@@ -131,6 +131,20 @@ def test_a_race_fails_for_it_alone(tmp_path: Path) -> None:
     second_barrier = ("        __syncthreads();  // before the next is written\n", "")
     assert failing(wrong_kernels.kernel(tmp_path, second_barrier, source=BROADCAST)) == {"hazards"}
     assert failing(wrong_kernels.kernel(tmp_path, source=BROADCAST)) == set()
+
+
+def test_a_tile_larger_than_the_block_is_left_behind(tmp_path: Path) -> None:
+    def kernel(rows: int) -> Kernel:
+        return wrong_kernels.kernel(tmp_path, source=SIXTY_FOUR_ROWS, launch=covering_by(rows), blocks=((32,),))
+
+    assert failing(kernel(64)) == set()
+    # Too few blocks, but only from the 65th row on.
+    assert failing(kernel(128)) == {"written"}
+    never_again = (
+        "sum += A[row * k + p] * B[p * n + column]",
+        "sum += p < 256 ? A[row * k + p] * B[p * n + column] : 0.0f",
+    )
+    assert failing(wrong_kernels.kernel(tmp_path, never_again)) == {"product"}
 
 
 def test_what_a_device_cannot_watch_is_said_and_a_stale_result_found_by_running_twice(tmp_path: Path) -> None:

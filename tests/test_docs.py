@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.tables import TABLES, with_tables
+from mmcore import Kernel
 from mmcore.cli import main
 from mmcore.registry import registry
 from tests import test_third_party
@@ -65,10 +67,17 @@ def test_the_experiments_page_lists_every_experiment() -> None:
     assert set(re.findall(r"^\| `([a-z0-9]+-[a-z0-9-]+)` \|", page, re.MULTILINE)) == ours
 
 
-def test_the_plugin_guides_package_is_the_one_that_the_tests_install() -> None:
-    guide = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(?:cuda|python|toml)\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+def test_the_plugin_references_package_is_the_one_that_the_tests_install() -> None:
+    reference = (ROOT / "docs" / "plugin-reference.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:cuda|python|toml)\n(.*?)^```", reference, re.MULTILINE | re.DOTALL)
     assert blocks == [test_third_party.SOURCE, test_third_party.MODULE, test_third_party.PYPROJECT]
+
+
+def test_the_plugin_reference_says_what_each_of_a_kernels_fields_is() -> None:
+    reference = (ROOT / "docs" / "plugin-reference.md").read_text(encoding="utf-8")
+    _, _, section = reference.partition("\n## What a kernel declares\n")
+    table, _, _ = section.partition("\n## ")
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [field.name for field in dataclasses.fields(Kernel)]
 
 
 @pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md"], ids=lambda page: page.name)

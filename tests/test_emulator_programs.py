@@ -19,7 +19,8 @@ from mmcore.launching.compiler import _header_options
 from mmcore.runner import run_kernel
 from mmcore_emulator import lanes
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx import PtxError, UnsupportedInstruction, parse
+from mmcore_emulator.literals import PtxError
+from mmcore_emulator.ptx import UnsupportedInstruction, parse
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_of
 
@@ -502,12 +503,6 @@ def test_an_unknown_instruction_is_refused_by_name_and_line_before_anything_runs
     )
     assert found, str(refusal.value)
     assert found[1].startswith(mnemonic)
-
-
-def test_module_variables_are_refused() -> None:
-    source = '__device__ int table[4]; extern "C" __global__ void f(int* out) { out[0] = table[out[1]]; }'
-    with pytest.raises(UnsupportedInstruction):
-        translate(function_of(ptx_of(source)))
 
 
 def test_a_print_is_refused_by_name_and_line() -> None:

@@ -13,7 +13,8 @@ from mmcore.launching.code import Function as CompiledFunction
 from mmcore.launching.device import Call
 from mmcore.planning.launch import Launch
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx import Constant, PtxError, UnsupportedInstruction, parse
+from mmcore_emulator.literals import Constant, PtxError
+from mmcore_emulator.ptx import UnsupportedInstruction, parse
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, words
 

@@ -55,11 +55,34 @@ BROADCAST = f"""
         C[row * n + column] = sum;
 }}
 """
+SIXTY_FOUR_ROWS = f"""
+{SIGNATURE}
+{{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int row = blockIdx.y * 64; row < blockIdx.y * 64 + 64; ++row) {{
+        if (row >= m || column >= n)
+            return;
+        float sum = 0.0f;
+        for (int p = 0; p < k; ++p)
+            sum += A[row * k + p] * B[p * n + column];
+        C[row * n + column] = sum;
+    }}
+}}
+"""
 
 
 def covering(problem: Problem, block: Dim3, limits: Limits) -> Launch:
     """As many blocks as cover C."""
     return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
+
+
+def covering_by(rows: int) -> Callable[[Problem, Dim3, Limits], Launch]:
+    """As many blocks as cover C when a block makes so many rows."""
+
+    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+        return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, rows)), block=block)
+
+    return launch
 
 
 def reading_past(**over_read: int) -> Callable[[Problem, Dim3, Limits], Launch]:

@@ -29,7 +29,8 @@ class Finding:
 
     Attributes:
         kind: one of :data:`KINDS`.
-        array: what it concerns: "A", "B", "C", "shared", a workspace's name; None for a barrier or a wild address.
+        array: what it concerns: "A", "B", "C", "shared", a workspace's or variable's name; None for a barrier or a wild
+            address.
         source: name of the .cu file; None where no line is to blame.
         line: line in it, of the later one of two accesses that race.
         block: index of the first block that was seen to do it.

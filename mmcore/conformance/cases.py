@@ -30,6 +30,7 @@ MOST_PER_BLOCK = 32
 _AXES = ("m", "n", "k")
 _DIRECTIONS = (("m",), ("n",), ("k",), ("m", "n"), ("m", "k"), ("n", "k"), _AXES)
 _STEPS_AWAY = 128
+_LONG, _THIN = 257, 5
 _LARGEST_INT = 2**31 - 1
 _THREADS = 1024
 
@@ -140,6 +141,7 @@ def _find(kernel: Kernel, block: Dim3) -> _Found:
         found.add(replace(base, lda=lda), "gaps between A's rows")
         found.add(replace(base, ldb=ldb), "gaps between B's rows")
         found.add(replace(base, ldc=ldc), "gaps between C's rows")
+    _add_long(found, base)
     _add_neighbours(found, base)
     for constraint in kernel.constraints:
         _add_breach(found, constraint, base)
@@ -193,6 +195,20 @@ def _primes(*least: int) -> tuple[int, int, int]:
         primes.append(number)
     m, n, k = primes
     return m, n, k
+
+
+def _add_long(found: _Found, base: Problem) -> None:
+    """Products that are long along one axis: a kernel's tile may be many times as large as its block."""
+    thin = found.kernel.problem(_THIN, _THIN, _THIN)
+    for axis in _AXES:
+        steps = [
+            _moved(start, (axis,), _LONG - getattr(start, axis) + step)
+            for start in (thin, base)
+            for step in range(_STEPS_AWAY)
+        ]
+        nearest = next((problem for problem in steps if problem is not None and found.allows(problem)), None)
+        if nearest is not None:
+            found.add(nearest, f"a long {axis}")
 
 
 def _add_neighbours(found: _Found, base: Problem) -> None:

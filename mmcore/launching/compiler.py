@@ -10,7 +10,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mmcore.cache import cache_directory
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.launching.code import Code, Function
 from mmcore.planning.kernel import Kernel
@@ -89,13 +89,6 @@ def _compile_once(
         with contextlib.suppress(OSError):
             cache[key] = _packed(code)
     return code
-
-
-def cache_directory() -> Path:
-    """Where compiled code is kept: ``MMCORE_CACHE_DIR``, else ``mmcore`` under the user's cache directory."""
-    if given := os.environ.get("MMCORE_CACHE_DIR"):
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mmcore"
 
 
 @functools.cache

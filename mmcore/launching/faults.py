@@ -16,7 +16,7 @@ class Fault:
         kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
             "input-overwritten", "illegal-address", "launch-failure", "timeout", "process-death" or "unrepeatable".
         message: one sentence on what happened.
-        array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's name).
+        array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's or variable's name).
         source: name of the .cu file.
         line: line in it.
         block: index of the first block that did it.

@@ -11,10 +11,11 @@ from mmcore.checking.findings import Finding, Output
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.layout import Layout
+from mmcore_emulator.literals import TYPE_BYTES
 from mmcore_emulator.machine import place
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observation import Access, Observer
-from mmcore_emulator.ptx import TYPE_BYTES, Function, Instruction
+from mmcore_emulator.ptx import Function, Instruction
 from mmcore_emulator.recording import Recorder
 from mmcore_emulator.shadow import Accessors, Flags, Indices, LastAccess, Shadow
 from mmcore_emulator.step import Step
@@ -141,7 +142,7 @@ class Checking(Observer):
         for number in np.unique(ranges[lanes]).tolist():
             array = access.memory.at(number << access.memory.range_bits)
             if array is not None:
-                size = array.readable if access.kind == "load" else array.writable
+                size = array.permits("read" if access.kind == "load" else "write")
                 begin, end = np.uint64(array.base), np.uint64(array.base + size - access.nbytes)
                 inside = aligned & (ranges == np.uint64(number)) & (address >= begin) & (address <= end)
                 if size >= access.nbytes and inside.any():

@@ -22,6 +22,7 @@ from mmcore.profiling.device import Counted, LaunchCounts
 from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.machine import OutOfTime, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
+from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
 from mmcore_emulator.reach import Reach
@@ -74,6 +75,7 @@ class EmulatedProgram:
         self._memory = memory
         self._deadline = deadline
         self._functions = parse(code.ptx)
+        self._module_memory = ModuleMemory(memory)
         self._translations: dict[str, Translation] = {}
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
@@ -95,8 +97,9 @@ class EmulatedProgram:
         """As :meth:`~mmcore.profiling.device.CountingDevice.count_launches`."""
         launches: list[LaunchCounts] = []
         faults: list[Fault] = []
+        # What one launch leaves in memory may steer those behind it: then none may be run in part, or twice.
+        varied = every_block or any(depends_on_data(self._functions[call.function.symbol]) for call in calls)
         for call in calls:
-            varied = every_block or depends_on_data(self._functions[call.function.symbol])
             steps = self._translation(call).steps
             launch = CountedLaunch(functools.partial(self._prepared, call), steps, varied=varied)
             launches.append(launch.counts())
@@ -142,7 +145,8 @@ class EmulatedProgram:
     def _translation(self, call: Call) -> Translation:
         symbol = call.function.symbol
         if symbol not in self._translations:
-            self._translations[symbol] = translate(self._functions[symbol])
+            function = self._functions[symbol]
+            self._translations[symbol] = translate(function, self._module_memory.addresses(function))
         return self._translations[symbol]
 
     def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
@@ -160,6 +164,7 @@ class EmulatedProgram:
 
     def close(self) -> None:
         self._translations.clear()
+        self._module_memory.close()
 
 
 def _check_threads(function: Function, block: Dim3) -> None:

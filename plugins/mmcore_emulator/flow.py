@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mmcore_emulator.ptx import Address, Function, Instruction, Operand, PtxError, Register, Symbol
+from mmcore_emulator.literals import PtxError
+from mmcore_emulator.ptx import Address, Function, Instruction, Operand, Register, Symbol
 
 EXIT = -1
 

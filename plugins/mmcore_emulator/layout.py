@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from mmcore_emulator.declarations import Variable
+from mmcore_emulator.literals import TYPE_BYTES
 from mmcore_emulator.memory import copied_base
-from mmcore_emulator.ptx import TYPE_BYTES, Address, Function, Instruction, Parameter, Symbol, Variable
+from mmcore_emulator.ptx import Address, Function, Instruction, Parameter, Symbol
+
+# Namespaces that the compiler makes for what only this module knows.
+_NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 
 
 @dataclass(frozen=True)
@@ -31,21 +36,50 @@ class Layout:
     def shared_name(self, address: int) -> str:
         """The shared array at an address, as the source calls it; empty for one that has no name of its own."""
         names = [name for name, base in self.addresses.items() if base == address]
-        return _as_written(names[0]) if len(names) == 1 else ""
+        return as_written(names[0]) if len(names) == 1 else ""
 
 
-def _as_written(symbol: str) -> str:
-    """The last name in a mangled symbol: "tile" of "_ZZ6kernelE4tile"; the symbol itself where there is none."""
+def as_written(symbol: str) -> str:
+    """What the source calls a variable.
+
+    Of a mangled symbol that is the last name in it, "tile" of "_ZZ6kernelE4tile", or one with its namespaces, "a::b" of
+    "_ZN1a1bE"; the symbol itself where there is neither, as for an instance of a template.
+    """
+    if not symbol.startswith("_Z"):
+        return symbol
+    if symbol.startswith("_ZN") and (names := _nested(symbol[3:])):
+        return "::".join(name for name in names if not name.startswith(_NAMELESS))
+    # Of several in one function that have the same name, all but the first are numbered.
+    return _ending(symbol) or _ending(re.sub(r"_\d+$", "", symbol)) or symbol
+
+
+def _nested(text: str) -> list[str]:
+    """The names in "1a1bE"; none where there is more to it than names."""
+    names = []
+    while found := re.match(r"\d+", text):
+        end = found.end() + int(found[0])
+        names.append(text[found.end() : end])
+        text = text[end:]
+    return names if text == "E" else []
+
+
+def _ending(symbol: str) -> str:
+    """The name that a symbol ends in, its length before it; empty where there is none."""
     ends = (
         symbol[found.end() :] for found in re.finditer(r"\d+", symbol) if len(symbol) - found.end() == int(found[0])
     )
-    return next(ends, symbol)
+    return next(ends, "")
+
+
+def used_variables(function: Function) -> list[Variable]:
+    """The variables that a function uses; the module's others are other functions'."""
+    used = {name for instruction in function.body for name in _names(instruction)}
+    return [variable for variable in function.variables.values() if variable.name in used]
 
 
 def lay_out(function: Function) -> Layout:
-    """The layout of what a function uses; the module's other variables are other functions'."""
-    used = {name for instruction in function.body for name in _names(instruction)}
-    variables = [variable for variable in function.variables.values() if variable.name in used]
+    """The layout of what a function uses in shared, local and parameter memory."""
+    variables = used_variables(function)
     declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
     dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
     addresses = {variable.name: copied_base(number) for number, variable in enumerate(declared)}

@@ -35,6 +35,8 @@ class BatchRun:
         parameters = Array("parameters", 0, layout.parameter_bytes, 0, run.parameters)
         self.spaces: dict[str, Space] = {
             "global": run.device_memory,
+            # Constants have addresses among the device's arrays, so that generic ones need no window.
+            "const": run.device_memory,
             "shared": CopiedMemory(
                 "shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index(), layout.shared_name
             ),

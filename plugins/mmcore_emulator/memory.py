@@ -21,6 +21,7 @@ from mmcore_emulator.lanes import Mask
 
 _RANGE_BITS = 40
 _COPIED_RANGE_BITS = 20
+_LARGEST = 1 << (_RANGE_BITS - 1)
 _PADDING = 64
 _LEAST_NORMAL = np.float32(2.0**-126)
 _LEAST_UNFLUSHED = np.float32(2.0**-102)
@@ -29,6 +30,10 @@ _LEAST_UNFLUSHED = np.float32(2.0**-102)
 def poisoned(nbytes: int) -> NDArray[np.uint8]:
     """Bytes that are NaN in every floating-point type, with room behind to be viewed in any."""
     return np.full((nbytes + _PADDING) // 2, POISON_HALFWORD, dtype=np.uint16).view(np.uint8)
+
+
+def _zeros(nbytes: int) -> NDArray[np.uint8]:
+    return np.zeros(nbytes + _PADDING, np.uint8)
 
 
 @dataclass
@@ -44,6 +49,7 @@ class Array:
         copies: offset of each lane's own copy in ``content``, in bytes; None where there is only one.
         uploaded: bytes from its start on that the host has written.
         name: what the source calls it, where that is not the label.
+        read_only: whether kernels must not write to it at all.
     """
 
     label: str
@@ -54,11 +60,18 @@ class Array:
     copies: NDArray[np.uint64] | None = None
     uploaded: int = 0
     name: str = ""
+    read_only: bool = False
     _views: dict[np.dtype[Any], Values] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """What a sentence calls it: "A", or "tile_a (shared)"."""
         return f"{self.name} ({self.label})" if self.name else self.label
+
+    def permits(self, access: str) -> int:
+        """Bytes from its start on that an access ("read" or "write") may go to."""
+        if access == "read":
+            return self.readable
+        return 0 if self.read_only else self.writable
 
     def view(self, dtype: np.dtype[Any]) -> Values:
         """The content as elements of ``dtype``."""
@@ -106,17 +119,37 @@ class DeviceMemory:
         """A new array, all NaN.
 
         Raises:
-            DeviceFault: the host has no memory for it.
+            DeviceFault: the host has no memory for it, or the emulator no addresses.
         """
+        return self._placed(label, nbytes + over_read_bytes, nbytes, poisoned)
+
+    def define(self, label: str, nbytes: int, initial: bytes) -> Array:
+        """A new array that holds ``initial`` and then zeros, all of it as if the host had written it.
+
+        Raises:
+            DeviceFault: the host has no memory for it, or the emulator no addresses.
+        """
+        array = self._placed(label, nbytes, nbytes, _zeros)
+        array.content[: len(initial)] = np.frombuffer(initial, np.uint8)
+        array.uploaded = nbytes
+        return array
+
+    def _placed(self, label: str, readable: int, writable: int, fill: Callable[[int], NDArray[np.uint8]]) -> Array:
         slot = next(slot for slot in range(1, 1 << (63 - _RANGE_BITS)) if slot not in self._arrays)
         base = (slot << _RANGE_BITS) + (1 << (_RANGE_BITS - 1))
+        if readable > _LARGEST:
+            raise DeviceFault(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
         try:
-            content = poisoned(nbytes + over_read_bytes)
+            content = fill(readable)
         except MemoryError:
-            raise DeviceFault(f"the host has no memory for the {nbytes + over_read_bytes} bytes of {label}") from None
-        array = Array(label, base, nbytes + over_read_bytes, nbytes, content)
+            raise DeviceFault(f"the host has no memory for the {readable} bytes of {label}") from None
+        array = Array(label, base, readable, writable, content)
         self._arrays[slot] = array
         return array
+
+    def has(self, label: str) -> bool:
+        """Whether there is an array of that label."""
+        return any(array.label == label for array in self._arrays.values())
 
     def free(self, array: Array) -> None:
         """Forget an array; a later access to it is out of bounds."""
@@ -183,7 +216,11 @@ class Violation:
         if self.kind == "misaligned":
             near = self.array and f"an address {address - self.array.base} bytes into {self.array}"
             return f"{near or f'address {address:#x}'}, no multiple of {self.nbytes}"
-        return f"address {address:#x}, far from every array" if self.array is None else _where(self.array, address)
+        if self.array is None:
+            return f"address {address:#x}, far from every array"
+        if self.kind == "out-of-bounds-write" and self.array.read_only:
+            return f"to {self.array}, which is constant"
+        return _where(self.array, address)
 
 
 Report = Callable[[Violation], None]
@@ -201,7 +238,7 @@ def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None,
     """
     taking_part = None if mask is None else mask.over(address.shape)
     active = address if taking_part is None else address[taking_part]
-    array = _only_array(space, active, dtype.itemsize, writing=False)
+    array = _only_array(space, active, dtype.itemsize, "read")
     if array is None:
         return _load_some(space, address, dtype, taking_part, report)
     index = array.index(address, dtype.itemsize)
@@ -218,7 +255,7 @@ def store(
     taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
     address = np.broadcast_to(address, shape)
     active = address if taking_part is None else address[taking_part]
-    array = _only_array(space, active, dtype.itemsize, writing=True)
+    array = _only_array(space, active, dtype.itemsize, "write")
     if array is not None:
         _write(array, address, value, dtype, taking_part)
         return
@@ -266,13 +303,13 @@ def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], l
     array.view(dtype)[index] = value
 
 
-def _only_array(space: Space, address: Values, size: int, *, writing: bool) -> Array | None:
+def _only_array(space: Space, address: Values, size: int, access: str) -> Array | None:
     """The one array that all accesses properly fall into; None where there is none such."""
     low, high = int(address.min()), int(address.max())
     array = space.at(low)
     if array is None:
         return None
-    end = array.base + (array.writable if writing else array.readable)
+    end = array.base + array.permits(access)
     if low < array.base or high + size > end:
         return None
     if size > 1 and int(np.bitwise_or.reduce(address, axis=None)) & (size - 1):
@@ -313,7 +350,7 @@ def _permitted(
             continue
         lanes = rest & (ranges == np.uint64(number))
         rest = rest & ~lanes
-        end = array.base + (array.writable if access == "write" else array.readable)
+        end = array.base + array.permits(access)
         inside = lanes & (address >= np.uint64(array.base)) & (address + np.uint64(size) <= np.uint64(end))
         outside = lanes & ~inside
         if outside.any():

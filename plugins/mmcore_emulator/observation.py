@@ -25,7 +25,7 @@ class Access:
 
     Attributes:
         kind: "load", "store" or "atomic".
-        space: "global", "shared", "local" or "param".
+        space: "global", "const", "shared", "local" or "param".
         memory: that memory.
         address: byte address of each lane (uint64), as lanes; it means nothing in lanes that do not take part.
         nbytes: bytes that each lane moves, a vector's elements together.

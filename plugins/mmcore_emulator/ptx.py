@@ -8,21 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mmcore.errors import MmcoreError
-
-TYPE_BYTES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)} | {
-    "pred": 1,
-    "bf16": 2,
-}
-
-
-class PtxError(MmcoreError):
-    """The text is not PTX that this reader understands."""
+from mmcore_emulator.declarations import Variable, module_variables, variable
+from mmcore_emulator.literals import TYPE_BYTES, Constant, PtxError, integer, real
 
 
 class UnsupportedInstruction(MmcoreError):
@@ -35,14 +27,6 @@ class Register:
 
     name: str
     type: str
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A literal. ``bits`` is its 64-bit pattern for an integer; ``type`` is "int", "f32" or "f64"."""
-
-    bits: int
-    type: str = "int"
 
 
 @dataclass(frozen=True)
@@ -101,23 +85,13 @@ class Parameter:
 
 
 @dataclass
-class Variable:
-    """A .shared, .local or other variable; ``nbytes`` is 0 for an ``extern`` array."""
-
-    name: str
-    space: str
-    nbytes: int
-    align: int
-
-
-@dataclass
 class Function:
     """One ``.entry``.
 
     Attributes:
         name: its symbol.
         parameters: in order.
-        variables: .shared and .local variables, its own and the module's.
+        variables: its own and the module's.
         threads: of a block: at most (under "maxntid") and exactly ("reqntid"), where the source says so.
         body: instructions in order.
         labels: index in ``body`` that each label stands before.
@@ -133,11 +107,8 @@ class Function:
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?(?P<directives>[^{;]*)")
+_CALLABLE = re.compile(r"\.func\b[^{;]*\{")
 _THREADS = re.compile(r"\.(maxntid|reqntid)\s+([\d\s,]+)")
-_VARIABLE = re.compile(
-    r"\.(?P<space>shared|local|global|const)\s*(?:\.align\s+(?P<align>\d+)\s*)?\.(?P<type>\w+)\s+"
-    r"(?P<name>[\w$]+)\s*(?P<extents>(?:\[\d*\])*)"
-)
 _PARAMETER = re.compile(
     r"\.param\s*(?:\.align\s+\d+\s*)?\.(?P<type>\w+)\s*(?:\.ptr\b[^%\w]*(?:\.\w+\s+)*(?:\.align\s+\d+\s+)?)?"
     r"(?P<name>[\w$]+)\s*(?:\[(?P<extent>\d+)\])?\s*$"
@@ -153,8 +124,6 @@ _INSTRUCTION = re.compile(
     r"(?:@(?P<not>!?)(?P<guard>[\w$%]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL
 )
 _ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*\]$")
-_INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9][0-9]*))U?")
-_FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]+)$")
 
 
 def parse(text: str) -> dict[str, Function]:
@@ -167,11 +136,12 @@ def parse(text: str) -> dict[str, Function]:
     text = _COMMENT.sub(" ", text)
     functions: dict[str, Function] = {}
     spans = [(found, *_body(text, found.end())) for found in _ENTRY.finditer(text)]
-    outside = _outside(text, [(found.start(), end) for found, _, end in spans])
-    module_variables = {found["name"]: _variable(found) for found in _VARIABLE.finditer(outside)}
+    callable_spans = [(found.start(), _body(text, found.end() - 1)[1]) for found in _CALLABLE.finditer(text)]
+    outside = _outside(text, sorted([*((found.start(), end) for found, _, end in spans), *callable_spans]))
+    variables = module_variables(outside)
     for found, begin, end in spans:
         parameters = [_parameter(item) for item in (found["parameters"] or "").split(",") if item.strip()]
-        function = Function(found[1], parameters, dict(module_variables), _threads(found["directives"]))
+        function = Function(found[1], parameters, dict(variables), _threads(found["directives"]))
         _Body(function, files).read(text[begin : end - 1])
         functions[function.name] = function
     return functions
@@ -207,16 +177,6 @@ def _parameter(text: str) -> Parameter:
     if not found or found["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX parameter {text.strip()!r} is not understood")
     return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * int(found["extent"] or 1))
-
-
-def _variable(found: re.Match[str]) -> Variable:
-    if found["type"] not in TYPE_BYTES:
-        raise PtxError(f"PTX variable {found[0].strip()!r} is not understood")
-    nbytes = TYPE_BYTES[found["type"]]
-    align = int(found["align"] or nbytes)
-    for extent in re.findall(r"\[(\d*)\]", found["extents"]):
-        nbytes *= int(extent or 0)
-    return Variable(found["name"], found["space"], nbytes, align)
 
 
 _Place: TypeAlias = tuple[int, int, int]
@@ -305,8 +265,9 @@ class _Body:
     def _statement(self, text: str) -> None:
         if found := _REGISTERS.match(text):
             self._declare(found["type"], found["names"])
-        elif found := _VARIABLE.match(text):
-            self._function.variables[found["name"]] = _variable(found)
+        elif text.startswith((".shared", ".local")):
+            declared = variable(text)
+            self._function.variables[declared.name] = declared
         elif text.startswith((".pragma", ".branchtargets", ".param")):
             # Parameters declared in a body belong to a call, which is refused by its own name.
             return
@@ -344,7 +305,7 @@ class _Body:
             return tuple(self._scalar(part) for part in _split(text[1:-1]))
         if text.startswith("["):
             found = _ADDRESS.match(text)
-            offset = _integer(found["offset"] or "0") if found else None
+            offset = integer(found["offset"] or "0") if found else None
             if not found or offset is None:
                 # Only newer instructions have such addresses; the translation refuses those by name.
                 return Symbol(text)
@@ -358,13 +319,10 @@ class _Body:
         for scope in reversed(self._scopes):
             if register := scope.find(text):
                 return register
-        if (number := _integer(text)) is not None:
+        if (number := integer(text)) is not None:
             return Constant(number & 0xFFFFFFFFFFFFFFFF)
-        if found := _FLOAT.match(text):
-            kind, digits = found[1].lower(), (8 if found[1].lower() == "f" else 16)
-            if len(found[2]) != digits:
-                raise PtxError(f"PTX constant {text!r} is not understood")
-            return Constant(int(found[2], 16), "f32" if kind == "f" else "f64")
+        if (constant := real(text)) is not None:
+            return constant
         if not re.fullmatch(r"[%\w$.|!-]+", text):
             raise PtxError(f"PTX operand {text!r} is not understood")
         return Symbol(text)
@@ -382,19 +340,3 @@ def _split(text: str) -> Iterator[str]:
         raise PtxError(f"PTX operands {text!r} are not closed")
     if last := text[begin:].strip():
         yield last
-
-
-def _integer(text: str) -> int | None:
-    """The value of an integer literal; None for anything else."""
-    found = _INTEGER.fullmatch(text)
-    if not found:
-        return None
-    bases = zip((16, 2, 8, 10), found.groups()[1:], strict=True)
-    (magnitude,) = (int(digits, base) for base, digits in bases if digits)
-    return -magnitude if found[1] else magnitude
-
-
-def float_value(constant: Constant) -> float:
-    """The number that a floating-point constant stands for."""
-    pack, unpack = ("<I", "<f") if constant.type == "f32" else ("<Q", "<d")
-    return float(struct.unpack(unpack, struct.pack(pack, constant.bits))[0])

@@ -4,6 +4,9 @@ Blocks can only be told apart by their index. Along each axis of the grid the la
 matrix; those before it are taken to do the same if the first three, the middle one and the last of them do, in every
 combination with the other axes. Where two of them differ, or where addresses or branches depend on what was loaded, all
 blocks are run. A block between these that is unlike them all goes unseen, so that a sample is always said to be one.
+
+Some blocks have then run twice, and others never: what the launch leaves in memory, a module's variables included, is
+not what it should be, and nothing that is counted behind it may depend on that.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ class CountedLaunch:
     Args:
         prepare: makes the run, watched by an observer.
         steps: the kernel's basic blocks.
-        varied: whether blocks may differ by more than their place, so that none stands for another.
+        varied: whether blocks may differ by more than their place, so that none stands for another, or what they leave
+            in memory matters: then each is run, and once.
     """
 
     def __init__(self, prepare: Callable[[Observer], Run], steps: Sequence[Step], *, varied: bool) -> None:

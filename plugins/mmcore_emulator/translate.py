@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mmcore_emulator.flow import blocks_of, reads
 from mmcore_emulator.layout import Layout, lay_out
@@ -26,8 +28,15 @@ class Translation:
     layout: Layout
 
 
-def translate(function: Function) -> Translation:
+_NONE: Mapping[str, int] = MappingProxyType({})
+
+
+def translate(function: Function, module_addresses: Mapping[str, int] = _NONE) -> Translation:
     """Translate one function.
+
+    Args:
+        function: the function.
+        module_addresses: where the module's variables lie in device memory, by symbol.
 
     Raises:
         UnsupportedInstruction: naming the mnemonic and its line in the .cu file.
@@ -40,6 +49,6 @@ def translate(function: Function) -> Translation:
             raise unsupported(instruction, next((name for name in names if not name.startswith("(")), ""))
     layout = lay_out(function)
     read = {register for instruction in function.body for register in reads(instruction)}
-    writer = Writer(layout.addresses | layout.parameters, frozenset(read))
+    writer = Writer({**layout.addresses, **layout.parameters, **module_addresses}, frozenset(read))
     steps = [writer.step(block) for block in blocks_of(function)]
     return Translation(steps, writer.initial_registers(), layout)

@@ -13,28 +13,19 @@ import numpy as np
 from mmcore_emulator.flow import Block
 from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
+from mmcore_emulator.literals import TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx import (
-    TYPE_BYTES,
-    Address,
-    Constant,
-    Instruction,
-    Operand,
-    PtxError,
-    Register,
-    Symbol,
-    UnsupportedInstruction,
-    float_value,
-)
+from mmcore_emulator.ptx import Address, Instruction, Operand, Register, Symbol, UnsupportedInstruction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
 
+# How an access is ordered, too, has nothing to say where all are made in order and none is left out.
 _CACHE_HINTS = {
-    *("weak", "volatile", "relaxed", "cta", "gpu", "sys"),
+    *("weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys"),
     *("nc", "ca", "cg", "cs", "cv", "lu", "wb", "wt"),
     *("L1::evict_normal", "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L2::64B", "L2::128B", "L2::256B"),
 }
-_SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared", "local": "local", "param": "param"}
-_WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
+_SPACES = {space: space for space in ("global", "shared", "local", "param", "const")} | {"shared::cta": "shared"}
+_WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
 _ATOMIC_KINDS = ("u32", "s32", "u64", "s64", "f32", "f64")
 # What orders accesses to memory has nothing to do where they are made in order.
 _NOTHING_TO_DO = {
@@ -309,7 +300,7 @@ class Writer:
     def _store(self, instruction: Instruction) -> None:
         space, count, kind = self._access(instruction)
         self._check_operands(instruction)
-        if space == "param":
+        if space in ("param", "const"):
             raise unsupported(instruction)
         values = self._elements(instruction, instruction.operands[1], count)
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[kind])

@@ -1,0 +1,144 @@
+"""A third party's plugin that would end, hang or change the process that loads it is set aside, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+import mmcore as api
+from mmcore.vetting.vet import vet
+from tests.command_line import install, kernel_module, process
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of installed packages, and a cache that knows none of them."""
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+def installed(site: Path, name: str, source: str) -> EntryPoint:
+    """The entry point of a stranger's package of one module."""
+    install(site, f"acme-{name}", f"acme.{name}", source)
+    return EntryPoint(f"acme.{name}", f"acme_{name}_module", "mmcore")
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import os; os._exit(0)", "it ends the process that loads it, with status 0"),
+        ("import os; os._exit(7)", "it ends the process that loads it, with status 7"),
+        ("import ctypes; ctypes.string_at(0)", "the process that loads it is killed by SIGSEGV"),
+        ("import os; os.kill(os.getpid(), 9)", "the process that loads it is killed by SIGKILL"),
+        (
+            "import mmcore.judging.judge as j; j.judge = lambda *_: None",
+            "loading it replaces mmcore.judging.judge.judge",
+        ),
+        (
+            "from mmcore.judging.judge import judge; judge.__code__ = (lambda *_: None).__code__",
+            "loading it replaces mmcore.judging.judge.judge",
+        ),
+        ("import mmcore.auditing as a; a._RATIO = 1e9", "loading it replaces mmcore.auditing._RATIO"),
+        (
+            "from mmcore.outcome import Outcome; Outcome.verified = True",
+            "loading it replaces mmcore.outcome.Outcome.verified",
+        ),
+        (
+            "from pytest_benchmark.stats import Stats; Stats.median = property(lambda self: 1e-9)",
+            "loading it replaces pytest_benchmark.stats.Stats.median",
+        ),
+        ("import time; time.perf_counter = lambda: 0.0", "loading it replaces time.perf_counter"),
+        ("import numpy; del numpy.abs", "loading it replaces numpy.abs"),
+    ],
+)
+def test_what_would_harm_its_process_is_not_loaded(site: Path, source: str, reason: str) -> None:
+    bad = installed(site, "bad", source)
+    assert vet([bad]) == {bad: reason}
+
+
+def test_one_that_is_refused_says_nothing_of_the_others(site: Path) -> None:
+    plugins = [
+        installed(site, "dies", "import os; os._exit(0)"),
+        installed(site, "good", kernel_module("acme.good")),
+        installed(site, "meddles", "import time; time.time = None"),
+        installed(site, "last", kernel_module("acme.last")),
+    ]
+    assert [plugin.name for plugin in vet(plugins)] == ["acme.dies", "acme.meddles"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise RuntimeError('no')",
+        "import sys; sys.exit(1)",
+        "print('x' * 1_000_000)",
+        "import sys; sys.stdin.read()",
+        "import json, sqlite3, numpy.ma, numpy.testing, pytest",
+    ],
+)
+def test_what_merely_fails_or_prints_is_for_the_registry_to_judge(site: Path, source: str) -> None:
+    assert vet([installed(site, "clumsy", source)]) == {}
+
+
+def test_what_hangs_is_given_up(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore.vetting.vet.SECONDS", 12.0)
+    hangs = installed(site, "hangs", "import time; time.sleep(3600)")
+    good = installed(site, "good", kernel_module("acme.good"))
+    assert vet([good, hangs]) == {hangs: "loading it does not end within 12 s"}
+
+
+def test_a_plugin_found_well_is_not_tried_again_until_it_changes(site: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "loaded"
+    good = installed(site, "good", f"open({str(trace)!r}, 'a').write('x')")
+    for _ in range(3):
+        assert vet([good]) == {}
+    assert trace.read_text() == "x"
+    module = site / "acme_good_module.py"
+    module.write_text("import os; os._exit(1)")
+    os.utime(module, (time.time(), time.time() + 1))
+    assert good in vet([good])
+
+
+def test_without_a_cache_every_plugin_is_tried_each_time(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MMCORE_CACHE_DIR", "/dev/null/nowhere")
+    bad = installed(site, "bad", "import os; os._exit(0)")
+    good = installed(site, "good", kernel_module("acme.good"))
+    for _ in range(2):
+        assert set(vet([bad, good])) == {bad}
+
+
+def test_commands_work_beside_it_and_say_why_it_is_set_aside(site: Path) -> None:
+    installed(site, "bad", "import os; os._exit(0)")
+    result = process("list-kernels", "--json", PYTHONPATH=str(site))
+    assert result.returncode == 0
+    assert len(json.loads(result.stdout)) == len(api.kernels())
+    assert result.stderr == (
+        "warning: plugin acme.bad of acme-bad is set aside: it ends the process that loads it, with status 0\n"
+    )
+
+
+def test_a_source_outside_the_package_is_refused(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    package = site / "acme_kernels"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    module = kernel_module("acme.stray").replace('__file__.replace(".py", ".cu")', "'/etc/passwd'")
+    (package / "stray.py").write_text(module)
+    (package / "own.py").write_text(kernel_module("acme.own"))
+    metadata = site / "acme_kernels-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-kernels\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[mmcore]\na = acme_kernels.stray\nb = acme_kernels.own\n")
+    result = process("list-kernels", "--json", PYTHONPATH=str(site))
+    names = {kernel["name"] for kernel in json.loads(result.stdout)}
+    assert "acme.own" in names
+    assert "acme.stray" not in names
+    assert f"the source of acme.stray, /etc/passwd, lies outside its package {package}" in result.stderr
