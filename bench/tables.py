@@ -6,7 +6,6 @@ results part company.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -15,9 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mmcore.sweeping.published import published_rows
+
 ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "bench" / "results"
-H200 = RESULTS / "nvidia-h200"
+H200 = ROOT / "bench" / "results" / "nvidia-h200"
+PUBLISHED = tuple(ROOT / "plugins" / f"mmcore_{lecture}" / "published.csv" for lecture in ("upc", "poznan", "unsa"))
 SIZES = (640, 641, 1024, 2048, 3200)
 
 
@@ -58,10 +59,10 @@ def _results(path: Path) -> Iterator[Any]:
 
 def _published() -> Iterable[tuple[Point, str, float]]:
     """The lectures' own figures: what of, on which GPU, seconds."""
-    with (RESULTS / "published.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
+    for path in PUBLISHED:
+        for row in published_rows(path):
             measure = f"global {row['memory']}" if row["measure"] == "global" else "kernel warm"
-            yield Point(row["kernel"], int(row["n"]), int(row["block"]), measure), row["gpu"], float(row["ms"]) / 1e3
+            yield Point(row["kernel"], row["n"], row["block"], measure), row["gpu"], row["ms"] / 1e3
 
 
 def best_kernel_times() -> str:

@@ -13,17 +13,20 @@ from mmcore.errors import (
     CompileError,
     CompilerMissing,
     ConflictingKernels,
+    ConflictingSweeps,
     DeviceFault,
     DeviceLost,
     InvalidBlock,
     InvalidKernel,
     InvalidProblem,
+    InvalidSweep,
     KernelFault,
     MmcoreError,
     NoDevice,
     Refused,
     UnknownCapability,
     UnknownKernel,
+    UnknownSweep,
 )
 from mmcore.hookspecs import hookimpl
 from mmcore.planning.constraints import (
@@ -40,6 +43,7 @@ from mmcore.planning.kernel import Kernel
 from mmcore.planning.launch import Launch, Scalar, TensorMap, Workspace
 from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
+from mmcore.sweeping.sweep import Sweep
 
 if TYPE_CHECKING:
     from mmcore.analysis import check, profile
@@ -54,6 +58,7 @@ __all__ = [
     "CompileError",
     "CompilerMissing",
     "ConflictingKernels",
+    "ConflictingSweeps",
     "Constraint",
     "DeviceFault",
     "DeviceLost",
@@ -63,6 +68,7 @@ __all__ = [
     "InvalidBlock",
     "InvalidKernel",
     "InvalidProblem",
+    "InvalidSweep",
     "Kernel",
     "KernelFault",
     "Launch",
@@ -77,9 +83,11 @@ __all__ = [
     "Scalar",
     "Square",
     "SquareBlock",
+    "Sweep",
     "TensorMap",
     "UnknownCapability",
     "UnknownKernel",
+    "UnknownSweep",
     "Workspace",
     "ceil_div",
     "check",

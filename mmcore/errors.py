@@ -32,6 +32,22 @@ class ConflictingKernels(MmcoreError):
     """Several plugins claim one kernel name; none of them gets it."""
 
 
+class InvalidSweep(MmcoreError):
+    """A plugin's declaration of an experiment contradicts itself."""
+
+
+class UnknownSweep(MmcoreError):
+    """No registered experiment has that name."""
+
+
+class ConflictingSweeps(MmcoreError):
+    """Several plugins claim one experiment's name; none of them gets it."""
+
+
+class LockFailed(MmcoreError):
+    """A lock between processes cannot be kept on this machine."""
+
+
 class UnknownCapability(MmcoreError):
     """The limits of that compute capability are not known."""
 

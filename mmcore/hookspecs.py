@@ -10,6 +10,7 @@ import pluggy
 if TYPE_CHECKING:
     from mmcore.launching.device import DeviceProvider
     from mmcore.planning.kernel import Kernel
+    from mmcore.sweeping.sweep import Sweep
 
 hookspec = pluggy.HookspecMarker("mmcore")
 hookimpl = pluggy.HookimplMarker("mmcore")
@@ -23,3 +24,8 @@ def mmcore_kernels() -> Iterable[Kernel]:  # type: ignore[empty-body]
 @hookspec
 def mmcore_devices() -> Iterable[DeviceProvider]:  # type: ignore[empty-body]
     """Return the providers of devices that this plugin adds; nothing is searched for or opened yet."""
+
+
+@hookspec
+def mmcore_experiments() -> Iterable[Sweep]:  # type: ignore[empty-body]
+    """Return the experiments that this plugin declares: sweeps over kernels, sizes and blocks."""

@@ -1,4 +1,4 @@
-"""Plugins, found and loaded: which kernels and devices there are, who brought them, and which plugins are broken.
+"""Plugins, found and loaded: which kernels, experiments and devices there are, who brought them, and which are broken.
 
 Entry points in the group ``mmcore`` are loaded when :func:`registry` is first called, not when mmcore is imported. A
 plugin that cannot be imported, raises in a hook or declares nonsense is set aside with its reason; everything else
@@ -15,14 +15,15 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
 from mmcore import hookspecs
-from mmcore.errors import ConflictingKernels, MmcoreError, UnknownKernel
+from mmcore.errors import ConflictingKernels, ConflictingSweeps, MmcoreError, UnknownKernel, UnknownSweep
 from mmcore.planning.kernel import Kernel
 from mmcore.printing import to_stderr
+from mmcore.sweeping.sweep import Sweep
 
 if TYPE_CHECKING:
     from mmcore.launching.device import DeviceProvider
@@ -51,6 +52,24 @@ class Registered:
 
 
 @dataclass(frozen=True)
+class RegisteredSweep:
+    """An experiment and who brought it.
+
+    Attributes:
+        sweep: the experiment.
+        plugin: name of the entry point.
+        distribution: name of the installed package, as pip knows it.
+    """
+
+    sweep: Sweep
+    plugin: str
+    distribution: str
+
+
+_Claim = TypeVar("_Claim", Registered, RegisteredSweep)
+
+
+@dataclass(frozen=True)
 class Broken:
     """A plugin, or part of one, that was set aside.
 
@@ -74,15 +93,19 @@ class Registry:
 
     Attributes:
         kernels: by name, sorted.
+        sweeps: the experiments, by name, sorted.
         providers: of devices, by name.
         broken: what was set aside.
-        claims: names that several plugins claim, with the claimants; nobody gets them.
+        claims: names of kernels that several plugins claim, with the claimants; nobody gets them.
+        sweep_claims: the same of experiments.
     """
 
     kernels: dict[str, Registered] = field(default_factory=dict)
+    sweeps: dict[str, RegisteredSweep] = field(default_factory=dict)
     providers: dict[str, DeviceProvider] = field(default_factory=dict)
     broken: list[Broken] = field(default_factory=list)
     claims: dict[str, list[Registered]] = field(default_factory=dict)
+    sweep_claims: dict[str, list[RegisteredSweep]] = field(default_factory=dict)
 
     def kernel(self, name: str) -> Kernel:
         """The kernel called ``name``.
@@ -96,15 +119,32 @@ class Registry:
         if name in self.kernels:
             return self.kernels[name].kernel
         if name in self.claims:
-            raise ConflictingKernels(self._conflict(name))
-        near = difflib.get_close_matches(name, self.kernels, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; mmcore list-kernels shows what there is"
-        if self.broken:
-            hint += _SET_ASIDE
+            raise ConflictingKernels(_conflict("kernel", name, self.claims[name]))
+        hint = self._hint(name, self.kernels, "mmcore list-kernels")
+        raise UnknownKernel(f"there is no kernel {name!r}{hint}")
+
+    def sweep(self, name: str) -> Sweep:
+        """The experiment called ``name``.
+
+        Raises:
+            ConflictingSweeps: several plugins claim the name.
+            UnknownSweep: there is none; the text gives the nearest names.
+        """
+        if name in self.sweeps:
+            return self.sweeps[name].sweep
+        if name in self.sweep_claims:
+            raise ConflictingSweeps(_conflict("experiment", name, self.sweep_claims[name]))
+        hint = self._hint(name, self.sweeps, "mmcore experiment --list")
+        raise UnknownSweep(f"there is no experiment {name!r}{hint}")
+
+    def _hint(self, name: str, known: Iterable[str], lists: str) -> str:
+        """What may have been meant by a name that is not known, and why it may be missing."""
         for broken in self.broken:
             if broken.plugin == name:
-                hint = f": {broken}"
-        raise UnknownKernel(f"there is no kernel {name!r}{hint}")
+                return f": {broken}"
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else f"; {lists} shows what there is"
+        return hint + (_SET_ASIDE if self.broken else "")
 
     def matching(self, patterns: Sequence[str]) -> tuple[list[Kernel], list[Kernel]]:
         """The kernels that names and patterns select, and those left out because of their known faults.
@@ -131,13 +171,13 @@ class Registry:
         faulty = [kernel for kernel in found if kernel.known_faults and kernel.name not in named]
         return [kernel for kernel in found if kernel not in faulty], faulty
 
-    def _conflict(self, name: str) -> str:
-        claimants = " and ".join(f"{claim.plugin} of {claim.distribution}" for claim in self.claims[name])
-        return f"kernel {name!r} is claimed by {claimants}; it belongs to neither until one of them renames it"
-
     def complaints(self) -> list[str]:
         """One sentence for every broken plugin and every contested name."""
-        return [str(broken) for broken in self.broken] + [self._conflict(name) for name in sorted(self.claims)]
+        return [
+            *map(str, self.broken),
+            *(_conflict("kernel", name, claims) for name, claims in sorted(self.claims.items())),
+            *(_conflict("experiment", name, claims) for name, claims in sorted(self.sweep_claims.items())),
+        ]
 
     def load(self, entry_point: importlib.metadata.EntryPoint, distribution: str) -> None:
         """Import a plugin and take over what it brings; what is wrong with it ends up in :attr:`broken`.
@@ -165,6 +205,7 @@ class Registry:
         if not set_aside(lambda: self._register(manager, plugin, name)):
             return
         set_aside(lambda: self._add_kernels(_returned(manager.hook.mmcore_kernels), name, distribution, folders))
+        set_aside(lambda: self._add_sweeps(_returned(manager.hook.mmcore_experiments), name, distribution))
         set_aside(lambda: self._add_providers(_returned(manager.hook.mmcore_devices)))
 
     def _set_aside(self, plugin: str, distribution: str, step: Callable[[], None]) -> bool:
@@ -194,19 +235,34 @@ class Registry:
             source = kernel.source.resolve()
             if folders and not any(source.is_relative_to(folder) for folder in folders):
                 raise MmcoreError(f"the source of {kernel.name}, {source}, lies outside its package {folders[0]}")
-            claim = Registered(kernel, plugin, distribution)
-            if kernel.name in self.claims:
-                self.claims[kernel.name].append(claim)
-            elif kernel.name in self.kernels:
-                self.claims[kernel.name] = [self.kernels.pop(kernel.name), claim]
-            else:
-                self.kernels[kernel.name] = claim
+            _enter(self.kernels, self.claims, kernel.name, Registered(kernel, plugin, distribution))
+
+    def _add_sweeps(self, sweeps: Iterable[Any], plugin: str, distribution: str) -> None:
+        for sweep in sweeps:
+            if not isinstance(sweep, Sweep):
+                raise MmcoreError(f"mmcore_experiments returned {sweep!r}, which is not a Sweep")
+            _enter(self.sweeps, self.sweep_claims, sweep.name, RegisteredSweep(sweep, plugin, distribution))
 
     def _add_providers(self, providers: Iterable[DeviceProvider]) -> None:
         for provider in providers:
             if provider.name in self.providers:
                 raise MmcoreError(f"there is a device called {provider.name!r} already")
             self.providers[provider.name] = provider
+
+
+def _enter(held: dict[str, _Claim], claims: dict[str, list[_Claim]], name: str, claim: _Claim) -> None:
+    """Give a name to who claims it, unless somebody else does: then to neither."""
+    if name in claims:
+        claims[name].append(claim)
+    elif name in held:
+        claims[name] = [held.pop(name), claim]
+    else:
+        held[name] = claim
+
+
+def _conflict(what: str, name: str, claims: Iterable[Registered | RegisteredSweep]) -> str:
+    claimants = " and ".join(f"{claim.plugin} of {claim.distribution}" for claim in claims)
+    return f"{what} {name!r} is claimed by {claimants}; it belongs to neither until one of them renames it"
 
 
 def _folders(module: str) -> list[Path]:
@@ -240,6 +296,7 @@ def registry() -> Registry:
         else:
             found.load(entry_point, _distribution(entry_point))
     found.kernels = dict(sorted(found.kernels.items()))
+    found.sweeps = dict(sorted(found.sweeps.items()))
     return found
 
 

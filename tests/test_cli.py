@@ -21,6 +21,7 @@ EVERY_COMMAND = (
     ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
     ("check", "upc.kernel00", "--size", "8", "--block", "8"),
     ("conform", "hpsee.simple", "--device", "emulator"),
+    ("experiment", "--list"),
     ("new-plugin", "acme.tiled"),
     ("doctor",),
 )

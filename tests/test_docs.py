@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from click.testing import CliRunner
 from bench.tables import TABLES, with_tables
 from mmcore import Kernel
 from mmcore.cli import main
+from mmcore.registry import registry
 from tests import test_third_party
 
 ROOT = Path(__file__).parent.parent
@@ -56,9 +56,15 @@ def test_a_table_that_was_changed_by_hand_is_noticed() -> None:
     assert with_tables("README.md", changed) == README
 
 
-def test_the_readme_lists_every_kernel_of_the_lectures() -> None:
-    plugins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["mmcore"]
-    assert set(re.findall(r"`(\w+\.\w+)`", README)) >= set(plugins) - {"emulator"}
+def test_the_readme_lists_every_kernel() -> None:
+    ours = {name for name, registered in registry().kernels.items() if registered.distribution == "mmcore"}
+    assert set(re.findall(r"`(\w+\.\w+)`", README)) >= ours
+
+
+def test_the_experiments_page_lists_every_experiment() -> None:
+    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    ours = {name for name, registered in registry().sweeps.items() if registered.distribution == "mmcore"}
+    assert set(re.findall(r"^\| `([a-z0-9]+-[a-z0-9-]+)` \|", page, re.MULTILINE)) == ours
 
 
 def test_the_plugin_references_package_is_the_one_that_the_tests_install() -> None:

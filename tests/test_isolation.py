@@ -17,6 +17,7 @@ import pytest
 from mmcore import DeviceFault, DeviceLost, Kernel, MmcoreError, NoDevice
 from mmcore.experiment import Experiment
 from mmcore.launching.choose import open_device, open_in_process
+from mmcore.launching.identified import identity
 from mmcore.launching.isolation import IsolatedDevice
 from mmcore.outcome import Outcome
 from mmcore.runner import run_kernel
@@ -51,6 +52,10 @@ def worker_of(device: IsolatedDevice) -> int:
     """The worker's process; a new one is started when there is none."""
     assert device.limits
     return int(device.facts["process"])
+
+
+def test_a_device_is_known_by_its_own_identity_through_its_worker(fragile: IsolatedDevice) -> None:
+    assert identity(fragile) == identity(FragileProvider().open(0))
 
 
 def test_a_right_kernel_is_verified_and_timed_in_another_process(fragile: IsolatedDevice, tmp_path: Path) -> None:

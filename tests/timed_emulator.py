@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mmcore import hookimpl
 from mmcore.launching.code import Code
 from mmcore.launching.deadline import Deadline
 from mmcore.launching.device import Buffer, Call, HostArray, Refresh
@@ -95,3 +96,32 @@ class TimedEmulator(Emulator):
 
     def load(self, code: Code) -> TimedProgram:
         return TimedProgram(self._memory, code, self._deadline, self._seconds)
+
+
+class TimedProvider:
+    """Provides one timed emulator, on which every kernel takes 10 ms; this module is the plugin.
+
+    Args:
+        product: what the device calls itself.
+    """
+
+    name = "timed"
+    keeps_time = True
+    isolated = False
+
+    def __init__(self, product: str = "Test GPU") -> None:
+        self._product = product
+
+    def count(self) -> int:
+        return 1
+
+    def findings(self) -> Mapping[str, str]:
+        return {}
+
+    def open(self, index: int) -> TimedEmulator:
+        return TimedEmulator(lambda source: 1e-2, self._product)
+
+
+@hookimpl
+def mmcore_devices() -> list[TimedProvider]:
+    return [TimedProvider()]

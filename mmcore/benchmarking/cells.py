@@ -83,18 +83,28 @@ def title(group: str, device_description: str, *, keeps_time: bool) -> str:
     return f"{group}, on {device_description}" if keeps_time else f"{group.split(',')[0]}: {EMULATED}"
 
 
+class Refusal(NamedTuple):
+    """What is not measured, because the kernel's launch rule or the device forbids it, and why."""
+
+    point: Point
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.point.kernel.name} {self.point.problem} in {self.point.block} blocks: {self.reason}"
+
+
 @dataclass(frozen=True)
 class Cells:
     """What a selection comes to on a device.
 
     Attributes:
         cells: what is measured, by the parameters of its test.
-        refused: (kernel, size and block, reason) of what is not.
+        refused: what is not.
         faulty: kernels with known faults that nobody asked for by name.
     """
 
     cells: Mapping[tuple[str, ...], Cell]
-    refused: Sequence[tuple[str, str, str]]
+    refused: Sequence[Refusal]
     faulty: Sequence[str]
 
 
@@ -113,7 +123,7 @@ def find_cells(selection: Selection, registry: Registry, device: Device) -> Cell
         for point in _points(kernel, selection, device.keeps_time):
             reason = _refusal(point, limits)
             if reason:
-                refused.append((kernel.name, f"{point.problem} in {point.block} blocks", reason))
+                refused.append(Refusal(point, reason))
                 continue
             for measure in measures:
                 cell = Cell(point, measure)

@@ -25,7 +25,8 @@ PARAMETERS = ("mm_kernel", "mm_size", "mm_block", "mm_measure")
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
-def _session(config: pytest.Config) -> Session:
+def run_of(config: pytest.Config) -> Session:
+    """What there is to know of a run; for other plugins too."""
     if _SESSION not in config.stash:
         from mmcore.benchmarking.session import Session
 
@@ -45,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def mm_cell(mm_kernel: str, mm_size: str, mm_block: str, mm_measure: str, request: pytest.FixtureRequest) -> Cell:
     """One kernel, problem, block and way of measuring; every test that asks for it is run for each selected cell."""
-    return _session(request.config).cells[mm_kernel, mm_size, mm_block, mm_measure]
+    return run_of(request.config).cells[mm_kernel, mm_size, mm_block, mm_measure]
 
 
 @pytest.fixture
@@ -53,7 +54,8 @@ def mm_benchmark(mm_cell: Cell, benchmark: Any, request: pytest.FixtureRequest) 
     """A function without arguments that verifies the cell's kernel, then has pytest-benchmark measure it."""
     from mmcore.benchmarking.measuring import CellBenchmark
 
-    session, node = _session(request.config), request.node
+    session, node = run_of(request.config), request.node
+    session.hold_device()
     used = CellBenchmark(
         mm_cell,
         session.bench,
@@ -70,7 +72,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "mm_cell" not in metafunc.fixturenames:
         return
     try:
-        found = _session(metafunc.config).found
+        found = run_of(metafunc.config).found
     except MmcoreError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     cells = found.cells
@@ -90,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     from mmcore.benchmarking.storage import prepare
 
-    session = _session(config)
+    session = run_of(config)
     session.items = len(measured)
     for item in measured:
         cell = session.cells[tuple(item.callspec.params[name] for name in PARAMETERS)]  # type: ignore[attr-defined]
@@ -116,7 +118,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say what is going to be measured, on what and how."""
     if not _is_used(config):
         return []
-    session = _session(config)
+    session = run_of(config)
     from mmcore.benchmarking.cells import EMULATED
 
     device, found = session.bench.device, session.found
@@ -134,7 +136,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 
 
 def _refusals(found: Cells) -> list[str]:
-    return [f"  refused: {kernel} {what}: {why}" for kernel, what, why in found.refused]
+    return [f"  refused: {refusal}" for refusal in found.refused]
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
@@ -142,18 +144,18 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
     line = _line(config, report)
     if not line or config.get_verbosity() < 0:
         return None
-    session = _session(config)
+    session = run_of(config)
     short = f"{session.prefixes[report.nodeid]} {session.benchmarks[report.nodeid].cell.id}: {line}\n"
     return report.outcome, short, f"PASSED {line}" if report.passed else "FAILED"
 
 
 def _line(config: pytest.Config, report: pytest.TestReport) -> str:
     """What there is to say of a cell that has just been run; empty for any other report."""
-    if report.when != "call" or not _is_used(config) or report.nodeid not in _session(config).benchmarks:
+    if report.when != "call" or not _is_used(config) or report.nodeid not in run_of(config).benchmarks:
         return ""
     from mmcore.benchmarking.summary import line
 
-    session = _session(config)
+    session = run_of(config)
     if report.nodeid in session.results:
         return line(session.results[report.nodeid][0])
     return "not measured; the reason is below" if report.failed else ""
@@ -173,8 +175,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add up where the time goes."""
     report = yield
-    if _is_used(item.config) and item.nodeid in _session(item.config).benchmarks:
-        durations = _session(item.config).durations
+    if _is_used(item.config) and item.nodeid in run_of(item.config).benchmarks:
+        durations = run_of(item.config).durations
         durations[item.nodeid] = durations.get(item.nodeid, 0.0) + report.duration
     return report
 
@@ -188,7 +190,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     from mmcore.benchmarking.storage import save
     from mmcore.benchmarking.summary import by_group, percent_of_best, write_csv
 
-    ours = _session(config)
+    ours = run_of(config)
     ours.close()
     results = [result for result, _ in ours.results.values()]
     groups = by_group(results)
@@ -202,7 +204,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     try:
         return (yield)
     finally:
-        if results and not ours.regressed:
+        if results and ours.saves and not ours.regressed:
             save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -217,7 +219,7 @@ def pytest_terminal_summary(
         return (yield)
     from pytest_benchmark.session import PerformanceRegression
 
-    session = _session(config)
+    session = run_of(config)
     try:
         return (yield)
     except PerformanceRegression:
@@ -263,7 +265,7 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
     if _is_used(config):
         from mmcore.benchmarking.machine import describe
 
-        describe(machine_info, _session(config).bench.device)
+        describe(machine_info, run_of(config).bench.device)
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -282,7 +284,7 @@ def pytest_benchmark_compare_machine_info(
     if not is_ours(compared_benchmark):
         return
     try:
-        device = _session(config).bench.device
+        device = run_of(config).bench.device
     except MmcoreError as error:
         raise pytest.UsageError(str(error)) from None
     describe(machine_info, device)

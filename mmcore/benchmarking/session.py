@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +12,14 @@ import pytest
 
 from mmcore.benchmarking.cells import Cell, Cells, find_cells
 from mmcore.benchmarking.clock import DeviceClock
+from mmcore.benchmarking.exclusive import device_lock, waiting
 from mmcore.benchmarking.measuring import Bench, CellBenchmark
 from mmcore.benchmarking.result import Result
 from mmcore.benchmarking.selection import Selection
+from mmcore.benchmarking.storage import measures
+from mmcore.errors import LockFailed
 from mmcore.launching.choose import open_device
+from mmcore.locking import Lock
 from mmcore.registry import registry
 
 
@@ -32,6 +37,9 @@ class Session:
         regressed: whether a cell is slower than ``--benchmark-compare-fail`` allows.
         complaints: what could not be done at the end.
         durations: host seconds of set-up, call and teardown together, by test.
+        saves: whether the run is saved without being told to.
+        say: tells the user something while the run goes on; the terminal reporter does where it is None.
+        lock: on the device, once a cell is to be measured.
     """
 
     config: pytest.Config
@@ -43,6 +51,9 @@ class Session:
     regressed: bool = False
     complaints: list[str] = field(default_factory=list)
     durations: dict[str, float] = field(default_factory=dict)
+    saves: bool = True
+    say: Callable[[str], None] | None = None
+    lock: Lock | None = None
 
     @functools.cached_property
     def bench(self) -> Bench:
@@ -85,7 +96,29 @@ class Session:
         self.benchmarks[test] = used
         self.prefixes[test] = f"{begin}[{len(self.benchmarks)}/{self.items}]"
 
+    def hold_device(self) -> None:
+        """Have a device that keeps time to this run alone, until it ends; wait while another run has it."""
+        if self.lock is not None or not self.bench.device.keeps_time or not measures(self.config):
+            return
+        self.lock = device_lock(self.bench.device)
+        try:
+            self.lock.take(lambda holder: self._say(waiting(self.bench.device, holder)))
+        except LockFailed as error:
+            self._say(f"mmcore: warning: another run on this device would go unnoticed: {error}")
+
+    def _say(self, text: str) -> None:
+        if self.say is not None:
+            self.say(text)
+            return
+        terminal, capture = map(self.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
+        if terminal is not None:
+            with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+                terminal.write_line(text)
+                terminal.flush()
+
     def close(self) -> None:
-        """Free the device's memory."""
+        """Free the device's memory, and the device for others."""
         if self.opened:
             self.bench.close()
+        if self.lock is not None:
+            self.lock.release()

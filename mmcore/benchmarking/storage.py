@@ -23,6 +23,12 @@ def session_of(config: pytest.Config) -> Any:
     return config.pluginmanager.get_plugin("pytest-benchmark")
 
 
+def measures(config: pytest.Config) -> bool:
+    """Whether pytest-benchmark measures: it does not with ``--benchmark-disable``, nor in pytest-xdist's workers."""
+    benchmarks = session_of(config)
+    return benchmarks is not None and not benchmarks.disabled
+
+
 def prepare(config: pytest.Config, device: Device) -> None:
     """Show a narrow table unless the user chose columns; refuse comparisons that can only mislead.
 

@@ -13,7 +13,9 @@ import click
 from mmcore.errors import MmcoreError
 
 #: In the order of ``mmcore --help``. ``list-kernels`` is the function ``list_kernels`` in the module of that name.
-COMMANDS = ("list-kernels", "show", "run", "occupancy", "profile", "check", "conform", "new-plugin", "doctor")
+COMMANDS = (
+    *("list-kernels", "show", "run", "occupancy", "profile", "check", "conform", "experiment", "new-plugin", "doctor"),
+)
 
 REFUSED = 2
 INTERRUPTED = 130

@@ -21,7 +21,7 @@ def open_device(spec: str, providers: Mapping[str, DeviceProvider]) -> Device:
     Raises:
         NoDevice: there is none such; the text says what there is.
     """
-    provider, index = _find(spec, providers)
+    provider, index = chosen(spec, providers)
     if not getattr(provider, "isolated", False):
         return _asked(provider, lambda: provider.open(index))
     from mmcore.launching.isolation import IsolatedDevice
@@ -35,12 +35,16 @@ def open_in_process(spec: str, providers: Mapping[str, DeviceProvider]) -> Devic
     Raises:
         NoDevice: as there.
     """
-    provider, index = _find(spec, providers)
+    provider, index = chosen(spec, providers)
     return _asked(provider, lambda: provider.open(index))
 
 
-def _find(spec: str, providers: Mapping[str, DeviceProvider]) -> tuple[DeviceProvider, int]:
-    """The provider that is asked for, and the index of its device."""
+def chosen(spec: str, providers: Mapping[str, DeviceProvider]) -> tuple[DeviceProvider, int]:
+    """Who provides the device that a user asked for, and which of its devices it is; nothing is opened.
+
+    Raises:
+        NoDevice: as for :func:`open_device`.
+    """
     if not isinstance(spec, str):
         raise NoDevice(f"a device is known by its name, such as 'cuda:0', not by {spec!r}")
     if spec == "auto":

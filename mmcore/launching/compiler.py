@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from mmcore.cache import cache_directory
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.launching.code import Code, Function
+from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -118,6 +119,15 @@ def _unpacked(key: bytes, entry: bytes | None) -> Code | None:
         for name, values in fields.pop("functions").items()
     }
     return Code(functions=functions, cubin=b64decode(fields.pop("cubin")), **fields)
+
+
+def source_texts(kernel: Kernel) -> list[str]:
+    """The kernel's source and every file that it includes by a quoted name.
+
+    Raises:
+        InvalidKernel: the source cannot be read.
+    """
+    return list(_texts(kernel.source, kernel.source_text()))
 
 
 def _texts(source: Path, text: str) -> Iterator[str]:

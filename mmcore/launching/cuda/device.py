@@ -98,6 +98,10 @@ class CudaDevice:
         return str(self._device.name)
 
     @property
+    def identity(self) -> str:
+        return f"cuda-{self._device.uuid}"
+
+    @property
     def facts(self) -> dict[str, Any]:
         properties = self._device.properties
         _, version = driver.cuDriverGetVersion()

@@ -40,6 +40,10 @@ class IsolatedDevice:
         return self._described.name
 
     @property
+    def identity(self) -> str:
+        return self._described.identity
+
+    @property
     def description(self) -> str:
         return self._described.description
 

@@ -23,6 +23,7 @@ from mmcore.errors import MmcoreError
 from mmcore.launching.code import Code
 from mmcore.launching.device import Buffer, Call, Device, DeviceProvider, HostArray, Program, Refresh
 from mmcore.launching.faults import Fault
+from mmcore.launching.identified import identity
 from mmcore.launching.stopwatch import Stopwatch
 from mmcore.planning.limits import Limits
 from mmcore.planning.peaks import Peaks
@@ -36,6 +37,7 @@ class Described:
 
     number: int
     name: str
+    identity: str
     description: str
     keeps_time: bool
     architecture: str
@@ -60,6 +62,7 @@ def open_device(provider: DeviceProvider, index: int) -> Described:
     return Described(
         _keep(device),
         device.name,
+        identity(device),
         device.description,
         device.keeps_time,
         device.architecture,

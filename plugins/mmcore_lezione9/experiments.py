@@ -1,0 +1,23 @@
+"""Lezione 9's experiment: what the threads' order costs, with and without shared memory."""
+
+from __future__ import annotations
+
+from mmcore import Sweep, hookimpl
+
+
+@hookimpl
+def mmcore_experiments() -> list[Sweep]:
+    """The lecture's kernels beside mmcore's counterparts, which differ in nothing but the threads' order."""
+    return [
+        Sweep(
+            name="lezione9-coalescing",
+            title="x along the rows against x along the columns, without and with shared memory, in double precision",
+            lecture="Lezione 9, Unità 1, il prodotto di matrici, slides 2–12; the columns are mmcore's own",
+            shows="Shared memory spares loads; which way x runs decides what each of those that remain costs.",
+            kernels=("lezione9.kernel1", "mmcore.kernel1_columns", "lezione9.kernel2", "mmcore.kernel2_columns"),
+            sizes=(128, 256, 512, 640, 1024, 2048),
+            blocks=(32,),
+            quick_sizes=(64, 128),
+            max_time=0.5,
+        )
+    ]

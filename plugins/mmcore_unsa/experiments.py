@@ -1,0 +1,27 @@
+"""UNSA's experiment: which blocks n = 500 can be computed in, and how fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mmcore import Sweep, hookimpl
+
+
+@hookimpl
+def mmcore_experiments() -> list[Sweep]:
+    """The laboratory's table, and the blocks that it cannot have run."""
+    return [
+        Sweep(
+            name="unsa-blocks",
+            title="n = 500 in blocks from 5×5 to 50×50: how fast, and what is refused",
+            lecture="UNSA, Laboratorio Multiplicación de Matrices con CUDA, section 1.3, table 1",
+            shows="Blocks of 35×35 and more have more threads than a GPU allows: the published times of 50×50 are no "
+            "kernel's.",
+            kernels=("unsa.traditional", "unsa.tiled"),
+            sizes=(500,),
+            blocks=tuple(range(5, 51, 5)),
+            quick_sizes=(100,),
+            max_time=0.5,
+            published=Path(__file__).with_name("published.csv"),
+        )
+    ]
