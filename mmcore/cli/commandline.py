@@ -13,7 +13,7 @@ import click
 from mmcore.errors import MmcoreError
 
 #: In the order of ``mmcore --help``. ``list-kernels`` is the function ``list_kernels`` in the module of that name.
-COMMANDS = ("list-kernels", "show", "run", "occupancy", "profile", "check", "conform", "new-plugin", "doctor")
+COMMANDS = ("list-kernels", "show", "run", "occupancy", "profile", "check", "conform", "plot", "new-plugin", "doctor")
 
 REFUSED = 2
 INTERRUPTED = 130
