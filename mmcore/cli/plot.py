@@ -65,7 +65,7 @@ def plot(
     else:
         if len(found) > 1:
             raise InvalidResults(
-                f"these files are of {len(found)} experiments or devices, and a picture is of one; a page (.html) has all"
+                f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
             )
         drawing = figure(found[0], kind, size)
         content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()

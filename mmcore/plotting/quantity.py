@@ -70,8 +70,8 @@ def caption(results: Results) -> str:
     quick = "; reduced form (--quick)" if results.quick else ""
     if results.emulated:
         return (
-            f"EMULATED COUNTS, NOT TIMES: mmcore's emulator ran the compiled code on {results.date}{quick}. Nothing here "
-            f"says how fast a GPU would be. Sectors are 32-byte pieces of global memory that warps' requests touch."
+            f"EMULATED COUNTS, NOT TIMES: mmcore's emulator ran the compiled code on {results.date}{quick}. Nothing "
+            f"here says how fast a GPU would be. Sectors are 32-byte pieces of global memory that requests touch."
         )
     device = results.device
     if "multiprocessors" in machine and "clock_mhz" in machine:

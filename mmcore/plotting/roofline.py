@@ -71,7 +71,7 @@ def drawing(results: Results, n: int) -> Drawing:
         KIND,
         f"Roofline at n = {n}, each kernel in its fastest block",
         "Bytes are those of the 32-byte sectors that the warps' requests to global memory touch, before any cache, "
-        f"as the emulator counts them{where}: so the slanted roof is what the first-level caches hand over, not the memory.",
+        f"as the emulator counts them{where}: so the slanted roof is the first-level caches', not the memory's.",
         caption(results),
         (Panel("", partial(_panel, places, roofs), 4.2),),
     )
