@@ -233,9 +233,9 @@ def test_published_figures_are_those_of_the_lectures() -> None:
 # What a results file can be damaged by: each a change, and what is said of it.
 def _without(*keys: str) -> Any:
     def change(content: dict[str, Any]) -> None:
-        place = content
+        place: Any = content
         for key in keys[:-1]:
-            place = place[int(key)] if key.isdecimal() else place[key]  # type: ignore[call-overload]
+            place = place[int(key)] if key.isdecimal() else place[key]
         del place[keys[-1]]
 
     return change
