@@ -16,6 +16,7 @@ MACHINE = {
     "multiprocessors": 100,
     "clock_mhz": 1000,
     "clock": "invention",
+    "driver": "580.1234.5678",
 }
 EMULATOR = {"name": "emulator"}
 

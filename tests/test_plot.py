@@ -85,6 +85,15 @@ def test_a_figure_is_small_and_the_same_every_time(name: str, tmp_path: Path) ->
     assert len(figure(found).png()) < 300_000
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_a_figure_says_is_written_in_it_word_for_word(name: str, tmp_path: Path) -> None:
+    drawing = figure(results(tmp_path, EXPERIMENTS[name]))
+    written = " ".join(" ".join(texts(drawing)).split())
+    for words in (drawing.title, drawing.text, drawing.caption):
+        assert words in written
+    assert "driver 580.1234.5678" in written, "digits of a word are no coordinate"
+
+
 def test_a_figure_says_nothing_of_the_day_it_was_drawn_on(tmp_path: Path) -> None:
     assert "<dc:date>" not in figure(results(tmp_path, EXPERIMENTS["upc-sizes"])).svg()
 

@@ -25,6 +25,7 @@ _PNG_DPI = 200
 # The legend's letters, lines and samples, in inches.
 _LEGEND_LETTER, _LEGEND_LINE, _LEGEND_HANDLE = 0.073, 0.185, 0.62
 _LEGEND: Mapping[str, Any] = {"handlelength": 3.2, "columnspacing": 1.2, "labelspacing": 0.35}
+_TAG = re.compile(r"<[^>]*>")
 _COORDINATE = re.compile(r"-?\d+\.\d{3,}")
 
 
@@ -167,5 +168,9 @@ def _svg(figure: Figure) -> str:
     with rc_context(SETTINGS):
         figure.savefig(file, format="svg", metadata={"Date": None})
     # A hundredth of a point is finer than any screen; and whoever has not the font gets another without serifs.
-    text = _COORDINATE.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), file.getvalue())
+    text = _TAG.sub(lambda tag: _COORDINATE.sub(_rounded, tag[0]), file.getvalue())
     return text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")

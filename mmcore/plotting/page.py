@@ -34,7 +34,12 @@ def page(found: Sequence[Results]) -> str:
         InvalidResults: there is nothing to draw of some of them.
     """
     title = " and ".join(dict.fromkeys(_title(results) for results in found))
-    body = "\n".join([f"<h1>{escape(title)}</h1>", *(_section(index, results) for index, results in enumerate(found))])
+    sections = [_section(index, results) for index, results in enumerate(found)]
+    if len(found) > 1:
+        sections = [
+            f"<h2>{escape(_title(results))}</h2>\n{section}" for results, section in zip(found, sections, strict=True)
+        ]
+    body = "\n".join([f"<h1>{escape(title)}</h1>", *sections])
     template = files("mmcore.plotting").joinpath("page.template").read_text(encoding="utf-8")
     return Template(template).substitute(title=escape(title), body=body)
 
@@ -44,7 +49,7 @@ def _title(results: Results) -> str:
 
 
 def _section(index: int, results: Results) -> str:
-    parts = [f"<h2>{escape(_title(results))}, {escape(results.date)}</h2>"]
+    parts = []
     if results.title:
         parts.append(f"<p>{escape(results.title)}.</p>")
     if results.emulated:
