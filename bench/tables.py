@@ -245,7 +245,7 @@ def cgma() -> str:
     rows = []
     for case in json.loads((RESULTS / "emulator" / "cgma.json").read_text())["cgma"]:
         printed, ours = float(case["printed"]), case["counted"]
-        figures = [case["printed"], f"{ours:.3f}", f"{100 * (ours / printed - 1):+.1f} %"]
+        figures = [case["printed"], f"{ours:.3f}", f"{round(100 * (ours / printed - 1), 1) + 0.0:+.1f} %"]
         rows.append([case["version"], f"{case['block']}×{case['block']}", str(case["size"]), *figures])
     return _markdown(("version", "block", "n", "printed", "counted", "difference"), rows)
 

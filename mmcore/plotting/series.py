@@ -129,4 +129,4 @@ _FEW = 8
 
 def plain(value: float, _position: float) -> str:
     """A tick's label without powers of ten."""
-    return f"{value:,.0f}" if value >= 1e5 else f"{value:g}"
+    return f"{value:,.0f}" if value >= 1e4 else f"{value:g}"

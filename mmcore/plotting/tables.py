@@ -38,23 +38,23 @@ def tables(results: Results) -> list[Table]:
 
 
 def _times(results: Results) -> Table:
-    header = ("kernel", "time", "b", "n", "median, ms", "spread, %", "GFLOP/s", "of peak, %", "registers", "shared, B")
+    header = ("kernel", "b", "n", "median, ms", "GFLOP/s", "time", "spread, %", "of peak, %", "registers", "shared, B")
     rows = [
         [
             entry.cell.kernel,
-            f"{entry.cell.measure}, {entry.cell.how}",
             entry.cell.edge,
             entry.cell.size,
             number(milliseconds(entry)),
-            number(entry.spread_percent),
             number(entry.gflops),
+            f"{entry.cell.measure}, {entry.cell.how}",
+            number(entry.spread_percent),
             number(entry.percent_of_peak),
             str(entry.registers),
             str(entry.shared_bytes),
         ]
         for entry in results.entries
     ]
-    return Table(f"What was measured: {len(rows)} results", header, 2, rows)
+    return Table(f"What was measured: {len(rows)} results", header, 1, rows)
 
 
 def _counts(results: Results) -> Table:
@@ -77,7 +77,7 @@ def _counts(results: Results) -> Table:
 
 def _then_and_now(results: Results) -> Table:
     now = {_place(entry): entry for entry in results.entries}
-    header = ("kernel", "time", "the lecture's GPU", "b", "n", "its ms", "ms now", "times faster")
+    header = ("kernel", "b", "n", "its ms", "ms now", "times faster", "time", "the lecture's GPU")
     rows = []
     for figure in published():
         how = f"global, {figure.memory}" if figure.measure == "global" else "kernel, warm"
@@ -85,8 +85,8 @@ def _then_and_now(results: Results) -> Table:
         if entry is not None:
             ms = milliseconds(entry)
             numbers = [str(figure.block), str(figure.n), f"{figure.ms:.6g}", number(ms), number(figure.ms / ms)]
-            rows.append([figure.kernel, how, figure.gpu, *numbers])
-    return Table("What the lecture published, and what was measured", header, 3, rows)
+            rows.append([figure.kernel, *numbers, how, figure.gpu])
+    return Table("What the lecture published, and what was measured", header, 1, rows)
 
 
 def _place(entry: Entry) -> tuple[str, str, str, str]:
