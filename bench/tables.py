@@ -175,8 +175,8 @@ POZNAN = (
     *(each for v in ("v1", "v2", "v3") for each in _of_blocks(f"poznan.{v}", 528, 8, 16, 22)),
     *(each for v in ("v4a", "v4b", "v5") for each in _of_blocks(f"poznan.{v}", 640, 8, 16)),
 )
-# Less than this apart, neither is the faster.
-_SAME = 0.02
+# Up to so many hundredths apart, neither is the faster.
+_SAME = 2
 
 
 def conclusions(comparisons: Sequence[Comparison]) -> str:
@@ -202,7 +202,8 @@ def _verdict(then: float, now: float) -> str:
 
 
 def _side(times: float) -> str:
-    return "as fast" if abs(times - 1) <= _SAME else "faster" if times > 1 else "slower"
+    hundredths = round(100 * times) - 100
+    return "as fast" if abs(hundredths) <= _SAME else "faster" if hundredths > 0 else "slower"
 
 
 def copies() -> str:
