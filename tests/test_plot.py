@@ -281,6 +281,7 @@ INFO = ("benchmarks", "0", "extra_info")
         (_with({"flops": "many"}, *INFO, "counts"), "'counts' is not whole numbers by name"),
         (_with([{"kernel": "upc.kernel01"}], "mmcore", "refused"), "refused 1 is not a result of mmcore's"),
         (_with("yes", "mmcore", "quick"), "'quick' is not true or false"),
+        (_with([1], "mmcore", "left_out"), "'left_out' is not a list of texts"),
     ],
 )
 def test_a_damaged_or_foreign_file_is_told_by_one_sentence(change: Any, said: str, tmp_path: Path) -> None:

@@ -117,10 +117,15 @@ def test_a_cell_that_failed_is_listed_with_its_reason(tmp_path: Path) -> None:
         "block": [8, 8, 1],
         "reason": "wrong\n0:1",
     }
-    content["mmcore"] |= {"failed": [failure], "title": "Made up & measured", "shows": "Nothing."}
+    content["mmcore"] |= {
+        "failed": [failure],
+        "title": "Made up & measured",
+        "left_out": ["cold caches: an emulator has none"],
+    }
     text = page(read([write(tmp_path / "failed.json", content)]))
     assert Tables(text).tables["What was run and has no time, and why"][1:] == [["upc.kernel11", "1×2×3", "8", "wrong"]]
     assert "Made up &amp; measured." in text
+    assert "<li>cold caches: an emulator has none</li>" in text
 
 
 @pytest.mark.parametrize("name", EMULATED)

@@ -56,6 +56,13 @@ class Fields:
             raise self._wrong(name, "a text")
         return value
 
+    def texts(self, name: str) -> Sequence[str]:
+        """Several texts; none where there is no such field."""
+        found = self.list(name)
+        if not all(isinstance(each, str) for each in found):
+            raise self._wrong(name, "a list of texts")
+        return found
+
     def choice(self, name: str, choices: Sequence[str]) -> str:
         """One of some texts."""
         value = self._values.get(name)

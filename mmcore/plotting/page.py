@@ -63,6 +63,9 @@ def _section(index: int, results: Results) -> str:
         parts.append(f"<p>What it is to show: {escape(results.shows)}</p>")
     parts += [_figure(f"f{index}-{number}", drawing) for number, drawing in enumerate(figures(results))]
     parts += [_table(table) for table in tables(results)]
+    if results.left_out:
+        sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in results.left_out)
+        parts.append(f"<h3>What was not tried</h3>\n<ul>{sentences}</ul>")
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts(results))
     return "\n".join([*parts, f"<h3>The machine</h3>\n<dl>{rows}</dl>"])
 

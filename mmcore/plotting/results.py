@@ -93,6 +93,7 @@ class Results:
         entries: the results, in the files' order.
         refused: what the launch rules or the device refused.
         failed: what was run and has no time.
+        left_out: what of the experiment was not tried, and why, a sentence each.
     """
 
     experiment: str
@@ -104,6 +105,7 @@ class Results:
     entries: tuple[Entry, ...]
     refused: tuple[Refusal, ...]
     failed: tuple[Refusal, ...]
+    left_out: tuple[str, ...]
 
     @property
     def device(self) -> str:
@@ -203,6 +205,7 @@ def _read(path: Path) -> Results:
         entries=tuple(_entry(f"{path}: benchmark {number}", each) for number, each in enumerate(benchmarks, 1)),
         refused=_unmeasured(path, about, "refused"),
         failed=_unmeasured(path, about, "failed"),
+        left_out=tuple(about.texts("left_out")),
     )
 
 
