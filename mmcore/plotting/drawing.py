@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -88,6 +89,8 @@ def need_matplotlib() -> None:
     Raises:
         NothingToDrawWith: they cannot.
     """
+    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
