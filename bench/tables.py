@@ -6,19 +6,23 @@ results part company.
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmcore.sweeping.published import published_rows
+from mmcore.planning.occupancy import occupancy
+from mmcore.plotting.published import published
 
 ROOT = Path(__file__).parent.parent
-H200 = ROOT / "bench" / "results" / "nvidia-h200"
-PUBLISHED = tuple(ROOT / "plugins" / f"mmcore_{lecture}" / "published.csv" for lecture in ("upc", "poznan", "unsa"))
+RESULTS = ROOT / "bench" / "results"
+H200 = RESULTS / "nvidia-h200"
 SIZES = (640, 641, 1024, 2048, 3200)
 
 
@@ -59,23 +63,22 @@ def _results(path: Path) -> Iterator[Any]:
 
 def _published() -> Iterable[tuple[Point, str, float]]:
     """The lectures' own figures: what of, on which GPU, seconds."""
-    for path in PUBLISHED:
-        for row in published_rows(path):
-            measure = f"global {row['memory']}" if row["measure"] == "global" else "kernel warm"
-            yield Point(row["kernel"], row["n"], row["block"], measure), row["gpu"], row["ms"] / 1e3
+    for figure in published():
+        measure = f"global {figure.memory}" if figure.measure == "global" else "kernel warm"
+        yield Point(figure.kernel, figure.n, figure.block, measure), figure.gpu, figure.ms / 1e3
 
 
 def best_kernel_times() -> str:
     """Every kernel at 640 and 3200 in its fastest block, beside what its lecture published for 640."""
     seconds = _seconds()
-    published = {(point.kernel, point.n): (gpu, ms, point) for point, gpu, ms in _best_published()}
+    printed = {(point.kernel, point.n): (gpu, ms, point) for point, gpu, ms in _best_published()}
     rows = []
     for kernel in sorted({point.kernel for point in seconds}):
         cells = [kernel]
         for n in (640, 3200):
             best = _best(seconds, kernel, n)
             cells += ["", "", ""] if best is None else [str(best.block), _us(seconds[best]), _gflops(n, seconds[best])]
-        gpu, time, point = published.get((kernel, 640), ("", 0.0, None))
+        gpu, time, point = printed.get((kernel, 640), ("", 0.0, None))
         cells.append("" if point is None else f"{time * 1e6:.0f} ({gpu}, b={point.block})")
         rows.append((seconds.get(_best(seconds, kernel, 640) or Point("", 0, 0, ""), 0.0), cells))
     header = ("kernel", "b at 640", "µs", "GFLOP/s", "b at 3200", "µs", "GFLOP/s", "the lecture's µs at 640")
@@ -123,6 +126,150 @@ def then_and_now() -> str:
             figures = [f"{then * 1e3:.3f}", f"{now * 1e3:.4f}", f"{then / now:.0f}"]
             rows.append([point.kernel, str(point.n), str(point.block), what, gpu, *figures])
     return _markdown(("kernel", "n", "b", "time", "the lecture's GPU", "its ms", "H200, ms", "ratio"), rows)
+
+
+class Comparison(NamedTuple):
+    """Two published figures of one lecture, and what it is about.
+
+    The rate of the first is held against the second's, because the report compares versions at sizes of their own too.
+    """
+
+    what: str
+    first: Point
+    second: Point
+
+
+def _of_kernels(first: str, second: str, n: int, *blocks: int) -> list[Comparison]:
+    what = f"{first} over {second.partition('.')[2]}"
+    return [Comparison(what, Point(first, n, b, "kernel warm"), Point(second, n, b, "kernel warm")) for b in blocks]
+
+
+def _of_blocks(kernel: str, n: int, *blocks: int) -> list[Comparison]:
+    points = [Point(kernel, n, b, "kernel warm") for b in blocks]
+    return [
+        Comparison(f"{kernel}: b={larger.block} over b={smaller.block}", larger, smaller)
+        for smaller, larger in pairwise(points)
+    ]
+
+
+def _of_remainders(kernel: str, block: int) -> Comparison:
+    whole, rest = (Point(kernel, n, block, "kernel warm") for n in (640, 641))
+    return Comparison(f"{kernel}, b={block}: 640 over 641", whole, rest)
+
+
+def _of_memory(kernel: str) -> Comparison:
+    pinned, pageable = (Point(kernel, 640, 32, f"global {memory}") for memory in ("pinned", "pageable"))
+    return Comparison(f"{kernel}: global time, pinned over pageable", pinned, pageable)
+
+
+def _between_sizes(first: str, n: int, second: str, at: int, block: int) -> Comparison:
+    what = f"{first} at {n} over {second.partition('.')[2]} at {at}"
+    return Comparison(what, Point(first, n, block, "kernel warm"), Point(second, at, block, "kernel warm"))
+
+
+UPC = (
+    *_of_kernels("upc.kernel10", "upc.kernel00", 640, 32),
+    *_of_kernels("upc.kernel11", "upc.kernel01", 640, 32),
+    *_of_kernels("upc.kernel11", "upc.kernel01", 641, 32),
+    *_of_kernels("upc.kernel11", "upc.kernel01", 3200, 32),
+    *_of_blocks("upc.kernel11", 640, 16, 32),
+    *_of_blocks("upc.kernel11", 641, 16, 32),
+    *(_of_remainders(kernel, b) for kernel, b in (("upc.kernel01", 32), ("upc.kernel11", 16), ("upc.kernel11", 32))),
+    *(_of_memory(kernel) for kernel in ("upc.kernel00", "upc.kernel10")),
+)
+UNSA = (
+    *_of_kernels("unsa.tiled", "unsa.traditional", 500, 5, 10, 20, 25),
+    *_of_blocks("unsa.traditional", 500, 5, 10, 20, 25),
+    *_of_blocks("unsa.tiled", 500, 5, 10, 20, 25),
+)
+POZNAN = (
+    *_of_kernels("poznan.v2", "poznan.v1", 528, 8, 16, 22),
+    *_of_kernels("poznan.v3", "poznan.v2", 528, 8, 16, 22),
+    *(_between_sizes("poznan.v4a", 640, "poznan.v3", 528, b) for b in (8, 16)),
+    *_of_kernels("poznan.v4b", "poznan.v4a", 640, 8, 16),
+    *_of_kernels("poznan.v5", "poznan.v4a", 640, 8, 16),
+    *(each for v in ("v1", "v2", "v3") for each in _of_blocks(f"poznan.{v}", 528, 8, 16, 22)),
+    *(each for v in ("v4a", "v4b", "v5") for each in _of_blocks(f"poznan.{v}", 640, 8, 16)),
+)
+# Up to so many hundredths apart, neither is the faster.
+_SAME = 2
+
+
+def conclusions(comparisons: Sequence[Comparison]) -> str:
+    """How many times faster the first of each two is, as published and on the H200, and whether that is the same."""
+    then, now = {point: seconds for point, _, seconds in _published()}, _seconds()
+    rows = []
+    for what, first, second in comparisons:
+        n, b = (str(getattr(first, name)) for name in ("n", "block"))
+        if first in now and second in now:
+            was, is_now = (_times_faster(first, second, seconds) for seconds in (then, now))
+            rows.append([what, n, b, f"{was:.2f}", f"{is_now:.2f}", _verdict(was, is_now)])
+    header = ("times faster", "n", "b", "then", "H200", "does it still hold?")
+    return _markdown(header, rows)
+
+
+def _times_faster(first: Point, second: Point, seconds: Mapping[Point, float]) -> float:
+    return (first.n**3 / seconds[first]) / (second.n**3 / seconds[second])
+
+
+def _verdict(then: float, now: float) -> str:
+    was, is_now = _side(then), _side(now)
+    return "yes" if was == is_now else f"no: it was {was}, it is {is_now}"
+
+
+def _side(times: float) -> str:
+    hundredths = round(100 * times) - 100
+    return "as fast" if abs(hundredths) <= _SAME else "faster" if hundredths > 0 else "slower"
+
+
+def copies() -> str:
+    """The share of the copies in UPC's global times."""
+    then, now = {point: seconds for point, _, seconds in _published()}, _seconds()
+    rows = []
+    for point in sorted(point for point in then if point.measure.startswith("global")):
+        kernel = point._replace(measure="kernel warm")
+        if point in now and kernel in now:
+            shares = [f"{100 * (1 - seconds[kernel] / seconds[point]):.0f} %" for seconds in (then, now)]
+            rows.append([point.kernel, str(point.n), str(point.block), point.measure.partition(" ")[2], *shares])
+    return _markdown(("kernel", "n", "b", "host memory", "share of the copies then", "H200"), rows)
+
+
+def occupancies() -> str:
+    """The report's occupancy tables, compute capability 1.2, beside the calculation from the same figures."""
+    names = ("limit_blocks_warps", "limit_blocks_registers", "limit_blocks_shared", "active_blocks")
+    rows = []
+    for row in _rows(ROOT / "tests" / "data" / "poznan_occupancy.csv"):
+        threads, registers, shared = (
+            int(row[name]) for name in ("threads_per_block", "registers_per_thread", "shared_bytes_per_block")
+        )
+        found = occupancy((1, 2), threads=threads, registers=registers, shared_bytes=shared)
+        ours = [found.limit_warps, found.limit_registers, found.limit_shared, found.active_blocks]
+        if row["version"] == "v1":
+            # A grid of one block: the report prints no limits for it.
+            ours = [1]
+        printed = [row[name] for name in names if row[name]]
+        cells = [
+            was if was == str(now) else f"**{was}**, calculated {now}" for was, now in zip(printed, ours, strict=True)
+        ]
+        block = f"{row['block']}×{row['block']}"
+        rows.append([row["version"], block, str(registers), str(shared), *([""] * (4 - len(cells))), *cells])
+    header = ("version", "block", "registers", "shared, B", "by warps", "by registers", "by shared memory", "active")
+    return _markdown(header, rows)
+
+
+def cgma() -> str:
+    """The report's CGMA beside what the emulator counts with compute capability 1.2's coalescing."""
+    rows = []
+    for case in json.loads((RESULTS / "emulator" / "cgma.json").read_text())["cgma"]:
+        printed, ours = float(case["printed"]), case["counted"]
+        figures = [case["printed"], f"{ours:.3f}", f"{round(100 * (ours / printed - 1), 1) + 0.0:+.1f} %"]
+        rows.append([case["version"], f"{case['block']}×{case['block']}", str(case["size"]), *figures])
+    return _markdown(("version", "block", "n", "printed", "counted", "difference"), rows)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def clock() -> str:
@@ -250,6 +397,14 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/why.md": {"counters": counters},
     "docs/results.md": {"kernel times": kernel_times, "global times": global_times, "then and now": then_and_now},
     "docs/trust.md": {"zoo": zoo, "fuzzing": fuzzing, "fuzzing by kernel": fuzzing_by_kernel},
+    "docs/lectures.md": {
+        "upc": partial(conclusions, UPC),
+        "copies": copies,
+        "unsa": partial(conclusions, UNSA),
+        "poznan": partial(conclusions, POZNAN),
+        "occupancy": occupancies,
+        "cgma": cgma,
+    },
 }
 
 

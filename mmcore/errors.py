@@ -92,3 +92,11 @@ class DeviceFault(MmcoreError):
 
 class KernelFault(MmcoreError):
     """A launch did something it must not do, so that its product cannot be trusted."""
+
+
+class InvalidResults(MmcoreError):
+    """A file holds no results of mmcore's, is damaged, or has nothing for the figure that was asked for."""
+
+
+class NothingToDrawWith(MmcoreError):
+    """Figures take matplotlib, which is not installed."""

@@ -13,6 +13,7 @@ import pytest
 from mmcore.cli.commandline import COMMANDS
 from tests.command_line import install, kernel_module, mmcore, process
 
+RESULTS = Path(__file__).parent.parent / "bench" / "results" / "nvidia-h200" / "cold.json"
 EVERY_COMMAND = (
     ("list-kernels",),
     ("show", "upc.kernel00"),
@@ -22,6 +23,7 @@ EVERY_COMMAND = (
     ("check", "upc.kernel00", "--size", "8", "--block", "8"),
     ("conform", "hpsee.simple", "--device", "emulator"),
     ("experiment", "--list"),
+    ("plot", str(RESULTS), "-o", "figure.svg"),
     ("new-plugin", "acme.tiled"),
     ("doctor",),
 )
@@ -29,7 +31,7 @@ EVERY_COMMAND = (
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``new-plugin`` writes into the folder it is called in."""
+    """``new-plugin`` and ``plot`` write into the folder they are called in."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -18,7 +18,7 @@ from tests import test_third_party
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = README + (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+PAGES = README + "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("why.md", "lectures.md"))
 EXAMPLES = re.findall(r"^```console\n\$ mmcore ([^\n]*)\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
 # What changes from one release of the compiler to the next: registers, instructions, and which loads become one.
 CHANGING = re.compile(

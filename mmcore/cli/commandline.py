@@ -14,7 +14,8 @@ from mmcore.errors import MmcoreError
 
 #: In the order of ``mmcore --help``. ``list-kernels`` is the function ``list_kernels`` in the module of that name.
 COMMANDS = (
-    *("list-kernels", "show", "run", "occupancy", "profile", "check", "conform", "experiment", "new-plugin", "doctor"),
+    *("list-kernels", "show", "run", "occupancy", "profile", "check", "conform", "experiment", "plot", "new-plugin"),
+    "doctor",
 )
 
 REFUSED = 2
@@ -42,7 +43,8 @@ class CommandLine(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            near = difflib.get_close_matches(args[0], COMMANDS, cutoff=0.5)
+            begun = [name for name in COMMANDS if name.startswith(args[0])]
+            near = begun or difflib.get_close_matches(args[0], COMMANDS, cutoff=0.5)
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)

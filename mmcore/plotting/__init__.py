@@ -1,0 +1,1 @@
+"""Figures and pages made from saved results: what ``mmcore plot`` draws."""

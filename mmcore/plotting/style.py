@@ -1,0 +1,94 @@
+"""How figures look: colours that the colour-blind tell apart, and markers and lines that tell without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+# Okabe and Ito's palette, but for its yellow and black, one of which is lost on each background.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+INK = "#222222"
+"""Text and axes."""
+FAINT = "#c8c8c8"
+"""Grid lines."""
+PAPER = "#ffffff"
+"""The background, opaque: a figure reads the same wherever it is shown."""
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+_LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 1.5, 1, 1.5)))
+
+#: What matplotlib is told of every figure. Text stays text, so that it can be searched, selected and read aloud.
+SETTINGS: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "figure.facecolor": PAPER,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "path.simplify": True,
+    "savefig.facecolor": PAPER,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "mmcore",
+    "text.color": INK,
+    "xtick.color": INK,
+    "xtick.labelsize": 8.5,
+    "ytick.color": INK,
+    "ytick.labelsize": 8.5,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn; ``color``, ``marker`` and ``linestyle`` are matplotlib's."""
+
+    color: str
+    marker: str
+    linestyle: Any
+
+    def hollow(self) -> dict[str, Any]:
+        """Markers alone, not filled: what a lecture published."""
+        return {"color": self.color, "marker": self.marker, "linestyle": "", "markerfacecolor": PAPER, "markersize": 7}
+
+    def half(self) -> dict[str, Any]:
+        """The same, half filled: what a lecture published of another kind."""
+        return {**self.hollow(), "fillstyle": "left", "markerfacecolor": self.color, "markerfacecoloralt": PAPER}
+
+    def line(self) -> dict[str, Any]:
+        """A line with markers."""
+        return {"color": self.color, "marker": self.marker, "linestyle": self.linestyle}
+
+
+def looks(kernels: Iterable[str], kinds: Iterable[object]) -> dict[tuple[str, object], Look]:
+    """A look for each kernel and kind (a block, a measure): colour and marker tell the kernel, the line the kind."""
+    kinds = list(kinds)
+    return {
+        (kernel, kind): Look(PALETTE[i % len(PALETTE)], _MARKERS[i % len(_MARKERS)], _LINES[j % len(_LINES)])
+        for i, kernel in enumerate(kernels)
+        for j, kind in enumerate(kinds)
+    }
+
+
+def families(kernels: Iterable[str]) -> dict[str, str]:
+    """The colour of each family of kernels, which is what their names have before the dot."""
+    names = sorted({family(kernel) for kernel in kernels})
+    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
+
+
+def family(kernel: str) -> str:
+    """The first part of a kernel's name."""
+    return kernel.partition(".")[0]

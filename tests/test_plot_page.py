@@ -1,0 +1,250 @@
+"""The page of ``mmcore plot``: one file with everything in it, whose numbers are the results'."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore.plotting.page import page
+from mmcore.plotting.results import Results, read
+from mmcore.plotting.tables import number
+from tests.made_up_results import DEVICE, EMULATED, EXPERIMENTS, benchmark, document, write
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PHONE, DESK = 390, 1100
+DARK, LIGHT = 0, 1
+
+
+class Tables(HTMLParser):
+    """The tables of a page by their titles, each a list of rows of texts; and the page's other parts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self._title = ""
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag == "summary":
+            self._title = ""
+        elif tag == "table":
+            self.tables[self._title] = []
+        elif tag == "tr":
+            self.tables[self._title].append([])
+        elif tag in ("td", "th"):
+            self.tables[self._title][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "summary":
+            self._title += data
+        elif self._inside in ("td", "th"):
+            self.tables[self._title][-1][-1] += data
+
+
+def made(tmp_path: Path, *names: str) -> tuple[str, list[Results]]:
+    """The page of some experiments, and their results."""
+    found = read([write(tmp_path / f"{name}.json", EXPERIMENTS[name]) for name in names])
+    return page(found), found
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[Results]]:
+    """The page of all experiments."""
+    return made(tmp_path_factory.mktemp("everything"), *EXPERIMENTS)
+
+
+def agree(shown: list[list[str]], benchmarks: list[dict[str, Any]]) -> None:
+    """The rows are the results, number for number, to the digits shown."""
+    rows = [dict(zip(shown[0], row, strict=True)) for row in shown[1:]]
+    assert len(rows) == len(benchmarks) > 0
+    for row, info in zip(rows, (each["extra_info"] for each in benchmarks), strict=True):
+        assert (row["kernel"], row["b"], row["n"]) == (
+            info["kernel"],
+            str(info["block"][0]),
+            str(info["problem"]["n"]),
+        )
+        assert row["time"] == f"{info['measure']}, {info['caches'] or info['memory']}"
+        assert float(row["median, ms"]) == pytest.approx(info["median_ms"], rel=1e-3)
+        assert float(row["GFLOP/s"]) == pytest.approx(info["gflops"], rel=1e-3)
+        assert float(row["spread, %"]) == info["spread_percent"]
+        assert (row["registers"], row["shared, B"]) == (str(info["registers"]), str(info["shared_bytes"]))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_page_shows_the_numbers_of_the_results(name: str, tmp_path: Path) -> None:
+    tables = Tables(made(tmp_path, name)[0]).tables
+    benchmarks = EXPERIMENTS[name]["benchmarks"]
+    agree(tables[f"What was measured: {len(benchmarks)} results"], benchmarks)
+
+
+def test_published_times_stand_beside_ours(tmp_path: Path) -> None:
+    shown = Tables(made(tmp_path, "poznan-first")[0]).tables["What the lecture published, and what was measured"]
+    assert len(shown) == 1 + 27
+    ours = benchmark("poznan.v3", 528, 16)["extra_info"]["median_ms"]
+    (row,) = [row for row in shown if row[0] == "poznan.v3" and row[1:3] == ["16", "528"]]
+    assert row == [
+        *("poznan.v3", "16", "528", "4.075"),
+        *(number(ours), number(4.075 / ours)),
+        *("kernel, warm", "GeForce GT 240"),
+    ]
+
+
+def test_what_was_refused_is_listed_with_its_reason(tmp_path: Path) -> None:
+    shown = Tables(made(tmp_path, "unsa-blocks")[0]).tables["What was refused, and why"]
+    assert len(shown) == 1 + 10
+    assert ["unsa.traditional", "500", "50", "a 50×50 block has 2500 threads; the device allows 1024"] in shown
+
+
+def test_a_cell_that_failed_is_listed_with_its_reason(tmp_path: Path) -> None:
+    content = document([benchmark("upc.kernel01", 64, 8)], "made-up")
+    failure = {
+        "kernel": "upc.kernel11",
+        "problem": {"m": 1, "n": 2, "k": 3},
+        "block": [8, 8, 1],
+        "reason": "wrong\n0:1",
+    }
+    content["mmcore"] |= {
+        "failed": [failure],
+        "title": "Made up & measured",
+        "left_out": ["cold caches: an emulator has none"],
+    }
+    text = page(read([write(tmp_path / "failed.json", content)]))
+    assert Tables(text).tables["What was run and has no time, and why"][1:] == [["upc.kernel11", "1×2×3", "8", "wrong"]]
+    assert "Made up &amp; measured." in text
+    assert "<li>cold caches: an emulator has none</li>" in text
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_a_page_of_emulated_counts_shows_counts_and_says_they_are_no_times(name: str, tmp_path: Path) -> None:
+    text = page(read([write(tmp_path / "emulated.json", EMULATED[name])]))
+    benchmarks = EMULATED[name]["benchmarks"]
+    shown = Tables(text).tables[f"What the emulator counted (no times): {len(benchmarks)} results"]
+    counts = [each["extra_info"]["counts"] for each in benchmarks]
+    assert [row[3:5] for row in shown[1:]] == [
+        [str(each["flops"]), str(each["global_load_sectors"] + each["global_store_sectors"])] for each in counts
+    ]
+    assert "<strong>not times</strong>" in text
+    assert "12.5" not in " ".join(cell for row in shown for cell in row), (
+        "the emulation's own time is nobody's business"
+    )
+
+
+def test_the_page_needs_nothing_but_itself(everything: tuple[str, list[Results]]) -> None:
+    text, _ = everything
+    parsed = Tables(text)
+    assert not {"script", "link", "img", "iframe", "object", "image"} & {tag for tag, _ in parsed.tags}
+    leading = [
+        value for _, found in parsed.tags for name, value in found.items() if name in ("href", "xlink:href", "src")
+    ]
+    assert leading, "markers are drawn by reference"
+    assert all(value and value.startswith("#") for value in leading)
+    assert "@import" not in text
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", text))
+
+
+def test_names_in_the_page_are_unique_and_all_there(everything: tuple[str, list[Results]]) -> None:
+    text, _ = everything
+    names = re.findall(r'\bid="([^"]*)"', text)
+    assert len(names) == len(set(names))
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]*)', text)) <= set(names)
+
+
+def test_the_figures_take_the_pages_colours(everything: tuple[str, list[Results]]) -> None:
+    text, _ = everything
+    drawings = "".join(re.findall(r"<svg .*?</svg>", text, re.DOTALL))
+    assert set(re.findall(r"#[0-9a-f]{6}\b", drawings)) == set()
+    variables = set(re.findall(r"var\((--\w+)\)", drawings))
+    light, dark = (set(re.findall(r"(--\w+):", part)) for part in text.split("@media (prefers-color-scheme: dark)", 1))
+    assert variables <= light
+    assert variables <= dark
+
+
+def test_the_machine_is_described(tmp_path: Path) -> None:
+    text, (results,) = made(tmp_path, "upc-transfers")
+    assert f"<dt>name</dt><dd>{DEVICE}</dd>" in text
+    assert "<dt>compute capability</dt><dd>9.0</dd>" in text
+    assert f"<dt>date</dt><dd>{results.date}</dd>" in text
+
+
+def test_what_a_file_says_cannot_become_markup(tmp_path: Path) -> None:
+    content = document([benchmark("upc.kernel01", 64, 8)], "<script>alert(1)</script>")
+    assert "<script" not in page(read([write(tmp_path / "odd.json", content)]))
+
+
+READ_BACK = """
+<body><pre id="found"></pre><iframe id="page" src="{page}" style="width: {width}px; height: 900px; border: 0"></iframe>
+<script>
+document.getElementById("page").onload = event => {{
+  const shown = event.target.contentDocument;
+  const visible = element => element.getClientRects().length > 0;
+  const svgs = [...shown.querySelectorAll("svg")].filter(visible);
+  const texts = svgs.flatMap(svg => [...svg.querySelectorAll("text")]);
+  document.getElementById("found").textContent = JSON.stringify({{
+    tables: Object.fromEntries([...shown.querySelectorAll("details")].map(details => [
+      details.querySelector("summary").textContent,
+      [...details.querySelectorAll("tr")].map(row => [...row.children].map(cell => cell.textContent))])),
+    overflow: shown.documentElement.scrollWidth - shown.documentElement.clientWidth,
+    paper: getComputedStyle(shown.body).backgroundColor,
+    ink: getComputedStyle(shown.body).color,
+    figures: svgs.length,
+    letters: Math.min(...texts.map(text => parseFloat(getComputedStyle(text).fontSize)
+      * text.ownerSVGElement.getBoundingClientRect().width / text.ownerSVGElement.viewBox.baseVal.width)),
+    inks: [...new Set(texts.map(text => getComputedStyle(text).fill))],
+    outside: texts.filter(text => {{
+      const [word, figure] = [text, text.ownerSVGElement].map(each => each.getBoundingClientRect());
+      return word.left < figure.left - 1 || word.right > figure.right + 1;
+    }}).map(text => text.textContent),
+  }});
+}};
+</script>
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here to read the page with")
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, DARK), (PHONE, LIGHT), (DESK, DARK), (DESK, LIGHT)])
+def test_a_browser_reads_the_same_numbers_from_a_page_that_fits(
+    width: int, scheme: int, everything: tuple[str, list[Results]], tmp_path: Path
+) -> None:
+    assert CHROMIUM is not None
+    text, found = everything
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    (tmp_path / "reader.html").write_text(READ_BACK.format(page="page.html", width=width))
+    dumped = subprocess.run(
+        [
+            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"),
+            *(f"--user-data-dir={tmp_path / 'profile'}", f"--blink-settings=preferredColorScheme={scheme}"),
+            *("--virtual-time-budget=20000", "--window-size=1200,1000", "--dump-dom"),
+            (tmp_path / "reader.html").as_uri(),
+        ],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=True,
+    ).stdout
+    pre = re.search(r'<pre id="found">(.*?)</pre>', dumped, re.DOTALL)
+    assert pre is not None
+    read_back = json.loads(pre[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    titles = [title for title in read_back["tables"] if title.startswith("What was measured")]
+    for results, title in zip(found, titles, strict=True):
+        agree(read_back["tables"][title], EXPERIMENTS[results.experiment]["benchmarks"])
+    assert read_back["overflow"] <= 0, "the page itself is never scrolled sideways"
+    assert read_back["outside"] == []
+    assert read_back["figures"] == 9, "each figure once: seven experiments, one of them at three sizes"
+    assert read_back["letters"] >= 9, "pixels"
+    dark, light = ("rgb(20, 24, 29)", "rgb(230, 230, 230)"), ("rgb(255, 255, 255)", "rgb(34, 34, 34)")
+    assert (read_back["paper"], read_back["ink"]) == (dark if scheme == DARK else light)
+    assert read_back["inks"] == [read_back["ink"]]

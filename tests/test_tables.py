@@ -1,0 +1,55 @@
+"""The tables that hold the lectures' conclusions against today's measurements."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bench import tables
+from bench.tables import POZNAN, UNSA, UPC, Comparison, Point, conclusions, copies, occupancies
+
+
+def rows(table: str) -> list[list[str]]:
+    return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+
+
+@pytest.mark.parametrize("comparisons", [UPC, UNSA, POZNAN])
+def test_every_comparison_is_of_figures_that_were_published_and_measured(comparisons: tuple[Comparison, ...]) -> None:
+    assert len(rows(conclusions(comparisons))) == len(comparisons) == len(set(comparisons))
+
+
+def test_a_comparison_is_of_rates() -> None:
+    (row,) = rows(
+        conclusions([Comparison("v3 over v2", *(Point(f"poznan.v{v}", 528, 16, "kernel warm") for v in (3, 2)))])
+    )
+    assert row[3] == f"{72.246 / 8.017:.2f}"
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "said"),
+    [
+        (2.0, 1.1, "yes"),
+        (0.7, 0.9, "yes"),
+        (1.01, 0.99, "yes"),
+        (0.7, 1.6, "no: it was slower, it is faster"),
+        (1.3, 1.015, "no: it was faster, it is as fast"),
+    ],
+)
+def test_a_conclusion_holds_where_the_same_one_is_faster(then: float, now: float, said: str) -> None:
+    assert tables._verdict(then, now) == said
+
+
+def test_the_reports_last_conclusion_is_reversed() -> None:
+    verdicts = {(what, b): verdict for what, _, b, *_, verdict in rows(conclusions(POZNAN))}
+    assert verdicts["poznan.v5 over v4a", "8"] == "yes"
+    assert verdicts["poznan.v5 over v4a", "16"] == "no: it was slower, it is faster"
+
+
+def test_the_published_share_of_the_copies_is_that_of_its_times() -> None:
+    shares = {tuple(row[:4]): row[4] for row in rows(copies())}
+    assert shares["upc.kernel10", "640", "32", "pageable"] == f"{100 * (1 - 1.458 / 6.186):.0f} %"
+
+
+def test_one_cell_of_the_occupancy_tables_is_wrong() -> None:
+    assert re.findall(r"\*\*.*?\*\*, calculated \d+", occupancies()) == ["**16**, calculated 10"]
