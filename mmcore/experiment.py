@@ -70,11 +70,12 @@ class Experiment:
     ) -> None:
         self.prepared.__exit__(kind, error, traceback)
 
-    def verify(self, seed: int | None = None) -> Outcome:
+    def verify(self, seed: int | None = None, full_flops: float | None = None) -> Outcome:
         """Run the kernel once on random inputs and judge what it did; the outcome holds no times.
 
         Args:
             seed: seed of the inputs; the experiment's own when None.
+            full_flops: up to how many operations every element is compared, as in :func:`mmcore.judging.judge.judge`.
         """
         prepared, seed = self.prepared, self.seed if seed is None else seed
         matrices = draw(self._problem, seed)
@@ -87,7 +88,9 @@ class Experiment:
             prepared.buffers["C"].download(result)
             faults += _overwritten_inputs(prepared, self._host)
             faults += _overwritten_gaps(self._plan, result)
-            verdict = judge(self._problem, self._plan.kernel.accumulator, matrices, rows_of_product(self._plan, result))
+            product = rows_of_product(self._plan, result)
+            accumulator = self._plan.kernel.accumulator
+            verdict = judge(self._problem, accumulator, matrices, product, full_flops=full_flops)
         return Outcome(
             plan=self._plan,
             problem=self._problem,

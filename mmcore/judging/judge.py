@@ -26,11 +26,17 @@ SAMPLED_ROWS = 32
 
 
 def judge(
-    problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[Any], *, entropy: int | None = None
+    problem: Problem,
+    accumulator: str,
+    matrices: Matrices,
+    c: NDArray[Any],
+    *,
+    entropy: int | None = None,
+    full_flops: float | None = None,
 ) -> Verdict:
     """Whether ``c`` is the product that ``problem`` asks for, by the bound of :mod:`mmcore.judging.bound`.
 
-    Every element is compared with a float64 reference, unless that takes more than :data:`FULL_REFERENCE_FLOPS`. Then
+    Every element is compared with a float64 reference, unless that takes more operations than ``full_flops``. Then
     32 rows are compared, in full width, and all others by random projections (:mod:`mmcore.judging.projections`);
     the rows that the projections suspect are compared too, up to the first that is wrong.
 
@@ -40,6 +46,7 @@ def judge(
         matrices: the inputs as :func:`mmcore.judging.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         entropy: seed of the sampled rows and projections; fresh by default, so that no kernel can foresee them.
+        full_flops: up to how many operations every element is compared; :data:`FULL_REFERENCE_FLOPS` when None.
 
     Raises:
         InvalidProblem: for a ``c`` of another shape or type, or an unknown accumulator.
@@ -52,7 +59,7 @@ def judge(
     def compare(rows: NDArray[np.intp]) -> Iterator[_Comparison]:
         return (_compare(problem, bound, panel, elements) for panel in panels(problem, matrices, rows))
 
-    if problem.flops <= FULL_REFERENCE_FLOPS or problem.m <= SAMPLED_ROWS:
+    if problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
         return _verdict(list(compare(np.arange(problem.m))), "every element against float64")
     rng = np.random.default_rng(entropy)
     sampled = sampled_rows(problem.m, rng)
