@@ -58,6 +58,8 @@ def newcomer(folder: Path) -> Reader:
         "PIP_NO_INDEX": "1",
         "PIP_NO_BUILD_ISOLATION": "0",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        # What setuptools thinks of editable installations changes from version to version.
+        "PYTHONWARNINGS": "ignore",
     }
     kept = {name: value for name, value in os.environ.items() if name in ("LD_LIBRARY_PATH", "MMCORE_CACHE_DIR")}
 
