@@ -107,6 +107,18 @@ def test_a_plugin_found_well_is_not_tried_again_until_it_changes(site: Path, tmp
     assert good in vet([good])
 
 
+def test_one_that_is_refused_is_not_tried_again_for_an_hour(site: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "loaded"
+    bad = installed(site, "bad", f"open({str(trace)!r}, 'a').write('x'); import os; os._exit(3)")
+    for _ in range(3):
+        assert vet([bad]) == {bad: "it ends the process that loads it, with status 3"}
+    assert trace.read_text() == "x"
+    (record,) = (tmp_path / "cache" / "plugins").iterdir()
+    os.utime(record, (time.time() - 3601,) * 2)
+    assert set(vet([bad])) == {bad}
+    assert trace.read_text() == "xx"
+
+
 def test_without_a_cache_every_plugin_is_tried_each_time(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MMCORE_CACHE_DIR", "/dev/null/nowhere")
     bad = installed(site, "bad", "import os; os._exit(0)")

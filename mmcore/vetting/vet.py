@@ -1,7 +1,8 @@
-"""Which plugins must not be loaded, and why; those that were found well are remembered until their files change."""
+"""Which plugins must not be loaded, and why; what was found is remembered until their files change."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -10,14 +11,20 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from mmcore.cache import cache_directory
 
+# What a record of the present form is known by.
+_FORMAT = 2
+
 #: How long loading one plugin may take.
 SECONDS = 30.0
+#: How long one that must not be loaded is remembered: the reason may lie outside its files.
+REMEMBERED_SECONDS = 3600.0
 
 
 def vet(entry_points: Sequence[EntryPoint]) -> dict[EntryPoint, str]:
@@ -26,17 +33,14 @@ def vet(entry_points: Sequence[EntryPoint]) -> dict[EntryPoint, str]:
     Such a plugin ends or hangs the process that loads it, or replaces what mmcore, pytest, pytest-benchmark or numpy
     are made of. One that merely raises, or declares nonsense, is none of these.
     """
-    refused: dict[EntryPoint, str] = {}
-    unknown = [each for each in entry_points if not _remembered(each)]
+    known = {each: _remembered(each) for each in entry_points}
+    unknown = [each for each, reason in known.items() if reason is None]
     while unknown:
-        verdicts = _verdicts(unknown)
-        for entry_point, reason in zip(unknown, verdicts, strict=False):
-            if reason:
-                refused[entry_point] = reason
-            else:
-                _remember(entry_point)
-        unknown = unknown[len(verdicts) :]
-    return refused
+        for entry_point, reason in zip(unknown, _verdicts(unknown), strict=False):
+            known[entry_point] = reason
+            _remember(entry_point, reason)
+        unknown = [each for each, reason in known.items() if reason is None]
+    return {each: reason for each, reason in known.items() if reason}
 
 
 def _verdicts(entry_points: Sequence[EntryPoint]) -> list[str]:
@@ -78,21 +82,27 @@ def _load(asked: str, answers: Path) -> str:
     return f"it ends the process that loads it, with status {status}"
 
 
-def _remembered(entry_point: EntryPoint) -> bool:
+def _remembered(entry_point: EntryPoint) -> str | None:
+    """Why it was refused, empty if it was found well; None if that is not known."""
     record = _record(entry_point)
-    return record is not None and record.exists()
+    try:
+        if record is None or not (reason := record.read_text(encoding="utf-8")).endswith("\n"):
+            return None
+        recent = time.time() - record.stat().st_mtime < REMEMBERED_SECONDS
+    except (OSError, ValueError):
+        return None
+    return reason.rstrip("\n") if recent or not reason.strip() else None
 
 
-def _remember(entry_point: EntryPoint) -> None:
+def _remember(entry_point: EntryPoint, reason: str) -> None:
     record = _record(entry_point)
     if record is None:
         return
-    try:
+    # Without a place to remember it is tried again next time.
+    with contextlib.suppress(OSError):
         record.parent.mkdir(parents=True, exist_ok=True)
-        record.touch()
-    except OSError:
-        # Then it is tried again next time.
-        return
+        # The newline ends what was written whole.
+        record.write_text(f"{reason}\n", encoding="utf-8")
 
 
 def _record(entry_point: EntryPoint) -> Path | None:
@@ -104,7 +114,7 @@ def _record(entry_point: EntryPoint) -> Path | None:
         folder = cache_directory() / "plugins"
     except (OSError, RuntimeError, ImportError, ValueError, AttributeError):
         return None
-    what = [mmcore.__version__, sys.version, entry_point.name, entry_point.value, files]
+    what = [_FORMAT, mmcore.__version__, sys.version, entry_point.name, entry_point.value, files]
     return folder / hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
