@@ -112,13 +112,14 @@ class Experiment:
         """
         return self.prepared.program.stopwatch(self.prepared.calls, cold=cold)
 
-    def fresh_stopwatch(self, memory: ExitStack) -> Stopwatch | None:
-        """Times launches that each find other inputs than the last did, and a C that holds no product yet.
+    def fresh_stopwatches(self, memory: ExitStack) -> tuple[Stopwatch, Stopwatch] | None:
+        """Two stopwatches: of launches that each find other inputs than the last and a C that holds no product yet,
+        with the copies that see to it; and of these copies alone.
 
         None on a device without device time, and where there is no memory for a second set of inputs.
 
         Args:
-            memory: what is to be freed after the stopwatch.
+            memory: closes them, and frees what they need.
         """
         if not self._device.keeps_time or 2 * self._plan.device_bytes > self._device.limits.memory_bytes:
             return None
@@ -132,7 +133,14 @@ class Experiment:
                 source.upload(array)
                 copies.append(Copy(source, self.prepared.buffers[label], array.nbytes))
             turns.append(copies)
-        return self.prepared.program.stopwatch(self.prepared.calls, refresh=turns)
+        found = [self.prepared.program.stopwatch(calls, refresh=turns) for calls in (self.prepared.calls, ())]
+        for stopwatch in found:
+            assert stopwatch is not None, "the device keeps time"
+            memory.callback(stopwatch.close)
+        fresh, copies_alone = found
+        assert fresh is not None
+        assert copies_alone is not None
+        return fresh, copies_alone
 
     def global_stopwatch(self, memory: str) -> Stopwatch | None:
         """Times copies in, launches and copies out; None on a device without device time.

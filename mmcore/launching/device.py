@@ -97,7 +97,8 @@ class Program(Protocol):
         Args:
             calls: the launches, which count as one.
             cold: whether the caches are emptied before each.
-            refresh: copies to make before each, taking turns.
+            refresh: copies to make before each, taking turns. They may be timed too, so that how long they take is
+                known only from the same without ``calls``.
         """
         ...
 

@@ -267,17 +267,20 @@ class CudaProgram:
         return []
 
     def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Stopwatch:
-        before = self.before(cold, refresh)
-        return self.cupti_stopwatch(calls, before) or self.event_stopwatch(calls, before)
+        before = self.before(cold)
+        return self.cupti_stopwatch(calls, before, refresh) or self.event_stopwatch(calls, before, refresh)
 
-    def cupti_stopwatch(self, calls: Sequence[Call], before: Work | None = None) -> Stopwatch | None:
+    def cupti_stopwatch(
+        self, calls: Sequence[Call], before: Work | None = None, refresh: Sequence[Refresh] = ()
+    ) -> Stopwatch | None:
         """Reads CUPTI's records; None where CUPTI cannot be used."""
         self._owner.use()
         found = self._owner.recorder()
         if found is None:
             return None
+        work = self._after(refresh, self.bind(calls))
         with self._owner.translating("the kernel cannot be timed"):
-            stopwatch = self._watched(CuptiStopwatch(found, self._stream, self.bind(calls), len(calls), before))
+            stopwatch = self._watched(CuptiStopwatch(found, self._stream, work, len(calls), before))
             try:
                 stopwatch.seconds(1)
             except CuptiUnusable as unusable:
@@ -285,31 +288,38 @@ class CudaProgram:
                 return None
             return stopwatch
 
-    def event_stopwatch(self, calls: Sequence[Call], before: Work | None = None) -> Stopwatch:
+    def event_stopwatch(
+        self, calls: Sequence[Call], before: Work | None = None, refresh: Sequence[Refresh] = ()
+    ) -> Stopwatch:
         """Reads events around CUDA graphs."""
         self._owner.use()
+        work = self._after(refresh, self.bind(calls))
         with self._owner.translating("the kernel cannot be timed"):
             if before is not None:
-                return self._watched(DifferenceStopwatch(self._device, self._stream, self.bind(calls), before))
-            return self._watched(GraphStopwatch(self._device, self._stream, self.bind(calls)))
+                return self._watched(DifferenceStopwatch(self._device, self._stream, work, before))
+            return self._watched(GraphStopwatch(self._device, self._stream, work))
 
     def _watched(self, stopwatch: Stopwatch) -> WatchedStopwatch:
         return WatchedStopwatch(stopwatch, self._fault)
 
-    def before(self, cold: bool, refresh: Sequence[Refresh] = ()) -> Work | None:
-        """What is to come before each launch that is timed, as :meth:`stopwatch` takes it."""
-        flush = self._owner.scratch() if cold else None
-        turns = itertools.cycle(refresh)
-        if flush is None and not refresh:
+    def before(self, cold: bool) -> Work | None:
+        """What is to come before each launch, and is not timed, as :meth:`stopwatch` takes it."""
+        if not cold:
             return None
+        flush = self._owner.scratch()
+        return lambda target: flush.fill(0, stream=target)
 
-        def before(target: Stream | GraphBuilder) -> None:
+    @staticmethod
+    def _after(refresh: Sequence[Refresh], launches: Work) -> Work:
+        """The launches, each time after the next of the copies."""
+        turns = itertools.cycle(refresh)
+
+        def work(target: Stream | GraphBuilder) -> None:
             for copy in next(turns, ()):
                 _window(copy.target, copy.nbytes).copy_from(_window(copy.source, copy.nbytes), stream=target)
-            if flush is not None:
-                flush.fill(0, stream=target)
+            launches(target)
 
-        return before
+        return work
 
     def global_stopwatch(
         self,
