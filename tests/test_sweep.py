@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from mmcore import Sweep
 from mmcore.benchmarking.specs import Sizes
 from mmcore.errors import InvalidSweep
 from mmcore.registry import Registry, registry
-from mmcore.sweeping.published import published_rows
 from tests.test_registry import plugin
 
 
@@ -61,7 +59,6 @@ def test_the_reduced_form_has_sizes_of_its_own_and_blocks_if_it_declares_some() 
         ({"measures": ("global",)}, "'global' is no way of measuring; there are kernel-warm, kernel-cold, global-"),
         ({"max_time": 0}, "its max_time is not a number of seconds: 0"),
         ({"min_rounds": 0.5}, "its min_rounds is not a whole number from 1: 0.5"),
-        ({"published": 7}, "its published figures are not a file's path: 7"),
     ],
 )
 def test_a_declaration_that_makes_no_sense_is_rejected_in_words(changes: dict[str, Any], reason: str) -> None:
@@ -76,11 +73,9 @@ def test_the_lectures_experiments_are_registered() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(registry().sweeps))
-def test_an_experiment_names_kernels_that_are_there_and_figures_that_can_be_read(name: str) -> None:
+def test_an_experiment_names_kernels_that_are_there(name: str) -> None:
     declared = registry().sweep(name)
     assert {registry().kernel(kernel).name for kernel in declared.kernels} == set(declared.kernels)
-    if declared.published is not None:
-        assert any(row["kernel"] in declared.kernels for row in published_rows(declared.published))
 
 
 def test_the_extents_are_the_lectures() -> None:
@@ -130,21 +125,3 @@ def test_a_name_that_two_plugins_claim_belongs_to_neither() -> None:
 def test_a_misspelt_experiment_is_answered_with_the_nearest_names() -> None:
     with pytest.raises(mmcore.UnknownSweep, match=r"there is no experiment 'upc-size'; did you mean upc-sizes"):
         registry().sweep("upc-size")
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (None, "No such file or directory"),
-        ("kernel,n\nupc.kernel01,64\n", "it has no column 'gpu'"),
-        ("kernel,gpu,n,block,measure,memory,ms\na.b,GPU,many,8,kernel,,1\n", "invalid literal for int()"),
-        ("kernel,gpu,n,block,measure,memory,ms\na.b,GPU,64\n", "int() argument must be"),
-    ],
-)
-def test_published_figures_of_another_form_are_rejected_in_words(text: str | None, reason: str, tmp_path: Path) -> None:
-    path = tmp_path / "published.csv"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(InvalidSweep) as error:
-        published_rows(path)
-    assert reason in str(error.value)

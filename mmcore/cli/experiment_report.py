@@ -30,7 +30,6 @@ def summary(registered: RegisteredSweep) -> dict[str, Any]:
         "quick": _extent(sweep.reduced),
         "max_time": sweep.max_time,
         "min_rounds": sweep.min_rounds,
-        "published": None if sweep.published is None else str(sweep.published),
         "plugin": registered.plugin,
         "distribution": registered.distribution,
     }

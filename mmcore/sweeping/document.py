@@ -9,7 +9,6 @@ from typing import Any
 from mmcore.benchmarking.cells import Cell, Refusal
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.problem import Problem
-from mmcore.sweeping.published import published_rows
 from mmcore.sweeping.store import Record
 from mmcore.sweeping.sweep import Sweep
 
@@ -65,14 +64,7 @@ def section(form: Form, refused: Sequence[Refusal], failed: Sequence[Failure]) -
             {**_point(*failure.cell.point), "measure": str(failure.cell.measure), "reason": failure.reason}
             for failure in failed
         ],
-        "published": [] if sweep.published is None else _compared(sweep),
     }
-
-
-def _compared(sweep: Sweep) -> list[dict[str, Any]]:
-    """The published figures of the experiment's kernels."""
-    assert sweep.published is not None
-    return [row for row in published_rows(sweep.published) if row["kernel"] in sweep.kernels]
 
 
 def _point(kernel: Any, problem: Problem, block: Dim3) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeAlias
 
 from mmcore.benchmarking.specs import Sizes
@@ -50,7 +49,6 @@ class Sweep:
         quick_blocks: its blocks; ``blocks`` when not given.
         max_time: seconds to measure a cell, pytest-benchmark's ``--benchmark-max-time``.
         min_rounds: rounds at least, pytest-benchmark's ``--benchmark-min-rounds``.
-        published: a CSV file of figures to compare with: columns kernel, gpu, n, block, measure, memory and ms.
 
     Raises:
         InvalidSweep: when the declaration contradicts itself. (Kernels are only looked for when it is run.)
@@ -68,7 +66,6 @@ class Sweep:
     quick_blocks: tuple[Block, ...] = ()
     max_time: float = 0.2
     min_rounds: int = 5
-    published: Path | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -93,10 +90,6 @@ class Sweep:
             raise InvalidSweep(f"its max_time is not a number of seconds: {self.max_time!r}")
         if type(self.min_rounds) is not int or self.min_rounds < 1:
             raise InvalidSweep(f"its min_rounds is not a whole number from 1: {self.min_rounds!r}")
-        if self.published is not None:
-            if not isinstance(self.published, str | Path):
-                raise InvalidSweep(f"its published figures are not a file's path: {self.published!r}")
-            object.__setattr__(self, "published", Path(self.published))
 
     @property
     def reduced(self) -> Sweep:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mmcore import Sweep, hookimpl
 
 _LECTURE = "Politechnika Poznańska, Programowanie CUDA na NVIDIA GPU"
-_PUBLISHED = Path(__file__).with_name("published.csv")
 
 
 @hookimpl
@@ -25,7 +22,6 @@ def mmcore_experiments() -> list[Sweep]:
             quick_sizes=(88,),
             quick_blocks=(8, 22),
             max_time=0.5,
-            published=_PUBLISHED,
         ),
         Sweep(
             name="poznan-second",
@@ -37,6 +33,5 @@ def mmcore_experiments() -> list[Sweep]:
             blocks=(8, 16),
             quick_sizes=(64, 128),
             max_time=0.5,
-            published=_PUBLISHED,
         ),
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mmcore import Sweep, hookimpl
 
 
@@ -22,6 +20,5 @@ def mmcore_experiments() -> list[Sweep]:
             blocks=tuple(range(5, 51, 5)),
             quick_sizes=(100,),
             max_time=0.5,
-            published=Path(__file__).with_name("published.csv"),
         )
     ]

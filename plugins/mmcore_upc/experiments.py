@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mmcore import Sweep, hookimpl
 
 _LECTURE = "UPC Barcelona, Tarjetas Gráficas y Aceleradores, CUDA – Producto de Matrices"
-_PUBLISHED = Path(__file__).with_name("published.csv")
 _KERNELS = ("upc.kernel01", "upc.kernel11")
 
 
@@ -25,7 +22,6 @@ def mmcore_experiments() -> list[Sweep]:
             blocks=(8, 16, 32),
             quick_sizes=(32, 64, 96, 128, 160),
             max_time=0.1,
-            published=_PUBLISHED,
         ),
         Sweep(
             name="upc-remainders",
@@ -49,6 +45,5 @@ def mmcore_experiments() -> list[Sweep]:
             measures=("kernel-warm", "global-pageable", "global-pinned"),
             quick_sizes=(64, 128),
             max_time=0.5,
-            published=_PUBLISHED,
         ),
     ]
