@@ -15,19 +15,29 @@ from mmcore.plotting.results import read
 ROOT = Path(__file__).parent.parent
 H200 = ROOT / "bench" / "results" / "nvidia-h200"
 ALL_KERNELS = ("baseline.json", "poznan-v1.json")
+EXPERIMENTS = (
+    "upc-sizes",
+    "upc-remainders",
+    "upc-transfers",
+    "unsa-blocks",
+    "lezione9-coalescing",
+    "poznan-first",
+    "poznan-second",
+)
 
 
 class Source(NamedTuple):
-    """What a figure is made from: ``mmcore plot RESULTS… --figure KIND --size SIZE``."""
+    """What a figure is made from: ``mmcore plot RESULTS… --figure KIND --size SIZE``; without a kind, the usual one."""
 
     results: Sequence[str]
-    kind: str
+    kind: str = ""
     size: int | None = None
 
 
 FIGURES: Mapping[str, Source] = {
     "docs/figures/bars-640.svg": Source(ALL_KERNELS, "bars", 640),
     "docs/figures/roofline-640.svg": Source(ALL_KERNELS, "roofline", 640),
+    **{f"docs/figures/{name}.svg": Source((f"experiments/{name}.json",)) for name in EXPERIMENTS},
 }
 
 

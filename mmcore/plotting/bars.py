@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mmcore.errors import InvalidResults
 from mmcore.plotting.drawing import Drawing, Panel
-from mmcore.plotting.quantity import Quantity, caption, rate
+from mmcore.plotting.quantity import Quantity, caption, heading, rate
 from mmcore.plotting.results import Entry, Results
 from mmcore.plotting.series import kernel_entries
 from mmcore.plotting.style import INK, families, family
@@ -78,11 +78,17 @@ def drawing(results: Results, n: int) -> Drawing:
     how = "" if results.emulated else f", {entries[0].cell.how} L2"
     return Drawing(
         KIND,
-        f"{quantity.name} at n = {n}{some}",
+        _heading(results, f"{quantity.name} at n = {n}{some}"),
         f"m = n = k = {n}{how}; float32 unless it says otherwise; higher is better. A colour for each lecture.",
         caption(results),
         (Panel("", partial(_bars, shown, quantity), 0.55 + 0.235 * len(shown)),),
     )
+
+
+def _heading(results: Results, shown: str) -> str:
+    """What is shown, behind the title of the experiment where there is one that speaks of it."""
+    title = heading(results, "")
+    return f"{title}: {shown}" if title else shown
 
 
 def _bars(entries: Sequence[Entry], quantity: Quantity, axes: Axes) -> None:
