@@ -310,4 +310,10 @@ def _refused(strangers: list[importlib.metadata.EntryPoint]) -> dict[importlib.m
 
 
 def _distribution(entry_point: importlib.metadata.EntryPoint) -> str:
-    return entry_point.dist.name if entry_point.dist else "an unknown distribution"
+    return _name(entry_point.dist) if entry_point.dist else "an unknown distribution"
+
+
+@functools.cache
+def _name(distribution: importlib.metadata.Distribution) -> str:
+    # It is read from the package's metadata every time it is asked for, which takes most of a millisecond.
+    return distribution.name
