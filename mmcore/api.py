@@ -101,11 +101,11 @@ def run(
     """
     found, problem, shape = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
     opened = _open(device)
-    opened.limit_time(timeout)
+    opened.deadline.set(timeout)
     try:
         return run_kernel(found, problem, shape, opened, memory=memory, seed=seed, force=force)
     finally:
-        opened.limit_time(None)
+        opened.deadline.set(None)
 
 
 def requested(

@@ -79,7 +79,7 @@ class FragileDevice(TimedEmulator):
         return super().allocate(label, nbytes, over_read_bytes)
 
     def load(self, code: Code) -> FragileProgram:
-        return FragileProgram(self._memory, code, self._deadline, self._seconds)
+        return FragileProgram(self._memory, code, self.deadline, self._seconds)
 
 
 class FragileProvider:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,11 @@ import mmcore
 from mmcore import Dim3, Kernel, Launch, Limits, Problem
 from mmcore.cache import cache_directory
 from mmcore.launching import compiler
+from mmcore.launching.deadline import Deadline
+from mmcore.launching.nvrtc import compile_source, nvrtc_version
 from mmcore.planning.limits import COMPUTE_9_0
 from mmcore.planning.plan import Plan, plan
+from tests.own_kernel import own
 
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
 
@@ -50,7 +56,7 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     compiler.program_cache.cache_clear()
-    compiler._compile_once.cache_clear()
+    compiler._recent.clear()
 
 
 def entries() -> list[Path]:
@@ -152,6 +158,65 @@ def test_cudas_own_headers_are_found(cu_file: Path) -> None:
     assert "cvt.rn.bf16" in compiler.compile_plan(planned(cu_file), "90").ptx
 
 
+# 2⁴¹ classes.
+ENDLESS = """
+template <int N, long M> struct Tree {
+    static const int value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value;
+};
+template <long M> struct Tree<0, M> { static const int value = 1; };
+extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = Tree<40, 0>::value; }
+"""
+
+
+def test_nvrtc_is_stopped_at_the_deadline_and_the_next_source_compiles(cu_file: Path) -> None:
+    cu_file.write_text(ENDLESS)
+    deadline = Deadline()
+    deadline.set(0.5)
+    with pytest.raises(mmcore.CompileError, match=r"^test\.f: NVRTC had not ended after 0\.5 s$"):
+        compiler.compile_plan(planned(cu_file), "90", deadline)
+    cu_file.write_text(SOURCE)
+    deadline.set(60)
+    assert compiler.compile_plan(planned(cu_file), "90", deadline).functions
+
+
+@pytest.mark.parametrize("death", [signal.SIGSEGV, signal.SIGKILL])
+def test_a_crash_of_nvrtc_is_an_error_and_the_next_source_compiles(cu_file: Path, death: signal.Signals) -> None:
+    cu_file.write_text(ENDLESS)
+    process = compiler._worker(os.getpid())._process
+    threading.Timer(0.3, process.send_signal, [death]).start()
+    with pytest.raises(mmcore.CompileError, match=rf"^test\.f: NVRTC crashed: .* killed by {death.name}$"):
+        compiler.compile_plan(planned(cu_file), "90")
+    cu_file.write_text(SOURCE)
+    assert compiler.compile_plan(planned(cu_file), "90").functions
+
+
+def test_ctrl_c_ends_nvrtc_and_the_next_source_compiles(cu_file: Path) -> None:
+    cu_file.write_text(ENDLESS)
+    process = compiler._worker(os.getpid())._process
+    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        compiler.compile_plan(planned(cu_file), "90")
+    assert process.poll() is not None
+    cu_file.write_text(SOURCE)
+    assert compiler.compile_plan(planned(cu_file), "90").functions
+
+
+def test_a_run_that_compiles_for_ever_ends_at_its_time_limit(cu_file: Path) -> None:
+    kernel = own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=ENDLESS.partition("extern")[0].replace("\n", " "))
+    with pytest.raises(mmcore.CompileError, match=r"^tests\.own: NVRTC had not ended after 0\.5 s$"):
+        mmcore.run(kernel, 8, device="emulator", timeout=0.5)
+
+
+def test_threads_compile_one_after_the_other(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    values = [f"{number}.0f" for number in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda value: compiler.compile_plan(planned(cu_file, value), "90"), values))
+    forget()
+    assert [compiler.compile_plan(planned(cu_file, value), "90") for value in values] == found
+    assert len({code.ptx for code in found}) == len(values)
+
+
 def test_a_machine_without_nvrtc_is_told_how_to_get_it(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from cuda.bindings import nvrtc
 
@@ -159,25 +224,24 @@ def test_a_machine_without_nvrtc_is_told_how_to_get_it(cu_file: Path, monkeypatc
         raise RuntimeError('Failure finding "libnvrtc.so"')
 
     monkeypatch.setattr(nvrtc, "nvrtcVersion", missing)
-    compiler.nvrtc_version.cache_clear()
+    nvrtc_version.cache_clear()
     cu_file.write_text(SOURCE)
     try:
         with pytest.raises(mmcore.CompilerMissing, match=r"pip install 'cuda-toolkit\[nvrtc\]==13\.\*'"):
             compiler.compile_plan(planned(cu_file), "90")
     finally:
-        compiler.nvrtc_version.cache_clear()
+        nvrtc_version.cache_clear()
 
 
-def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.MonkeyPatch, cu_file: Path) -> None:
+def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python keeps one object for each single byte; NVRTC writes the end of an empty log into what it is given."""
     from cuda.bindings import nvrtc
 
     size = nvrtc.nvrtcGetProgramLogSize
     monkeypatch.setattr(nvrtc, "nvrtcGetProgramLogSize", lambda program: (size(program)[0], 1))
     monkeypatch.setattr(nvrtc, "nvrtcGetProgramLog", write_end)
-    cu_file.write_text(SOURCE)
     with pytest.raises(mmcore.CompileError):
-        compiler.compile_plan(planned(cu_file), "90")
+        compile_source("test.f", Path("kernel.cu"), SOURCE, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
     assert bytes([32]) + b"x" == bytes((32, 120))
     assert bytes([32])[0] == 32
 

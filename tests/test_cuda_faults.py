@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU o
 @pytest.fixture
 def gpu() -> Iterator[Device]:
     yield device("cuda")
-    device("cuda").limit_time(None)
+    device("cuda").deadline.set(None)
 
 
 def run(cu_file: Path, gpu: Device, statement: str) -> Outcome:
@@ -64,9 +64,9 @@ def test_a_fault_is_reported_and_the_next_kernel_is_measured(
 
 def test_a_kernel_that_never_ends_is_stopped(cu_file: Path, gpu: Device) -> None:
     begin = time.monotonic()
-    gpu.limit_time(3)
+    gpu.deadline.set(3)
     outcome = run(cu_file, gpu, "volatile float* c = C; c[0] = 1; while (c[0] == 1) {}")
-    gpu.limit_time(None)
+    gpu.deadline.set(None)
     assert [str(fault) for fault in outcome.faults] == ["timeout: the kernel had not ended after 3 s"]
     assert mmcore.run("upc.kernel01", 64, device="cuda").verified
     assert time.monotonic() - begin < 30

@@ -119,7 +119,7 @@ def test_a_cache_whose_directory_was_removed_meanwhile_is_made_again(cu_file: Pa
     cu_file.write_text(SOURCE)
     first = compiled(cu_file)
     shutil.rmtree(cache_directory())
-    compiler._compile_once.cache_clear()
+    compiler._recent.clear()
     assert compiled(cu_file) == first
     assert len(entries()) == 1
 

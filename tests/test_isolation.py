@@ -35,7 +35,7 @@ def fragile() -> Iterator[IsolatedDevice]:
 @pytest.fixture(autouse=True)
 def _no_limit(fragile: IsolatedDevice) -> Iterator[None]:
     yield
-    fragile.limit_time(None)
+    fragile.deadline.set(None)
 
 
 def kernel(folder: Path, name: str, **declared: Any) -> Kernel:
@@ -92,9 +92,9 @@ def test_the_cause_is_reported_and_the_next_kernel_has_a_new_process(
     fragile: IsolatedDevice, tmp_path: Path, name: str, kind: str, message: str
 ) -> None:
     before = worker_of(fragile)
-    fragile.limit_time(3)
+    fragile.deadline.set(3)
     outcome = run(fragile, kernel(tmp_path, name))
-    fragile.limit_time(None)
+    fragile.deadline.set(None)
     assert not outcome.verified
     assert outcome.verdict is None
     assert [(fault.kind, fault.message, fault.fatal) for fault in outcome.faults] == [(kind, message, True)]
@@ -104,7 +104,7 @@ def test_the_cause_is_reported_and_the_next_kernel_has_a_new_process(
 
 
 def test_what_hangs_when_it_is_timed_has_no_time(fragile: IsolatedDevice, tmp_path: Path) -> None:
-    fragile.limit_time(3)
+    fragile.deadline.set(3)
     outcome = run(fragile, kernel(tmp_path, "hangs_when_timed"))
     assert not outcome.verified
     assert outcome.kernel_seconds is None

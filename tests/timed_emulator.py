@@ -95,7 +95,7 @@ class TimedEmulator(Emulator):
         return self._peaks
 
     def load(self, code: Code) -> TimedProgram:
-        return TimedProgram(self._memory, code, self._deadline, self._seconds)
+        return TimedProgram(self._memory, code, self.deadline, self._seconds)
 
 
 class TimedProvider:

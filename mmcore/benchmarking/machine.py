@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import mmcore
-from mmcore.launching.compiler import nvrtc_version
 from mmcore.launching.device import Device
+from mmcore.launching.nvrtc import nvrtc_version
 
 # What only names the host, or changes from one minute to the next: pytest-benchmark would warn at each comparison.
 _OF_THE_HOST = ("node", "release", "cpu", "python_build", "python_compiler")

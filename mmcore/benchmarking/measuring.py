@@ -46,7 +46,7 @@ class Bench:
 
     def begin(self) -> None:
         """Let a cell's time begin."""
-        self.device.limit_time(self._seconds)
+        self.device.deadline.set(self._seconds)
 
     def verified(self, point: Point, phases: Phases) -> tuple[Experiment, Outcome]:
         """The point, prepared, run once and audited.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mmcore.cache import cache_directory
 from mmcore.errors import MmcoreError
 from mmcore.launching.choose import open_device
-from mmcore.launching.compiler import nvrtc_version
+from mmcore.launching.nvrtc import nvrtc_version
 
 if TYPE_CHECKING:
     from mmcore.launching.device import DeviceProvider

@@ -109,7 +109,7 @@ def conform_kernel(
     made += known_fault_trials(kernel, cases.refused, device, watcher, setting, failures)
     for each in (device, watcher):
         if each is not None:
-            each.limit_time(None)
+            each.deadline.set(None)
     return Conformance(kernel, setting, tuple(made), cases.left_out + bench.left_out)
 
 

@@ -58,7 +58,7 @@ def run_case(
         MmcoreError: the device cannot run such a kernel at all.
     """
     reproduce = setting.run(case, force=force)
-    device.limit_time(setting.seconds)
+    device.deadline.set(setting.seconds)
     try:
         with Experiment(kernel, case.problem, case.block, device, seed=setting.seed, force=force) as experiment:
             outcome = experiment.verify()

@@ -52,7 +52,7 @@ def watch_complaints(
     Raises:
         MmcoreError: the device cannot run the kernel.
     """
-    watcher.limit_time(setting.seconds)
+    watcher.deadline.set(setting.seconds)
     check = check_kernel(kernel, case.problem, case.block, watcher, seed=setting.seed, force=force)
     complaints = []
     for finding in check.findings:
@@ -70,7 +70,7 @@ def reach(planned: Plan, case: Case, watcher: Device, setting: Setting) -> Reach
     Raises:
         MmcoreError: the device cannot run the kernel.
     """
-    watcher.limit_time(setting.seconds)
+    watcher.deadline.set(setting.seconds)
     return Reach(case, declared_over_read(planned), over_read_elements(planned, watcher, setting.seed))
 
 

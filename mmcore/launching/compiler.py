@@ -1,7 +1,6 @@
-"""From CUDA source to code, with NVRTC, through an on-disk cache.
+"""From a plan to code: out of an on-disk cache, or from NVRTC, which runs in a process of its own.
 
-One compilation yields both what a GPU loads and what the emulator reads, so the two cannot differ. That takes
-``cuda.bindings.nvrtc``: cuda.core's ``Program`` gives one of the two per compilation, and needs a driver for PTX.
+NVRTC can take for ever over a source, or crash on it; whoever asks for the code survives both.
 """
 
 from __future__ import annotations
@@ -10,16 +9,21 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
 import re
+import threading
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mmcore.cache import cache_directory
-from mmcore.errors import CompileError, CompilerMissing
+from mmcore.errors import CompileError
 from mmcore.launching.code import Code, Function
+from mmcore.launching.deadline import Deadline
+from mmcore.launching.isolation.process import WorkerLost, WorkerProcess
+from mmcore.launching.nvrtc import compile_source, nvrtc_version
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan
 
@@ -30,26 +34,23 @@ _CACHE_FORMAT = b"mmcore code 3"
 _CACHE_BYTES = 256 << 20
 _QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _ANGLED_INCLUDE = re.compile(r"^\s*#\s*include\s*<", re.MULTILINE)
-_RESOURCES = re.compile(
-    r"Compiling entry function '(?P<symbol>[^']+)'.*?"
-    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
-    r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
-    re.DOTALL,
-)
-_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(?:\[(\d+)\])?")
-_SHARED = re.compile(r"(\d+) bytes smem")
+_RECENT = 256
+_recent: dict[bytes, Code] = {}
+# A worker answers one question after the other.
+_asking = threading.Lock()
 
 
-def compile_plan(plan: Plan, architecture: str) -> Code:
+def compile_plan(plan: Plan, architecture: str, deadline: Deadline | None = None) -> Code:
     """Compile what a plan launches.
 
     Args:
         plan: the plan; its kernel's own ``architecture`` wins over the device's.
         architecture: the device's, such as "90".
+        deadline: when NVRTC is stopped; never when None.
 
     Raises:
         InvalidKernel: the source cannot be read.
-        CompileError: NVRTC rejects it; the text holds its log.
+        CompileError: NVRTC rejects it, and the text holds its log; or it crashed, or was stopped.
         CompilerMissing: NVRTC is not installed.
     """
     kernel = plan.kernel
@@ -66,30 +67,72 @@ def compile_plan(plan: Plan, architecture: str) -> Code:
         *(kernel.expand(option, plan.problem, plan.block) for option in kernel.options),
         *_header_options(kernel.source, text),
     )
-    return _cached(kernel.name, kernel.source, text, options, plan.entries)
+    key = _key(kernel.source, text, options, plan.entries)
+    code = _recent.get(key) or _read(key)
+    if code is None:
+        code = _compile(deadline or Deadline(), kernel.name, kernel.source, text, options, plan.entries)
+        _write(key, code)
+    _recent[key] = code
+    if len(_recent) > _RECENT:
+        del _recent[next(iter(_recent))]
+    return code
 
 
-def _cached(kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> Code:
+def _key(source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> bytes:
+    """What the code depends on."""
     key = hashlib.sha256(_CACHE_FORMAT)
     for part in (str(nvrtc_version()), str(source), *options, "", *entries, "", *_texts(source, text)):
         key.update(part.encode() + b"\0")
-    return _compile_once(key.digest(), kernel, source, text, options, entries)
+    return key.digest()
 
 
-@functools.lru_cache(maxsize=256)
-def _compile_once(
-    key: bytes, kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
-) -> Code:
-    cache = program_cache()
+def _read(key: bytes) -> Code | None:
+    """The code of that key; None where it must be compiled."""
     # A cache that cannot be read or written costs a recompilation, not the result.
     with contextlib.suppress(OSError):
-        if cache is not None and (code := _unpacked(key, cache.get(key))) is not None:
-            return code
-    code = _compile(kernel, source, text, options, entries)
+        cache = program_cache()
+        return None if cache is None else _unpacked(key, cache.get(key))
+    return None
+
+
+def _write(key: bytes, code: Code) -> None:
     with contextlib.suppress(OSError):
-        if cache is not None:
+        if (cache := program_cache()) is not None:
             cache[key] = _packed(key, code)
+
+
+def _compile(deadline: Deadline, kernel: str, *asked: Any) -> Code:
+    """What :func:`~mmcore.launching.nvrtc.compile_source` makes of it in another process."""
+    with _asking:
+        # Starting has a time of its own: the limit is for what NVRTC does.
+        worker = _worker(os.getpid())
+        try:
+            code = worker.ask(compile_source, kernel, *asked, seconds=deadline.remaining)
+        except CompileError:
+            raise
+        except BaseException as error:
+            # Nobody waits for its answer any more.
+            worker.end()
+            _worker.cache_clear()
+            if not isinstance(error, WorkerLost):
+                raise
+            limit = deadline.limit
+            late = error.kind == "timeout" and limit is not None
+            reason = f"NVRTC had not ended after {limit:g} s" if late else f"NVRTC crashed: {error}"
+            raise CompileError(f"{kernel}: {reason}") from None
+    assert isinstance(code, Code)
     return code
+
+
+@functools.cache
+def _worker(parent: int) -> WorkerProcess:
+    """The process in which NVRTC runs for process ``parent``: one that was forked off needs another.
+
+    It ends when nobody can ask it any more.
+    """
+    worker = WorkerProcess()
+    worker.ask(nvrtc_version, seconds=None)
+    return worker
 
 
 @functools.cache
@@ -155,115 +198,3 @@ def _header_options(source: Path, text: str) -> tuple[str, ...]:
     if nvrtc_version() >= (13, 4):
         return (f"--use-bundled-headers={cache_directory() / 'cuda-headers'}",)
     return ()
-
-
-@functools.cache
-def nvrtc_version() -> tuple[int, int]:
-    """NVRTC's version.
-
-    Raises:
-        CompilerMissing: NVRTC cannot be loaded.
-    """
-    try:
-        from cuda.bindings import nvrtc
-
-        _, major, minor = nvrtc.nvrtcVersion()
-    except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise CompilerMissing(
-            "NVRTC, CUDA's run-time compiler, cannot be loaded; python -m pip install 'cuda-toolkit[nvrtc]==13.*' "
-            f"brings it ({reason})"
-        ) from None
-    return int(major), int(minor)
-
-
-def nearest_architecture(capability: tuple[int, int]) -> str:
-    """The architecture nearest to a compute capability that NVRTC compiles for, such as "75" for 6.1.
-
-    Raises:
-        CompilerMissing: NVRTC cannot be loaded.
-    """
-    nvrtc_version()
-    from cuda.bindings import nvrtc
-
-    _, supported = nvrtc.nvrtcGetSupportedArchs()
-    wanted = capability[0] * 10 + capability[1]
-    return str(min(supported, key=lambda number: abs(number - wanted)))
-
-
-def _compile(kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> Code:
-    from cuda.bindings import nvrtc
-
-    def call(function: str, *arguments: object) -> object:
-        error, *values = getattr(nvrtc, f"nvrtc{function}")(*arguments)
-        if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(f"{kernel}: NVRTC's {function} failed with {error.name}")
-        return values[0] if values else None
-
-    def text_of(what: str) -> bytes:
-        size = call(f"Get{what}Size", program)
-        assert isinstance(size, int)
-        # NVRTC writes into the object itself. Python has only one b" ", which an empty text would turn into b"\0"
-        # for the whole process; bytes(1) holds already what is written there.
-        content = bytes(size)
-        call(f"Get{what}", program, content)
-        return content
-
-    program = call("CreateProgram", text.encode(), str(source).encode(), 0, [], [])
-    try:
-        for entry in entries:
-            call("AddNameExpression", program, entry.encode())
-        encoded = [option.encode() for option in options]
-        (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
-        log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
-        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(f"{kernel}: {_failure(source, entries, log)}:\n{log or result.name}")
-        resources = _resources(log)
-        ptx = text_of("PTX").rstrip(b"\0").decode()
-        functions = {}
-        for entry in entries:
-            lowered = call("GetLoweredName", program, entry.encode())
-            assert isinstance(lowered, bytes)
-            symbol = lowered.decode()
-            if symbol not in resources:
-                raise CompileError(f"{kernel}: {entry} in {source.name} is not a __global__ function")
-            functions[entry] = replace(resources[symbol], parameter_bytes=_parameter_bytes(ptx, symbol))
-        return Code(
-            architecture=options[0].removeprefix("-arch="),
-            source=source.name,
-            functions=functions,
-            cubin=text_of("CUBIN"),
-            ptx=ptx,
-        )
-    finally:
-        nvrtc.nvrtcDestroyProgram(program)
-
-
-def _failure(source: Path, entries: tuple[str, ...], log: str) -> str:
-    """What went wrong, in words; NVRTC's log follows."""
-    if "__nv_name_map(" in log:
-        return f"{source.name} has no function {' or '.join(entries)}"
-    if re.search(r"(could not|cannot) open source file", log):
-        return f"{source.name} includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
-    return f"{source.name} does not compile"
-
-
-def _parameter_bytes(ptx: str, symbol: str) -> tuple[int, ...]:
-    """Size of each parameter of a kernel function, as its PTX declares them."""
-    declaration = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\(([^)]*)\)", ptx)
-    parameters = _PARAMETER.findall(declaration[1]) if declaration else []
-    return tuple(int(bits) // 8 * int(count or 1) for bits, count in parameters)
-
-
-def _resources(log: str) -> dict[str, Function]:
-    """What ptxas reports of each entry function, by symbol."""
-    functions = {}
-    for found in _RESOURCES.finditer(log):
-        shared = _SHARED.search(found["rest"])
-        functions[found["symbol"]] = Function(
-            symbol=found["symbol"],
-            registers=int(found["registers"]),
-            static_shared_bytes=int(shared[1]) if shared else 0,
-            spill_bytes=int(found["stores"]) + int(found["loads"]),
-        )
-    return functions

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.launching.code import Code, Function
+from mmcore.launching.deadline import Deadline
 from mmcore.launching.faults import Fault
 from mmcore.launching.stopwatch import Stopwatch
 from mmcore.planning.launch import Launch, TensorMap
@@ -156,8 +157,9 @@ class Device(Protocol):
         """What it allows a launch to ask for."""
         ...
 
-    def limit_time(self, seconds: float | None) -> None:
-        """Give everything asked for from now on, together, so many seconds of the host's; no limit when None.
+    @property
+    def deadline(self) -> Deadline:
+        """When everything that is asked for must be done.
 
         A kernel that is still running then is stopped, and its run has a fault of kind "timeout". A device that cannot
         stop a kernel ignores this, and its provider has it run in another process.

@@ -41,7 +41,7 @@ class Prepared:
 
     def __init__(self, plan: Plan, device: Device, borrowed: Mapping[str, Buffer] | None = None) -> None:
         self.plan = plan
-        self.code: Code = compile_plan(plan, device.architecture)
+        self.code: Code = compile_plan(plan, device.architecture, device.deadline)
         self._check_resources(device)
         with ExitStack() as cleanup:
             self.program: Program = device.load(self.code)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mmcore.launching.code import Code
-from mmcore.launching.compiler import compile_plan, nearest_architecture
+from mmcore.launching.compiler import compile_plan
 from mmcore.launching.device import Device
+from mmcore.launching.nvrtc import nearest_architecture
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.limits import Limits, capability_limits

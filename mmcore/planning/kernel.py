@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidBlock, InvalidKernel, InvalidProblem
+from mmcore.planning.asking import asking
 from mmcore.planning.constraints import Constraint
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.geometry import Dim3, Shape, dim3, parse_shape
 from mmcore.planning.launch import Argument, Launch, Scalar, check_argument
 from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
-from mmcore.printing import to_stderr
 
 LaunchRule: TypeAlias = Callable[[Problem, Dim3, Limits], Launch | Sequence[Launch]]
 
@@ -177,11 +177,8 @@ class Kernel:
         Raises:
             InvalidKernel: one of the constraints cannot tell.
         """
-        try:
-            with to_stderr():
-                return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
-        except (Exception, SystemExit) as error:
-            raise InvalidKernel(f"{self.name}: a constraint failed: {type(error).__name__}: {error}") from error
+        with asking(f"{self.name}: a constraint"):
+            return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
 
     def fitting_block(self, problem: Problem) -> Dim3:
         """The first declared block in which ``problem`` may run; the first of all when it may run in none."""

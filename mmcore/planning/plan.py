@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmcore.errors import InvalidKernel, InvalidProblem, Refused
+from mmcore.planning.asking import asking
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.launch import Argument, Launch, Workspace
 from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
-from mmcore.printing import to_stderr
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,8 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
 
 
 def _launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
-    try:
-        # What a rule prints is no part of a command's output.
-        with to_stderr():
-            ruled = kernel.launch(problem, block, limits)
-    except (Exception, SystemExit) as error:
-        raise InvalidKernel(f"{kernel.name}: its launch rule failed: {type(error).__name__}: {error}") from error
+    with asking(f"{kernel.name}: its launch rule"):
+        ruled = kernel.launch(problem, block, limits)
     launches = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
     if not launches or not all(isinstance(launch, Launch) for launch in launches):
         raise InvalidKernel(f"{kernel.name}: its launch rule returned {ruled!r}, not a Launch or several")

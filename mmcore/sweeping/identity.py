@@ -10,8 +10,9 @@ from typing import Any
 
 import mmcore
 from mmcore.benchmarking.cells import Cell
-from mmcore.launching.compiler import nvrtc_version, source_texts
+from mmcore.launching.compiler import source_texts
 from mmcore.launching.device import Device
+from mmcore.launching.nvrtc import nvrtc_version
 from mmcore.planning.plan import plan
 from mmcore.sweeping.sweep import Sweep
 

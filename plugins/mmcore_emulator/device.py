@@ -209,7 +209,7 @@ class Emulator:
 
     def __init__(self) -> None:
         self._memory = DeviceMemory()
-        self._deadline = Deadline()
+        self.deadline = Deadline()
 
     @property
     def description(self) -> str:
@@ -219,9 +219,6 @@ class Emulator:
     def limits(self) -> Limits:
         return replace(COMPUTE_9_0, memory_bytes=host_memory_bytes() // _COPIES)
 
-    def limit_time(self, seconds: float | None) -> None:
-        self._deadline.set(seconds)
-
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
         return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))
 
@@ -229,7 +226,7 @@ class Emulator:
         raise InvalidProblem(f"{label} lives on a GPU; the emulator takes numpy arrays")
 
     def load(self, code: Code) -> EmulatedProgram:
-        return EmulatedProgram(self._memory, code, self._deadline)
+        return EmulatedProgram(self._memory, code, self.deadline)
 
     def count_launches(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
         assert isinstance(program, EmulatedProgram)

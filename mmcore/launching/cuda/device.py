@@ -28,6 +28,7 @@ from mmcore.launching.cuda.clock import DifferenceStopwatch, GraphStopwatch, Str
 from mmcore.launching.cuda.cupti import CuptiStopwatch, CuptiUnusable, Recorder, recorder
 from mmcore.launching.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
 from mmcore.launching.cuda.tensormap import tensor_map
+from mmcore.launching.deadline import Deadline
 from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap, Refresh
 from mmcore.launching.faults import Fault
 from mmcore.launching.stopwatch import Stopwatch
@@ -90,6 +91,8 @@ class CudaDevice:
         self._device.set_current()
         self._stream = self._device.create_stream()
         self._lost = ""
+        # A process cannot stop its own kernel, but NVRTC.
+        self.deadline = Deadline()
         self._scratch: CudaBuffer | None = None
         self._recorder = recorder()
 
@@ -209,9 +212,6 @@ class CudaDevice:
         if self._lost:
             raise DeviceLost(f"{self.name} cannot be used in this process any more: {self._lost}")
         self._device.set_current()
-
-    def limit_time(self, seconds: float | None) -> None:
-        """Nothing: a process cannot stop its own kernel."""
 
     def lose(self, reason: str) -> None:
         """Note that the context is gone."""

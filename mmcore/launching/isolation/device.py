@@ -30,7 +30,7 @@ class IsolatedDevice:
     def __init__(self, provider: DeviceProvider, index: int) -> None:
         self._provider = provider
         self._index = index
-        self._deadline = Deadline()
+        self.deadline = Deadline()
         self._worker = WorkerProcess()
         self._end = weakref.finalize(self, self._worker.end)
         self._described: worker.Described = self._opened()
@@ -69,9 +69,6 @@ class IsolatedDevice:
         assert isinstance(found, Limits)
         return found
 
-    def limit_time(self, seconds: float | None) -> None:
-        self._deadline.set(seconds)
-
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> IsolatedBuffer:
         device = self._handle()
         number, address = self.ask(worker.allocate, device, label, nbytes, over_read_bytes)
@@ -94,14 +91,14 @@ class IsolatedDevice:
             MmcoreError: what it raised, or the end of the worker; there will be a new one.
         """
         try:
-            return self._worker.ask(function, *arguments, seconds=self._deadline.remaining)
+            return self._worker.ask(function, *arguments, seconds=self.deadline.remaining)
         except MmcoreError:
             self._end()
             raise
 
     def fault(self, lost: WorkerLost) -> Fault:
         """The end of the worker, as what the kernel did."""
-        limit = self._deadline.limit
+        limit = self.deadline.limit
         message = f"the kernel had not ended after {limit:g} s" if lost.kind == "timeout" and limit else str(lost)
         return Fault(lost.kind, message, fatal=True)
 
