@@ -78,7 +78,7 @@ def _text(curves: bool, points: bool) -> str:
     text = "m = n = k; the block has b×b threads; higher is better."
     if curves:
         return f"{text} Each GPU has a scale of its own: what can be compared is which variant leads, and by how much."
-    return f"{text} Hollow markers are what the lecture published." if points else text
+    return f"{text} Hollow and half-filled markers are what the lecture published." if points else text
 
 
 def _measured(figures: Sequence[Published], entries: Sequence[Entry]) -> list[Published]:
@@ -109,7 +109,7 @@ def _ours(
     for key, figures in then.items():
         y = [figure.gflops for figure in figures]
         values += y
-        style = look[key.kernel, key.block].hollow()
+        style = look[key.kernel, key.block].published()
         axes.plot([figure.n for figure in figures], y, label=f"{key.label}, {gpus(figures)}", **style)
     scale_y(axes, values)
     _label(axes, {entry.cell.n for entries in series.values() for entry in entries}, quantity.label)

@@ -17,6 +17,8 @@ PAPER = "#ffffff"
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 1.5, 1, 1.5)))
+# Which part of a marker stays empty.
+_FILLINGS = ("full", "right", "top", "left")
 
 #: What matplotlib is told of every figure. Text stays text, so that it can be searched, selected and read aloud.
 SETTINGS: Any = {
@@ -54,19 +56,17 @@ SETTINGS: Any = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one series is drawn; ``color``, ``marker`` and ``linestyle`` are matplotlib's."""
+    """How one series is drawn; ``color``, ``marker``, ``linestyle`` and ``fillstyle`` are matplotlib's."""
 
     color: str
     marker: str
     linestyle: Any
+    fillstyle: str
 
-    def hollow(self) -> dict[str, Any]:
-        """Markers alone, not filled: what a lecture published."""
-        return {"color": self.color, "marker": self.marker, "linestyle": "", "markerfacecolor": PAPER, "markersize": 7}
-
-    def half(self) -> dict[str, Any]:
-        """The same, half filled: what a lecture published of another kind."""
-        return {**self.hollow(), "fillstyle": "left", "markerfacecolor": self.color, "markerfacecoloralt": PAPER}
+    def published(self) -> dict[str, Any]:
+        """Markers alone, larger and hollow or half filled: what a lecture published."""
+        colors = {"color": self.color, "markerfacecolor": PAPER, "markerfacecoloralt": self.color}
+        return {**colors, "marker": self.marker, "markersize": 6, "fillstyle": self.fillstyle, "linestyle": ""}
 
     def line(self) -> dict[str, Any]:
         """A line with markers."""
@@ -74,10 +74,18 @@ class Look:
 
 
 def looks(kernels: Iterable[str], kinds: Iterable[object]) -> dict[tuple[str, object], Look]:
-    """A look for each kernel and kind (a block, a measure): colour and marker tell the kernel, the line the kind."""
+    """A look for each kernel and kind (a block, a measure).
+
+    Colour and marker tell the kernel; the line, and what is filled of a published marker, tell the kind.
+    """
     kinds = list(kinds)
     return {
-        (kernel, kind): Look(PALETTE[i % len(PALETTE)], _MARKERS[i % len(_MARKERS)], _LINES[j % len(_LINES)])
+        (kernel, kind): Look(
+            PALETTE[i % len(PALETTE)],
+            _MARKERS[i % len(_MARKERS)],
+            _LINES[j % len(_LINES)],
+            _FILLINGS[j % len(_FILLINGS)],
+        )
         for i, kernel in enumerate(kernels)
         for j, kind in enumerate(kinds)
     }

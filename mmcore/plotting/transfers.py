@@ -148,8 +148,7 @@ def _shares(
             _line(axes, found, look[key.label, memory], f"{key.label}: global, {memory}", index)
             sizes |= found.keys()
     for (key, memory), shares in then.items():
-        one = look[key.label, memory]
-        style = one.hollow() if memory == "pinned" else one.half()
+        style = look[key.label, memory].published()
         axes.plot(list(shares), list(shares.values()), label=f"{key.label}: {memory}, published", **style)
     ticks_at(axes, sizes)
     axes.set_ylim(0, 100)
