@@ -2,7 +2,7 @@
 
 ``python bench/clock_comparison.py RESULTS.json`` measures and writes the figures; it needs a GPU and the package
 cupti-python (``pip install 'mmcore[cupti]'``). The table in docs/measuring.md is made from the committed results by
-``python bench/tables.py``.
+``python -m bench.tables``.
 """
 
 from __future__ import annotations

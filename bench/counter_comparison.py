@@ -1,7 +1,7 @@
 """The emulator's counters beside ncu's, for every lecture kernel in each of its blocks at 640 or the next size allowed.
 
 ``python bench/counter_comparison.py RESULTS.json`` counts and writes both; it needs a GPU and NVIDIA's ncu. The table
-in docs/why.md is made from the committed results by ``python bench/tables.py``.
+in docs/why.md is made from the committed results by ``python -m bench.tables``.
 """
 
 from __future__ import annotations

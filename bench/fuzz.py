@@ -4,7 +4,7 @@
 cases of either seed, in two processes. What must come of a case is known without mmcore (tests/fuzzing): it is
 refused in the right words, or verified, or, launched against its constraints or damaged, rejected if its product is
 wrong. The first case of which mmcore says anything else ends the run, with the command that tries it again
-(``--only NUMBER``). The tables in docs/trust.md are made from the committed results by ``python bench/tables.py``.
+(``--only NUMBER``). The tables in docs/trust.md are made from the committed results by ``python -m bench.tables``.
 
 On a GPU, a launch against the constraints is made on the emulator first, and on the GPU only if it stays in its memory.
 """

@@ -5,7 +5,7 @@ pytest's and on a GPU unless another device is named: without the zoo, with it, 
 reported of each plugin and the medians of all other cells, and exits with 1 where such a cell is missing in
 one of the runs, or its median beside the zoo is more than 3 % from the mean of the two without. A device that keeps no
 time has no medians to compare. The table in docs/trust.md is made from the committed results by
-``python bench/tables.py``.
+``python -m bench.tables``.
 """
 
 from __future__ import annotations

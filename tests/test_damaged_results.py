@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
-from bench import tables
+from bench.tables import sources
+from bench.tables.baseline import kernel_times
+from bench.tables.methods import clock, counters, launch_cost
+from bench.tables.trust import fuzzing
 from mmcore.benchmarking.saved import damage
 
 Change = Callable[[dict[str, Any]], object]
@@ -130,11 +133,11 @@ def test_a_table_of_damaged_results_names_the_file(
     names = ("baseline", "clock", "launch", "counters", "fuzz")
     for name in names:
         (folder / f"{name}.json").write_text(content)
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    monkeypatch.setattr(tables, "H200", folder)
-    for make in (tables.clock, tables.launch_cost, tables.counters, tables.fuzzing):
+    monkeypatch.setattr(sources, "RESULTS", tmp_path)
+    monkeypatch.setattr(sources, "H200", folder)
+    for make in (clock, launch_cost, counters, fuzzing):
         with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
             make()
     if content != "{}":  # a file without benchmarks is not one of times
         with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
-            tables.kernel_times()
+            kernel_times()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -204,3 +205,24 @@ def gone(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
+
+
+def test_a_worker_that_nobody_holds_any_more_ends() -> None:
+    device = IsolatedDevice(FragileProvider(), 0)
+    number = worker_of(device)
+    del device
+    gc.collect()
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+
+
+def test_the_end_of_a_forked_process_leaves_the_worker_alone() -> None:
+    device = IsolatedDevice(FragileProvider(), 0)
+    number = worker_of(device)
+    child = os.fork()
+    if not child:
+        device.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert worker_of(device) == number
+    device.close()

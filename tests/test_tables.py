@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from bench import tables
-from bench.tables import POZNAN, UNSA, UPC, Comparison, Point, conclusions, copies, occupancies
+from bench.tables.baseline import copies
+from bench.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, verdict
+from bench.tables.methods import occupancies
+from bench.tables.sources import Point
 
 
 def rows(table: str) -> list[list[str]]:
@@ -37,7 +39,7 @@ def test_a_comparison_is_of_rates() -> None:
     ],
 )
 def test_a_conclusion_holds_where_the_same_one_is_faster(then: float, now: float, said: str) -> None:
-    assert tables._verdict(then, now) == said
+    assert verdict(then, now) == said
 
 
 def test_the_reports_last_conclusion_is_reversed() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -32,7 +31,6 @@ class IsolatedDevice:
         self._index = index
         self.deadline = Deadline()
         self._worker = WorkerProcess()
-        self._end = weakref.finalize(self, self._worker.end)
         self._described: worker.Described = self._opened()
 
     @property
@@ -82,7 +80,7 @@ class IsolatedDevice:
         return IsolatedProgram(self, self.ask(worker.load, device, code))
 
     def close(self) -> None:
-        self._end()
+        self._worker.end()
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function of the worker's returns, within the time limit.
@@ -93,7 +91,7 @@ class IsolatedDevice:
         try:
             return self._worker.ask(function, *arguments, seconds=self.deadline.remaining)
         except MmcoreError:
-            self._end()
+            self._worker.end()
             raise
 
     def fault(self, lost: WorkerLost) -> Fault:
@@ -104,11 +102,11 @@ class IsolatedDevice:
 
     def lose(self) -> None:
         """Do without this worker from now on."""
-        self._end()
+        self._worker.end()
 
     def holds(self, process: WorkerProcess) -> bool:
         """Whether that worker is the one in use, and alive as far as is known."""
-        return process is self._worker and self._end.alive
+        return process is self._worker and process.alive
 
     @property
     def process(self) -> WorkerProcess:
@@ -117,9 +115,8 @@ class IsolatedDevice:
 
     def _handle(self) -> Handle:
         """The device itself, in a worker that is alive."""
-        if not self._end.alive:
+        if not self._worker.alive:
             self._worker = WorkerProcess()
-            self._end = weakref.finalize(self, self._worker.end)
             self._described = self._opened()
         return Handle(self, self._described.number)
 
@@ -128,7 +125,7 @@ class IsolatedDevice:
         try:
             found = self._worker.ask(worker.open_device, self._provider, self._index, seconds=None)
         except MmcoreError:
-            self._end()
+            self._worker.end()
             raise
         assert isinstance(found, worker.Described)
         return found

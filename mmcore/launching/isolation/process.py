@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
@@ -35,11 +36,17 @@ class WorkerLost(DeviceLost):
 
 
 class WorkerProcess:
-    """A worker process, running."""
+    """A worker process, running until :meth:`end`, or until nobody holds this any more."""
 
     def __init__(self) -> None:
         self._connection, theirs = multiprocessing.Pipe()
         self._process = _started(theirs)
+        self._end = weakref.finalize(self, _end, self._process, self._connection, os.getpid())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it was not ended, nor found dead."""
+        return self._end.alive
 
     def ask(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
         """What a function of :mod:`mmcore.launching.isolation.worker` returns there.
@@ -67,10 +74,7 @@ class WorkerProcess:
 
     def end(self) -> None:
         """End the process at once, whatever it is doing, and free what it holds."""
-        self._process.kill()
-        self._connection.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
+        self._end()
 
     def _death(self) -> str:
         """Why the process, which has closed the connection, is no more."""
@@ -81,6 +85,15 @@ class WorkerProcess:
         if status is not None and status < 0:
             return f"the process that ran it was killed by {signal.Signals(-status).name}"
         return f"the process that ran it ended with status {status}"
+
+
+def _end(process: subprocess.Popen[bytes], connection: Connection, parent: int) -> None:
+    # A process that was forked off its parent leaves it alone.
+    if os.getpid() == parent:
+        process.kill()
+        connection.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
 
 
 def _started(theirs: Connection) -> subprocess.Popen[bytes]:

@@ -1,0 +1,91 @@
+"""What mmcore calculates, counts and measures, beside what others do."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+from bench.tables import sources
+from bench.tables.markdown import markdown
+from bench.tables.sources import results
+from mmcore.planning.occupancy import occupancy
+
+
+def occupancies() -> str:
+    """The report's occupancy tables, compute capability 1.2, beside the calculation from the same figures."""
+    names = ("limit_blocks_warps", "limit_blocks_registers", "limit_blocks_shared", "active_blocks")
+    rows = []
+    for row in csv_rows(sources.ROOT / "tests" / "data" / "poznan_occupancy.csv"):
+        threads, registers, shared = (
+            int(row[name]) for name in ("threads_per_block", "registers_per_thread", "shared_bytes_per_block")
+        )
+        found = occupancy((1, 2), threads=threads, registers=registers, shared_bytes=shared)
+        ours = [found.limit_warps, found.limit_registers, found.limit_shared, found.active_blocks]
+        if row["version"] == "v1":
+            # A grid of one block: the report prints no limits for it.
+            ours = [1]
+        printed = [row[name] for name in names if row[name]]
+        cells = [
+            was if was == str(now) else f"**{was}**, calculated {now}" for was, now in zip(printed, ours, strict=True)
+        ]
+        block = f"{row['block']}×{row['block']}"
+        rows.append([row["version"], block, str(registers), str(shared), *([""] * (4 - len(cells))), *cells])
+    header = ("version", "block", "registers", "shared, B", "by warps", "by registers", "by shared memory", "active")
+    return markdown(header, rows)
+
+
+def cgma() -> str:
+    """The report's CGMA beside what the emulator counts with compute capability 1.2's coalescing."""
+    rows = []
+    for case in json.loads((sources.RESULTS / "emulator" / "cgma.json").read_text())["cgma"]:
+        printed, ours = float(case["printed"]), case["counted"]
+        figures = [case["printed"], f"{ours:.3f}", f"{round(100 * (ours / printed - 1), 1) + 0.0:+.1f} %"]
+        rows.append([case["version"], f"{case['block']}×{case['block']}", str(case["size"]), *figures])
+    return markdown(("version", "block", "n", "printed", "counted", "difference"), rows)
+
+
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def clock() -> str:
+    """mmcore's clock beside CUPTI's."""
+    rows = []
+    with results(sources.H200 / "clock.json") as document:
+        for case in document["microseconds"]:
+            cells = [case["kernel"], str(case["n"]), str(case["block"]), f"{case['events_around_one']:.2f}"]
+            for state in ("warm", "cold"):
+                ours, truth = case[f"mmcore_{state}"], case[f"cupti_{state}"]
+                cells += [f"{ours:.2f}", f"{truth:.2f}", f"{ours - truth:+.2f} ({100 * (ours / truth - 1):+.1f} %)"]
+            rows.append(cells)
+    states = [f"{name}, {state}" for state in ("warm", "cold") for name in ("mmcore", "CUPTI", "difference")]
+    return markdown(("kernel", "n", "b", "events around one launch", *states), rows)
+
+
+def launch_cost() -> str:
+    """What a launch costs the host."""
+    with results(sources.H200 / "launch.json") as document:
+        rows = [[way, f"{cost:.2f}"] for way, cost in document["microseconds"].items()]
+    return markdown(("launched by", "µs of host time"), rows)
+
+
+def counters() -> str:
+    """The emulator's counters beside ncu's."""
+    columns = {
+        "load requests": "global_load_requests",
+        "load sectors": "global_load_sectors",
+        "store requests": "global_store_requests",
+        "store sectors": "global_store_sectors",
+        "fused multiply-adds": "fmas",
+        "shared load requests": "shared_load_requests",
+        "shared load wavefronts": "shared_load_wavefronts",
+        "shared store wavefronts": "shared_store_wavefronts",
+    }
+    rows = []
+    with results(sources.H200 / "counters.json") as document:
+        for case in document["emulator_and_ncu"]:
+            figures = [" / ".join(f"{count:,}" for count in dict.fromkeys(case[name])) for name in columns.values()]
+            rows.append([case["kernel"], str(case["n"]), str(case["block"]), *figures])
+    return markdown(("kernel", "n", "b", *columns), rows)

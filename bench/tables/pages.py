@@ -1,0 +1,49 @@
+"""Which table stands on which page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from bench.tables.baseline import best_kernel_times, copies, global_times, kernel_times, then_and_now
+from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
+from bench.tables.experiments import coalescing, remainders, sizes, transfers
+from bench.tables.methods import cgma, clock, counters, launch_cost, occupancies
+from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
+
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "README.md": {"kernel times": best_kernel_times},
+    "docs/measuring.md": {"clock": clock, "launch cost": launch_cost},
+    "docs/why.md": {"counters": counters},
+    "docs/results.md": {"kernel times": kernel_times, "global times": global_times, "then and now": then_and_now},
+    "docs/trust.md": {"zoo": zoo, "fuzzing": fuzzing, "fuzzing by kernel": fuzzing_by_kernel},
+    "docs/lectures.md": {
+        "upc": partial(conclusions, UPC),
+        "copies": copies,
+        "sizes": sizes,
+        "remainders": remainders,
+        "transfers": transfers,
+        "coalescing": coalescing,
+        "unsa": partial(conclusions, UNSA),
+        "poznan": partial(conclusions, POZNAN),
+        "occupancy": occupancies,
+        "cgma": cgma,
+    },
+}
+
+
+def with_tables(page: str, text: str) -> str:
+    """A page's text with its tables between their markers.
+
+    Raises:
+        ValueError: a marker is missing.
+    """
+    for name, make in TABLES[page].items():
+        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+        pattern = re.escape(begin) + ".*?" + re.escape(end)
+        table = begin + make() + end
+        text, count = re.subn(pattern, lambda _, table=table: table, text, flags=re.DOTALL)  # type: ignore[misc]
+        if count != 1:
+            raise ValueError(f"{page} has {count} places for the table {name!r}")
+    return text
