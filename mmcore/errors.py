@@ -24,6 +24,10 @@ class InvalidKernel(MmcoreError):
     """A plugin's declaration of a kernel contradicts itself or names something that does not exist."""
 
 
+class Unanswered(InvalidKernel):
+    """A plugin's launch rule or constraint does not return."""
+
+
 class UnknownKernel(MmcoreError):
     """No registered kernel has that name."""
 
@@ -72,6 +76,10 @@ class Refused(MmcoreError):
 
 class CompileError(MmcoreError):
     """NVRTC rejected the source; the text holds its log, with the .cu file's own name and lines."""
+
+
+class CompilerStopped(CompileError):
+    """NVRTC had not ended when the time limit was reached."""
 
 
 class CompilerMissing(MmcoreError):

@@ -25,6 +25,14 @@ from tests.own_kernel import own
 
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
 
+# 2⁴¹ classes.
+TREE = (
+    "template <int N, long M> struct Tree "
+    "{ static const int value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value; }; "
+    "template <long M> struct Tree<0, M> { static const int value = 1; };"
+)
+ENDLESS = TREE + SOURCE.replace("VALUE", "Tree<40, 0>::value")
+
 
 def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
     return Launch(grid=(1,), block=block)
@@ -158,16 +166,6 @@ def test_cudas_own_headers_are_found(cu_file: Path) -> None:
     assert "cvt.rn.bf16" in compiler.compile_plan(planned(cu_file), "90").ptx
 
 
-# 2⁴¹ classes.
-ENDLESS = """
-template <int N, long M> struct Tree {
-    static const int value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value;
-};
-template <long M> struct Tree<0, M> { static const int value = 1; };
-extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = Tree<40, 0>::value; }
-"""
-
-
 def test_nvrtc_is_stopped_at_the_deadline_and_the_next_source_compiles(cu_file: Path) -> None:
     cu_file.write_text(ENDLESS)
     deadline = Deadline()
@@ -202,7 +200,7 @@ def test_ctrl_c_ends_nvrtc_and_the_next_source_compiles(cu_file: Path) -> None:
 
 
 def test_a_run_that_compiles_for_ever_ends_at_its_time_limit(cu_file: Path) -> None:
-    kernel = own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=ENDLESS.partition("extern")[0].replace("\n", " "))
+    kernel = own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=TREE)
     with pytest.raises(mmcore.CompileError, match=r"^tests\.own: NVRTC had not ended after 0\.5 s$"):
         mmcore.run(kernel, 8, device="emulator", timeout=0.5)
 

@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 import mmcore as api
-from mmcore import Kernel
+from mmcore import Dim3, Kernel, Launch, Limits, Problem
 from mmcore.api import device
 from mmcore.conformance.conform import conform_kernel
+from mmcore.conformance.trial import PASSED
+from mmcore.planning import asking
 from mmcore.registry import Registered, registry
+from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.own_kernel import FIRST_LINE, own
+from tests.test_compiler import TREE
 
 LOOP = "for (;;) {\n    __syncthreads();\n}"
 
@@ -59,6 +63,32 @@ def test_conformance_stops_at_the_first_case_that_takes_too_long(endless: Kernel
     assert not found.conforms
     assert len(stopped) == 1
     assert stopped[0].aspect == "product"
+    assert found.left_out > 0
+
+
+def test_conformance_stops_where_a_launch_rule_never_returns(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+        while problem.n == 17:
+            pass
+        return wrong_kernels.covering(problem, block, limits)
+
+    monkeypatch.setattr(asking, "SECONDS", 0.2)
+    emulator = device("emulator")
+    found = conform_kernel(wrong_kernels.kernel(cu_file.parent, launch=launch), emulator, emulator)
+    (failure,) = found.failures
+    assert failure.aspect == "product"
+    assert "its launch rule had not answered after 0.2 s for" in failure.reason
+    assert "×17×" in failure.reason
+    assert found.left_out > 0
+    assert {trial.verdict for trial in found.of("geometry")} == {PASSED}
+
+
+def test_conformance_stops_where_compiling_never_ends(cu_file: Path) -> None:
+    emulator = device("emulator")
+    kernel = own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=TREE)
+    found = conform_kernel(kernel, emulator, emulator, seconds=0.5)
+    (failure,) = found.failures
+    assert (failure.aspect, failure.reason) == ("product", "tests.own: NVRTC had not ended after 0.5 s")
     assert found.left_out > 0
 
 

@@ -17,7 +17,7 @@ from mmcore.conformance.refusing import refusal_trials
 from mmcore.conformance.running import ASPECTS_OF_RUNS, run_case
 from mmcore.conformance.trial import ASPECTS, FAILED, SECONDS, UNTRIED, Setting, Trial
 from mmcore.conformance.watching import Reach, declared_over_read, over_read_trials, reach, watch_complaints
-from mmcore.errors import CompilerMissing, InvalidKernel, MmcoreError, NoDevice
+from mmcore.errors import CompilerMissing, InvalidKernel, MmcoreError, NoDevice, Unanswered
 from mmcore.judging.inputs import fresh_seed
 from mmcore.launching.device import Device
 from mmcore.planning.kernel import Kernel
@@ -104,7 +104,7 @@ def conform_kernel(
         raise NoDevice(f"{kernel.name} cannot be tried on {device.name}: {made[0].reason}")
     made += over_read_trials(bench.reaches, setting)
     made += refusal_trials(kernel, cases, device.limits, setting)
-    made += geometry_trials(kernel, cases.allowed, setting)
+    made += geometry_trials(kernel, bench.tried, setting)
     failures = [trial for trial in made if trial.verdict == FAILED]
     made += known_fault_trials(kernel, cases.refused, device, watcher, setting, failures)
     for each in (device, watcher):
@@ -118,31 +118,43 @@ class _Bench:
 
     Attributes:
         reaches: what the cases that declare an over-read need of it.
+        tried: cases that were tried to their end.
         left_out: cases that were not tried any more after one that took too long.
     """
 
     def __init__(self, kernel: Kernel, device: Device, watcher: Device | None, setting: Setting) -> None:
         self._kernel, self._device, self._watcher, self._setting = kernel, device, watcher, setting
         self.reaches: list[Reach] = []
+        self.tried: list[Case] = []
         self.left_out = 0
         self._timed_out = False
 
     def trials(self, cases: Collection[Case]) -> list[Trial]:
         """Every aspect of every case."""
-        plans = {case: self._plan(case) for case in cases}
+        plans: dict[Case, Plan | None] = {}
+        for case in cases:
+            try:
+                plans[case] = self._plan(case)
+            except Unanswered:
+                # It is the last to be tried.
+                plans[case] = None
+                break
         over_read = {matrix for planned in plans.values() if planned for matrix in declared_over_read(planned)}
         made: list[Trial] = []
         for number, (case, planned) in enumerate(plans.items(), 1):
             made += self._of_case(case, planned, over_read)
             if self._timed_out:
-                self.left_out = len(plans) - number
+                self.left_out = len(cases) - number
                 break
+            self.tried.append(case)
         return made
 
     def _plan(self, case: Case) -> Plan | None:
         """The case's plan; None where there is none, which running it complains of."""
         try:
             return plan(self._kernel, case.problem, case.block, self._device.limits)
+        except Unanswered:
+            raise
         except MmcoreError:
             return None
 

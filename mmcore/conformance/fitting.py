@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from mmcore.conformance.cases import Case
 from mmcore.conformance.trial import FAILED, PASSED, UNTRIED, Setting, Trial
 from mmcore.errors import CompileError, InvalidKernel, Refused
+from mmcore.launching.deadline import Deadline
 from mmcore.launching.residency import capability_target, compiled_occupancies, target_plan
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
@@ -46,9 +47,11 @@ def _geometry_trial(
     if kernel.architecture and not _runs(kernel, capability):
         return Trial("geometry", what, UNTRIED, f"it is compiled for {kernel.architecture} alone", reproduce)
     target = capability_target(capability)
+    deadline = Deadline()
+    deadline.set(setting.seconds)
     try:
         plans = {case: target_plan(kernel, case.problem, case.block, target) for case in cases}
-        _, occupancies = compiled_occupancies(plans[largest], target)
+        _, occupancies = compiled_occupancies(plans[largest], target, deadline)
     except (Refused, InvalidKernel, CompileError) as error:
         return Trial("geometry", what, FAILED, str(error), reproduce)
     crowded = [each.advice for each in occupancies if each.active_blocks == 0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mmcore.conformance.cases import Case
 from mmcore.conformance.complaints import Complaint, aspect_of
 from mmcore.conformance.trial import Setting
-from mmcore.errors import CompileError, DeviceFault, DeviceLost, InvalidKernel, Refused
+from mmcore.errors import CompileError, CompilerStopped, DeviceFault, DeviceLost, InvalidKernel, Refused, Unanswered
 from mmcore.experiment import Experiment, host_arrays, rows_of_product
 from mmcore.judging.inputs import draw
 from mmcore.launching.device import Device, HostArray
@@ -78,7 +78,8 @@ def run_case(
         reason = f"its constraints allow what is refused: {refused}"
         return Runs(False, (Complaint("geometry", reason, reproduce),))
     except (InvalidKernel, CompileError, DeviceFault, DeviceLost) as error:
-        return Runs(False, (Complaint("product", str(error), reproduce),))
+        timed_out = isinstance(error, (Unanswered, CompilerStopped))
+        return Runs(False, (Complaint("product", str(error), reproduce),), timed_out)
 
 
 def _product(prepared: Prepared) -> HostArray:

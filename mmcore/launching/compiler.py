@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmcore.cache import cache_directory
-from mmcore.errors import CompileError
+from mmcore.errors import CompileError, CompilerStopped
 from mmcore.launching.code import Code, Function
 from mmcore.launching.deadline import Deadline
 from mmcore.launching.isolation.process import WorkerLost, WorkerProcess
@@ -50,7 +50,8 @@ def compile_plan(plan: Plan, architecture: str, deadline: Deadline | None = None
 
     Raises:
         InvalidKernel: the source cannot be read.
-        CompileError: NVRTC rejects it, and the text holds its log; or it crashed, or was stopped.
+        CompileError: NVRTC rejects it, and the text holds its log; or NVRTC crashed.
+        CompilerStopped: NVRTC had not ended at the deadline.
         CompilerMissing: NVRTC is not installed.
     """
     kernel = plan.kernel
@@ -116,10 +117,9 @@ def _compile(deadline: Deadline, kernel: str, *asked: Any) -> Code:
             _worker.cache_clear()
             if not isinstance(error, WorkerLost):
                 raise
-            limit = deadline.limit
-            late = error.kind == "timeout" and limit is not None
-            reason = f"NVRTC had not ended after {limit:g} s" if late else f"NVRTC crashed: {error}"
-            raise CompileError(f"{kernel}: {reason}") from None
+            if error.kind == "timeout":
+                raise CompilerStopped(f"{kernel}: NVRTC had not ended after {deadline.limit:g} s") from None
+            raise CompileError(f"{kernel}: NVRTC crashed: {error}") from None
     assert isinstance(code, Code)
     return code
 

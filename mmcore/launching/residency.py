@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from mmcore.launching.code import Code
 from mmcore.launching.compiler import compile_plan
+from mmcore.launching.deadline import Deadline
 from mmcore.launching.device import Device
 from mmcore.launching.nvrtc import nearest_architecture
 from mmcore.planning.geometry import Dim3
@@ -91,14 +92,21 @@ def launch_occupancies(plan: Plan, code: Code, capability: tuple[int, int]) -> t
     return tuple(occupancies)
 
 
-def compiled_occupancies(plan: Plan, target: Target) -> tuple[Code, tuple[Occupancy, ...]]:
+def compiled_occupancies(
+    plan: Plan, target: Target, deadline: Deadline | None = None
+) -> tuple[Code, tuple[Occupancy, ...]]:
     """Compile a plan, and say what a multiprocessor of the target holds of each of its launches.
+
+    Args:
+        plan: what is compiled.
+        target: what for.
+        deadline: when NVRTC is stopped; never when None.
 
     Raises:
         CompileError, InvalidKernel: the source does not become code.
         CompilerMissing: NVRTC is not installed.
     """
-    code = compile_plan(plan, target.architecture)
+    code = compile_plan(plan, target.architecture, deadline)
     return code, launch_occupancies(plan, code, target.capability)
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, Unanswered
 from mmcore.printing import to_stderr
 
 #: How long an answer may take: it is arithmetic on a few numbers.
@@ -23,20 +23,22 @@ class _NoAnswer(BaseException):
 
 
 @contextlib.contextmanager
-def asking(what: str) -> Iterator[None]:
+def asking(what: str, about: str) -> Iterator[None]:
     """Ask inside; what is printed there is no part of a command's output.
 
     Args:
-        what: who is asked, for the error: "acme.fast: its launch rule".
+        what: who is asked: "acme.fast: its launch rule".
+        about: what for: "64×64×64 in 16×16 blocks".
 
     Raises:
-        InvalidKernel: it raises, or has not answered after :data:`SECONDS`. (Only the main thread can be interrupted.)
+        InvalidKernel: it raises.
+        Unanswered: it has not answered after :data:`SECONDS`. (Only the main thread can be interrupted.)
     """
     try:
         with to_stderr(), _in_time():
             yield
     except _NoAnswer:
-        raise InvalidKernel(f"{what} had not answered after {SECONDS:g} s") from None
+        raise Unanswered(f"{what} had not answered after {SECONDS:g} s for {about}") from None
     except (Exception, SystemExit) as error:
         raise InvalidKernel(f"{what} failed: {type(error).__name__}: {error}") from error
 

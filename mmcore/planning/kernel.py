@@ -176,8 +176,9 @@ class Kernel:
 
         Raises:
             InvalidKernel: one of the constraints cannot tell.
+            Unanswered: one of them does not return.
         """
-        with asking(f"{self.name}: a constraint"):
+        with asking(f"{self.name}: a constraint", f"{problem} in {block} blocks"):
             return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
 
     def fitting_block(self, problem: Problem) -> Dim3:

@@ -85,6 +85,7 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
         InvalidProblem: the problem's types or operation are not the kernel's.
         Refused: a constraint or a device limit forbids the launch; it quotes each with its numbers.
         InvalidKernel: the rule raised, or did not return launches.
+        Unanswered: the rule did not return at all.
     """
     theirs, ours = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
     if theirs != ours:
@@ -118,7 +119,7 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
 
 
 def _launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
-    with asking(f"{kernel.name}: its launch rule"):
+    with asking(f"{kernel.name}: its launch rule", f"{problem} in {block} blocks"):
         ruled = kernel.launch(problem, block, limits)
     launches = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
     if not launches or not all(isinstance(launch, Launch) for launch in launches):
