@@ -32,11 +32,12 @@ def profile(
     lda: int = 0,
     ldb: int = 0,
     ldc: int = 0,
+    timeout: float | None = None,
 ) -> Profile:
     """Count what a kernel does: instructions, accesses and what memory makes of them, in all and by line.
 
     Args:
-        kernel, size, m, n, k, block, seed, force, lda, ldb, ldc: as for :func:`mmcore.run`.
+        kernel, size, m, n, k, block, seed, force, lda, ldb, ldc, timeout: as for :func:`mmcore.run`.
         device: "auto" (the first device that counts), or a device's name.
         exact: run every block, even where a sample of them would do.
         ncu: have NVIDIA's ncu count on a GPU, in a process of its own.
@@ -48,7 +49,9 @@ def profile(
     if ncu:
         (counted,) = profiles_by_ncu([asked], opened("cuda" if device == "auto" else device), seed=seed, force=force)
         return counted
-    return profile_kernel(*asked, _able(device, CountingDevice, "counts"), seed=seed, force=force, exact=exact)
+    counting = _able(device, CountingDevice, "counts")
+    with counting.deadline.within(timeout):
+        return profile_kernel(*asked, counting, seed=seed, force=force, exact=exact)
 
 
 def check(
@@ -65,18 +68,21 @@ def check(
     lda: int = 0,
     ldb: int = 0,
     ldc: int = 0,
+    timeout: float | None = None,
 ) -> Check:
     """Look for what a kernel does that it must not: stray or unordered accesses, and barriers that not all come to.
 
     Args:
-        kernel, size, m, n, k, block, seed, force, lda, ldb, ldc: as for :func:`mmcore.run`.
+        kernel, size, m, n, k, block, seed, force, lda, ldb, ldc, timeout: as for :func:`mmcore.run`.
         device: "auto" (the first device that looks for hazards), or a device's name.
 
     Raises:
         MmcoreError: the request cannot be carried out; one sentence says why.
     """
     asked = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
-    return check_kernel(*asked, _able(device, CheckingDevice, "looks for hazards in"), seed=seed, force=force)
+    watching = _able(device, CheckingDevice, "looks for hazards in")
+    with watching.deadline.within(timeout):
+        return check_kernel(*asked, watching, seed=seed, force=force)
 
 
 def _able(spec: str, protocol: type, verb: str) -> Device:

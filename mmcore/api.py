@@ -101,11 +101,8 @@ def run(
     """
     found, problem, shape = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
     opened = _open(device)
-    opened.deadline.set(timeout)
-    try:
+    with opened.deadline.within(timeout):
         return run_kernel(found, problem, shape, opened, memory=memory, seed=seed, force=force)
-    finally:
-        opened.deadline.set(None)
 
 
 def requested(

@@ -13,7 +13,8 @@ from typing import NoReturn
 
 import pytest
 
-from mmcore import Dim3, InvalidKernel, Problem
+from mmcore import Dim3, Launch, Limits, Problem
+from mmcore.errors import Unanswered
 from mmcore.planning import asking as module
 from mmcore.planning.asking import asking
 from mmcore.planning.limits import COMPUTE_9_0
@@ -21,13 +22,14 @@ from mmcore.planning.plan import plan
 from mmcore.registry import Registered, registry
 from tests.own_kernel import own
 
-LATE = r"had not answered after 0\.2 s for 8×8×8 in 32×1 blocks"
+LATE = r"had not answered after 0\.2 s for 8×8×8 in 32×1 blocks: it was at test_asking\.py:\d+"
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.2)
     monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(module, "_unanswered", {})
 
 
 @pytest.fixture
@@ -74,18 +76,30 @@ class Pondering:
 @pytest.mark.parametrize("rule", [wait_for_ever, compute_for_ever, catch_errors, catch_everything_once])
 def test_a_launch_rule_that_never_returns_is_interrupted(cu_file: Path, rule: Callable[..., NoReturn]) -> None:
     kernel = replace(own(cu_file, ""), launch=rule)
-    with pytest.raises(
-        InvalidKernel, match=r"^tests\.own: its launch rule had not answered after 0\.2 s for 8×8×8 in 32×1 blocks$"
-    ):
+    with pytest.raises(Unanswered, match=rf"^tests\.own: its launch rule {LATE}$"):
         plan(kernel, kernel.problem(8, 8, 8), Dim3(32), COMPUTE_9_0)
 
 
 def test_a_constraint_that_never_returns_is_interrupted(cu_file: Path) -> None:
     kernel = own(cu_file, "", constraints=(Pondering(),))
-    with pytest.raises(
-        InvalidKernel, match=r"^tests\.own: a constraint had not answered after 0\.2 s for 8×8×8 in 32×1 blocks$"
-    ):
+    with pytest.raises(Unanswered, match=rf"^tests\.own: a constraint {LATE}$"):
         kernel.refusals(kernel.problem(8, 8, 8), Dim3(32))
+
+
+def test_the_same_is_not_asked_twice(cu_file: Path) -> None:
+    asked = []
+
+    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+        asked.append(problem.n)
+        while problem.n == 8:
+            pass
+        return Launch(grid=(1,), block=block)
+
+    kernel = replace(own(cu_file, ""), launch=launch)
+    for size in (8, 8, 9):
+        with pytest.raises(Unanswered) if size == 8 else contextlib.nullcontext():
+            plan(kernel, kernel.problem(size, size, size), Dim3(32), COMPUTE_9_0)
+    assert asked == [8, 9]
 
 
 def test_ctrl_c_is_the_users(cu_file: Path) -> None:

@@ -90,6 +90,12 @@ REFUSED: dict[str, tuple[Change, str]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest-benchmark measures in the runs inside, whoever runs this one."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+
+
 @pytest.fixture
 def bench(pytester: pytest.Pytester) -> Callable[[str], pytest.RunResult]:
     """A run that is compared with a file of this content."""
@@ -113,12 +119,44 @@ def test_a_run_is_not_compared_with_damaged_results(
 
 @pytest.mark.parametrize("content", ["", "hello", "[]", json.dumps(RESULTS)[:99]], ids=range(4))
 @pytest.mark.filterwarnings("ignore:Can't compare")
-def test_a_run_goes_on_without_results_that_cannot_be_read(
-    bench: Callable[[str], pytest.RunResult], content: str
-) -> None:
+def test_results_that_cannot_be_read_are_refused(bench: Callable[[str], pytest.RunResult], content: str) -> None:
     with pytest.warns(PytestBenchmarkWarning, match="Failed to load .*old.json"):
         result = bench(content)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare=old.json: there are no results of that name *"])
+
+
+@pytest.mark.filterwarnings("ignore:Can't compare")
+def test_results_that_are_not_there_are_refused_when_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    result = pytester.runpytest(*OPTIONS, "--benchmark-compare=0007")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = pytester.runpytest(*OPTIONS, "--benchmark-compare")
     result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--benchmark-json=no/results.json", "ERROR: --benchmark-json: no/results.json cannot be written: *"),
+        (
+            "--benchmark-storage=test_bench.py/x",
+            "ERROR: results cannot be saved in *; --benchmark-storage names *",
+        ),
+    ],
+)
+def test_what_could_not_be_saved_is_not_measured(pytester: pytest.Pytester, option: str, said: str) -> None:
+    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    result = pytester.runpytest(*OPTIONS, option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
+def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    result = pytester.runpytest(*OPTIONS, "--benchmark-json=new.json", "--benchmark-compare=0007")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert not (pytester.path / "new.json").exists()
 
 
 # The readers of committed results, which make the documentation's tables.

@@ -73,6 +73,7 @@ def test_conformance_stops_where_a_launch_rule_never_returns(cu_file: Path, monk
         return wrong_kernels.covering(problem, block, limits)
 
     monkeypatch.setattr(asking, "SECONDS", 0.2)
+    monkeypatch.setattr(asking, "_unanswered", {})
     emulator = device("emulator")
     found = conform_kernel(wrong_kernels.kernel(cu_file.parent, launch=launch), emulator, emulator)
     (failure,) = found.failures

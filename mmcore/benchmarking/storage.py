@@ -6,7 +6,9 @@ one that ``--benchmark-compare-fail`` found too slow, which would pass as the me
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,14 +35,23 @@ def prepare(config: pytest.Config, device: Device) -> None:
     """Show a narrow table unless the user chose columns; refuse comparisons that can only mislead.
 
     Raises:
-        UsageError: ``--benchmark-compare-fail`` on a device without device time, or with nothing to compare with.
+        UsageError: the results could not be saved, or those to compare with cannot be read;
+            ``--benchmark-compare-fail`` on a device without device time, or with nothing to compare with.
     """
     benchmarks = session_of(config)
     if benchmarks is None:
         return
     if len(config.getoption("benchmark_columns") or range(_ALL_COLUMNS)) == _ALL_COLUMNS:
         benchmarks.columns = _COLUMNS
-    if not benchmarks.compare_fail or benchmarks.disabled:
+    if benchmarks.disabled:
+        return
+    _refuse_unwritable(config.getoption("benchmark_json"), benchmarks.storage)
+    if isinstance(benchmarks.compare, str) and not benchmarks.compared_mapping:
+        raise pytest.UsageError(
+            f"--benchmark-compare={benchmarks.compare}: there are no results of that name that can be read, neither as "
+            f"a file nor in {benchmarks.storage}"
+        )
+    if not benchmarks.compare_fail:
         return
     if not device.keeps_time:
         raise pytest.UsageError(
@@ -51,6 +62,24 @@ def prepare(config: pytest.Config, device: Device) -> None:
             "--benchmark-compare-fail has nothing to compare with: give --benchmark-compare too, and measure once "
             "without either before, to have a run saved"
         )
+
+
+def _refuse_unwritable(json_file: object, storage: object) -> None:
+    """Find out before anything is measured that results could not be kept."""
+    from pytest_benchmark.storage.file import FileStorage
+
+    if isinstance(json_file, Path):
+        fresh = not json_file.exists()
+        try:
+            json_file.open("ab").close()
+            if fresh:
+                json_file.unlink()
+        except OSError as error:
+            raise pytest.UsageError(f"--benchmark-json: {json_file} cannot be written: {error.strerror}") from None
+    if isinstance(storage, FileStorage):
+        folder = storage.get("results").parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise pytest.UsageError(f"results cannot be saved in {folder}; --benchmark-storage names another folder")
 
 
 def save(config: pytest.Config) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mmcore.cli.options import launch_options, with_usual_size
+from mmcore.cli.options import launch_options, timeout_option, with_usual_size
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 
 USUAL_SIZE = 128
@@ -19,6 +19,7 @@ USUAL_SIZE = 128
 @click.option(
     "--device", default="auto", metavar="D", show_default=True, help="auto: the first that looks for hazards."
 )
+@timeout_option("everything together")
 @json_option
 def check(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
     """Look for races, stray accesses and divergent barriers."""

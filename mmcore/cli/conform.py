@@ -15,7 +15,7 @@ from mmcore.errors import UnknownKernel
 @click.argument("kernels", metavar="KERNEL...", nargs=-1, required=True)
 @click.option("--device", default="auto", metavar="D", show_default=True, help="auto, cuda, cuda:1, emulator, ...")
 @click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default.")
-@timeout_option("each case", default=60)
+@timeout_option("each case")
 @json_option
 def conform(kernels: tuple[str, ...], device: str, seed: int | None, timeout: float, as_json: bool) -> int:
     """Try whether kernels keep what they declare.

@@ -25,7 +25,8 @@ def report(conformance: Conformance) -> list[RenderableType]:
         ("seed", str(setting.seed)),
         ("tried", tried(conformance)),
     ]
-    lines = [line for what, group in groupby(conformance.trials, _what) for line in _lines(what, list(group))]
+    logs: dict[str, str] = {}
+    lines = [line for what, group in groupby(conformance.trials, _what) for line in _lines(what, list(group), logs)]
     judgement = (
         Text(f"DOES NOT CONFORM: {failures} of {len(conformance.trials)} trials failed", "bold red")
         if failures
@@ -38,6 +39,8 @@ def tried(conformance: Conformance) -> str:
     """How much was tried, and how much was left out."""
     products = {trial.what for trial in conformance.of("product") if trial.verdict != UNTRIED}
     left_out = f"; {conformance.left_out} more products that it allows were left out" if conformance.left_out else ""
+    if conformance.stopped:
+        left_out += " after one that took too long"
     refusals, geometries = len(conformance.of("refusals")), len(conformance.of("geometry"))
     return f"{len(products)} products, {refusals} refusals, {geometries} geometries{left_out}"
 
@@ -46,7 +49,8 @@ def _what(trial: Trial) -> str:
     return trial.what
 
 
-def _lines(what: str, trials: Sequence[Trial]) -> Iterator[str]:
+def _lines(what: str, trials: Sequence[Trial], logs: dict[str, str]) -> Iterator[str]:
+    """A line for what passed, and for each that did not; a compiler's log, which they share, is said once."""
     passed = [trial.aspect for trial in trials if trial.verdict == PASSED]
     if passed:
         words = [trial.reason for trial in trials if trial.verdict == PASSED and trial.reason]
@@ -56,5 +60,7 @@ def _lines(what: str, trials: Sequence[Trial]) -> Iterator[str]:
         if trial.verdict == UNTRIED:
             yield f"untried  {what}: {trial.aspect}: {trial.reason}"
         if trial.verdict == FAILED:
-            yield f"FAIL     {what}: {trial.aspect}: {trial.reason}"
+            first = logs.setdefault(trial.reason, what)
+            reason = trial.reason if first == what or "\n" not in trial.reason else f"as in {first}"
+            yield f"FAIL     {what}: {trial.aspect}: {reason}"
             yield f"           $ {trial.reproduce}"

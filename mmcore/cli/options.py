@@ -9,7 +9,7 @@ import click
 
 from mmcore.cli.kernels import usual_size
 from mmcore.errors import MmcoreError
-from mmcore.launching.deadline import parse_seconds
+from mmcore.launching.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.planning.kernel import Kernel
 
 _LARGEST_INT = 2**31 - 1
@@ -56,11 +56,10 @@ _LAUNCH: tuple[_Option, ...] = (
 )
 
 
-def timeout_option(what: str, default: float | None = None) -> Callable[[_Command], _Command]:
+def timeout_option(what: str) -> Callable[[_Command], _Command]:
     """``--timeout``, in seconds, for ``what``."""
-    usually = "no limit" if default is None else f"{default:g}"
-    text = f"Seconds that {what} may take; {usually} by default."
-    return click.option("--timeout", type=_seconds_type, default=default, metavar="S", help=text)
+    text = f"Seconds that {what} may take; {USUAL_SECONDS:g} by default."
+    return click.option("--timeout", type=_seconds_type, default=USUAL_SECONDS, metavar="S", help=text)
 
 
 def problem_options(usual: int) -> Callable[[_Command], _Command]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mmcore.cli.kernels import USUAL_SIZE
-from mmcore.cli.options import launch_options, with_usual_size
+from mmcore.cli.options import launch_options, timeout_option, with_usual_size
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 
 
@@ -25,6 +25,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
     show_default=True,
     help="What a warp's loads come to: sectors of 32 bytes, or compute capability 1.2's transactions.",
 )
+@timeout_option("counting on an emulator")
 @json_option
 def profile(
     kernel: str,

@@ -15,10 +15,11 @@ from mmcore.conformance.fitting import geometry_trials
 from mmcore.conformance.owning_up import known_fault_trials
 from mmcore.conformance.refusing import refusal_trials
 from mmcore.conformance.running import ASPECTS_OF_RUNS, run_case
-from mmcore.conformance.trial import ASPECTS, FAILED, SECONDS, UNTRIED, Setting, Trial
+from mmcore.conformance.trial import ASPECTS, FAILED, UNTRIED, Setting, Trial
 from mmcore.conformance.watching import Reach, declared_over_read, over_read_trials, reach, watch_complaints
 from mmcore.errors import CompilerMissing, InvalidKernel, MmcoreError, NoDevice, Unanswered
 from mmcore.judging.inputs import fresh_seed
+from mmcore.launching.deadline import USUAL_SECONDS
 from mmcore.launching.device import Device
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan, plan
@@ -33,12 +34,14 @@ class Conformance:
         setting: the devices and the seed.
         trials: in the order they were made.
         left_out: how many allowed products were found and not tried, to keep it short.
+        stopped: whether no more were tried after one that took too long.
     """
 
     kernel: Kernel
     setting: Setting
     trials: tuple[Trial, ...]
     left_out: int
+    stopped: bool = False
 
     @property
     def failures(self) -> tuple[Trial, ...]:
@@ -64,6 +67,7 @@ class Conformance:
             "conforms": self.conforms,
             "aspects": {aspect: dict(Counter(trial.verdict for trial in self.of(aspect))) for aspect in ASPECTS},
             "left_out": self.left_out,
+            "stopped": self.stopped,
             "trials": [trial.to_json() for trial in self.trials],
         }
 
@@ -74,7 +78,7 @@ def watching_device(device: Device) -> Device | None:
 
 
 def conform_kernel(
-    kernel: Kernel, device: Device, watcher: Device | None, *, seed: int | None = None, seconds: float = SECONDS
+    kernel: Kernel, device: Device, watcher: Device | None, *, seed: int | None = None, seconds: float = USUAL_SECONDS
 ) -> Conformance:
     """Try whether a kernel keeps what its declaration promises.
 
@@ -110,7 +114,7 @@ def conform_kernel(
     for each in (device, watcher):
         if each is not None:
             each.deadline.set(None)
-    return Conformance(kernel, setting, tuple(made), cases.left_out + bench.left_out)
+    return Conformance(kernel, setting, tuple(made), cases.left_out + bench.left_out, bench.stopped)
 
 
 class _Bench:
@@ -120,6 +124,7 @@ class _Bench:
         reaches: what the cases that declare an over-read need of it.
         tried: cases that were tried to their end.
         left_out: cases that were not tried any more after one that took too long.
+        stopped: whether there was such a one.
     """
 
     def __init__(self, kernel: Kernel, device: Device, watcher: Device | None, setting: Setting) -> None:
@@ -127,7 +132,7 @@ class _Bench:
         self.reaches: list[Reach] = []
         self.tried: list[Case] = []
         self.left_out = 0
-        self._timed_out = False
+        self.stopped = False
 
     def trials(self, cases: Collection[Case]) -> list[Trial]:
         """Every aspect of every case."""
@@ -143,7 +148,7 @@ class _Bench:
         made: list[Trial] = []
         for number, (case, planned) in enumerate(plans.items(), 1):
             made += self._of_case(case, planned, over_read)
-            if self._timed_out:
+            if self.stopped:
                 self.left_out = len(cases) - number
                 break
             self.tried.append(case)
@@ -167,7 +172,7 @@ class _Bench:
         except MmcoreError as error:
             yield Trial("product", str(case), UNTRIED, str(error), setting.run(case))
             return
-        self._timed_out = runs.timed_out
+        self.stopped = runs.timed_out
         tried, complaints = list(ASPECTS_OF_RUNS if runs.complete else ()), list(runs.complaints)
         if planned is not None and runs.complete:
             try:

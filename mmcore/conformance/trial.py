@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mmcore.conformance.cases import Case
+from mmcore.launching.deadline import USUAL_SECONDS
 from mmcore.reproduce import launch_command
 
 ASPECTS = {
@@ -22,9 +23,6 @@ ASPECTS = {
     "known-faults": "nothing is declared to be wrong",
 }
 """Every aspect of conformance, with what it asks for."""
-
-SECONDS = 60.0
-"""How long a case may take unless somebody says otherwise."""
 
 PASSED, FAILED, UNTRIED = "passed", "failed", "untried"
 
@@ -68,7 +66,7 @@ class Setting:
     device: str
     watcher: str
     seed: int
-    seconds: float = SECONDS
+    seconds: float = USUAL_SECONDS
 
     def run(self, case: Case, *, force: bool = False) -> str:
         """The ``mmcore run`` that does a case again."""
@@ -83,6 +81,7 @@ class Setting:
         return shlex.join(["mmcore", "conform", self.kernel, "--device", self.device, "--seed", str(self.seed)])
 
     def _launch(self, command: str, case: Case, device: str, force: bool) -> str:
-        return launch_command(
+        again = launch_command(
             command, self.kernel, case.problem, case.block, device=device, seed=self.seed, force=force
         )
+        return again if self.seconds == USUAL_SECONDS else f"{again} --timeout {self.seconds:g}"

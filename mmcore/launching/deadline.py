@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from mmcore.errors import MmcoreError
+
+USUAL_SECONDS = 60.0
+"""What a command gives a kernel where the user says nothing."""
 
 
 def parse_seconds(text: str) -> float:
@@ -38,6 +43,15 @@ class Deadline:
         """Let it be ``seconds`` from now; never when None."""
         self.limit = seconds
         self._end = None if seconds is None else time.monotonic() + seconds
+
+    @contextmanager
+    def within(self, seconds: float | None) -> Iterator[None]:
+        """Let it be ``seconds`` from now, until the block ends."""
+        self.set(seconds)
+        try:
+            yield
+        finally:
+            self.set(None)
 
     @property
     def remaining(self) -> float | None:

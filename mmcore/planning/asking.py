@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 from mmcore.errors import InvalidKernel, Unanswered
@@ -16,10 +17,12 @@ from mmcore.printing import to_stderr
 SECONDS = 10.0
 # What catches the first interruption gets another.
 _AGAIN_SECONDS = 1.0
+# What was asked in vain: it is not asked again.
+_unanswered: dict[tuple[str, str], str] = {}
 
 
 class _NoAnswer(BaseException):
-    """There was none in time. It is no Exception, which plugins catch now and then."""
+    """There was none in time; the text says where it was. It is no Exception, which plugins catch now and then."""
 
 
 @contextlib.contextmanager
@@ -34,11 +37,14 @@ def asking(what: str, about: str) -> Iterator[None]:
         InvalidKernel: it raises.
         Unanswered: it has not answered after :data:`SECONDS`. (Only the main thread can be interrupted.)
     """
+    if (what, about) in _unanswered:
+        raise Unanswered(_unanswered[what, about])
     try:
         with to_stderr(), _in_time():
             yield
-    except _NoAnswer:
-        raise Unanswered(f"{what} had not answered after {SECONDS:g} s for {about}") from None
+    except _NoAnswer as place:
+        _unanswered[what, about] = f"{what} had not answered after {SECONDS:g} s for {about}: it was at {place}"
+        raise Unanswered(_unanswered[what, about]) from None
     except (Exception, SystemExit) as error:
         raise InvalidKernel(f"{what} failed: {type(error).__name__}: {error}") from error
 
@@ -63,4 +69,4 @@ def _in_time() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise _NoAnswer
+    raise _NoAnswer(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else "an unknown place")
