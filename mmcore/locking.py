@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -94,7 +95,6 @@ class Lock:
 
     def _opened(self) -> int:
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
             return os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise LockFailed(f"the lock {self._file} cannot be made: {error.strerror}") from None
@@ -114,9 +114,18 @@ def _locked(descriptor: int) -> bool:
 
 
 def _folder() -> Path:
-    with contextlib.suppress(RuntimeError):  # Path.home() knows no home
-        return cache_directory() / "locks"
-    raise LockFailed("there is no folder for locks: MMCORE_CACHE_DIR, XDG_CACHE_HOME or HOME must name one")
+    """Where locks are kept: with the cache, or for temporary files where there is none."""
+    with contextlib.suppress(OSError, RuntimeError):  # Path.home() knows no home
+        return _made(cache_directory() / "locks")
+    try:
+        return _made(Path(tempfile.gettempdir()) / f"mmcore-locks-{os.getuid()}")
+    except OSError as error:
+        raise LockFailed(f"there is no folder for locks: {error}; MMCORE_CACHE_DIR can name one") from None
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _ancestors() -> list[str]:

@@ -142,7 +142,7 @@ class Registry:
         for broken in self.broken:
             if broken.plugin == name:
                 return f": {broken}"
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name.casefold(), known, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else f"; {lists} shows what there is"
         return hint + (_SET_ASIDE if self.broken else "")
 

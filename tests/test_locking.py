@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -98,8 +99,19 @@ def test_other_names_are_other_locks(lock: Lock) -> None:
         another.release()
 
 
+def test_without_a_cache_locks_are_kept_with_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    lock = Lock("any")
+    assert lock.try_to_take() is None
+    lock.release()
+    assert [path.name for path in (tmp_path / "temporary").glob("*/*")] == ["any"]
+
+
 def test_where_no_lock_can_be_kept_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(LockFailed, match="cannot be made: Not a directory"):
-        Lock("any").try_to_take()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    with pytest.raises(LockFailed, match=r"no folder for locks: .*Not a directory.*; MMCORE_CACHE_DIR can name"):
+        Lock("any")

@@ -346,10 +346,15 @@ def test_whatever_value_stands_anywhere_is_read_or_refused(
 
 def test_the_command_writes_svg_png_and_html(tmp_path: Path) -> None:
     source = write(tmp_path / "results.json", EXPERIMENTS["poznan-first"])
-    for suffix, begins in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".html", b"<!DOCTYPE html>")):
+    picture, page = "sizes, from", "a page of"
+    for suffix, begins, drawn in (
+        (".svg", b"<?xml", picture),
+        (".png", b"\x89PNG", picture),
+        (".html", b"<!DOCTYPE html>", page),
+    ):
         out = tmp_path / f"out{suffix}"
         result = mmcore("plot", str(source), "-o", str(out))
-        assert (result.exit_code, result.stdout) == (0, f"{out}: 27 results on {DEVICE}\n")
+        assert (result.exit_code, result.stdout) == (0, f"{out}: {drawn} 27 results on {DEVICE}\n")
         assert out.read_bytes().startswith(begins)
     width, height = struct.unpack(">II", (tmp_path / "out.png").read_bytes()[16:24])
     assert (width, height > 500) == (1520, True)

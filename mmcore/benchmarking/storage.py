@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_benchmark.storage.file import FileStorage
 
 from mmcore.launching.device import Device
 
@@ -66,8 +67,6 @@ def prepare(config: pytest.Config, device: Device) -> None:
 
 def _refuse_unwritable(json_file: object, storage: object) -> None:
     """Find out before anything is measured that results could not be kept."""
-    from pytest_benchmark.storage.file import FileStorage
-
     if isinstance(json_file, Path):
         fresh = not json_file.exists()
         try:
@@ -76,16 +75,21 @@ def _refuse_unwritable(json_file: object, storage: object) -> None:
                 json_file.unlink()
         except OSError as error:
             raise pytest.UsageError(f"--benchmark-json: {json_file} cannot be written: {error.strerror}") from None
-    if isinstance(storage, FileStorage):
+    if isinstance(storage, FileStorage) and not _is_nowhere(storage):
         folder = storage.get("results").parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise pytest.UsageError(f"results cannot be saved in {folder}; --benchmark-storage names another folder")
 
 
+def _is_nowhere(storage: object) -> bool:
+    """Whether the user wants nothing saved: the storage is /dev/null."""
+    return isinstance(storage, FileStorage) and storage.path == Path(os.devnull)
+
+
 def save(config: pytest.Config) -> None:
     """Save the run as ``--benchmark-autosave`` would, unless the user had it saved in a way of their own."""
     benchmarks = session_of(config)
-    if benchmarks is None or benchmarks.save or benchmarks.autosave:
+    if benchmarks is None or benchmarks.save or benchmarks.autosave or _is_nowhere(benchmarks.storage):
         return
     from pytest_benchmark.utils import get_tag
 

@@ -72,15 +72,19 @@ class Bar:
     def __init__(self, name: str, stream: TextIO) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.table import Column
 
+        # pytest has the process's own streams while it runs, by which rich would find out.
+        width = os.get_terminal_size(stream.fileno()).columns
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(elapsed_when_finished=True),
-            TextColumn("{task.fields[last]}", markup=False),
-            console=Console(file=stream, highlight=False, markup=False, emoji=False),
-            # pytest has both streams while it runs.
+            # It has what the others leave.
+            TextColumn("{task.fields[last]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+            expand=True,
+            console=Console(file=stream, width=width or None, highlight=False, markup=False, emoji=False),
             redirect_stdout=False,
             redirect_stderr=False,
             # A cell may take longer than the half minute by which rich estimates.

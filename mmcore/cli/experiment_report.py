@@ -71,6 +71,7 @@ def report(finished: Finished) -> list[RenderableType]:
     """Where the results are, what each kernel reached, what was refused and what failed."""
     section, benchmarks = finished.document["mmcore"], finished.document["benchmarks"]
     now = len(benchmarks) - finished.before
+    reduced = ", reduced form" if section["quick"] else ""
     facts = [
         ("device", finished.document["machine_info"]["mmcore"]["name"]),
         ("cells", f"{len(benchmarks)}: {now} measured now, {finished.before} before"),
@@ -79,7 +80,7 @@ def report(finished: Finished) -> list[RenderableType]:
     ]
     table = _rates(benchmarks) if section["timed"] else _emulated(benchmarks)
     return [
-        f"{section['experiment']}: {section['title']}\n\n{section['shows']}\n",
+        f"{section['experiment']}{reduced}: {section['title']}\n\n{section['shows']}\n",
         fields(facts),
         "",
         table,

@@ -51,8 +51,9 @@ def plot(
     with the numbers.
     """
     loaded_registry()
+    from mmcore.plotting.bars import usual_size
     from mmcore.plotting.drawing import need_matplotlib
-    from mmcore.plotting.figures import figure
+    from mmcore.plotting.figures import ONE_SIZE, figure
     from mmcore.plotting.page import page
     from mmcore.plotting.results import chosen, read
 
@@ -61,21 +62,24 @@ def plot(
     if output.suffix.lower() == ".html":
         if size is not None or kind:
             raise click.UsageError("a page holds all figures; leave --figure and --size out")
-        content = page(found).encode()
+        content, drawn = page(found).encode(), "a page of"
     else:
         if len(found) > 1:
             raise InvalidResults(
                 f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
             )
         drawing = figure(found[0], kind, size)
+        at = f" at n = {size or usual_size(found[0])}" if drawing.kind in ONE_SIZE else ""
+        drawn = f"{drawing.kind}{at}, from"
         content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()
     try:
         output.write_bytes(content)
     except OSError as error:
         raise click.ClickException(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
     cells = sum(len(each.entries) for each in found)
+    devices = list(dict.fromkeys(each.device for each in found))
     if as_json:
-        write_json({"file": str(output), "bytes": len(content), "cells": cells, "devices": [r.device for r in found]})
+        write_json({"file": str(output), "bytes": len(content), "cells": cells, "devices": devices})
     else:
-        write(f"{output}: {cells} results on {' and '.join(dict.fromkeys(each.device for each in found))}")
+        write(f"{output}: {drawn} {cells} results on {' and '.join(devices)}")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -75,13 +75,22 @@ def drawing(results: Results, n: int) -> Drawing:
     shown = entries if len(entries) <= _MOST else best_blocks(entries, quantity)
     shown = sorted(shown, key=quantity.of)
     some = "" if len(shown) == len(entries) else ", each kernel in its best block"
+    # On every figure of a page the same.
+    fills = families(entry.cell.kernel for entry in results.entries)
+    usual = "float32 unless it says otherwise; " if any(entry.dtype == "float32" for entry in shown) else ""
     how = "" if results.emulated else f", {entries[0].cell.how} L2"
     return Drawing(
         KIND,
         _heading(results, f"{quantity.name} at n = {n}{some}"),
-        f"m = n = k = {n}{how}; float32 unless it says otherwise; higher is better. A colour for each lecture.",
+        f"m = n = k = {n}{how}; {usual}higher is better. A colour for each lecture or package.",
         caption(results),
-        (Panel("", partial(_bars, shown, quantity), 0.55 + 0.235 * len(shown)),),
+        (
+            Panel(
+                "",
+                partial(_bars, shown, fills, quantity),
+                0.55 + 0.235 * len(shown),
+            ),
+        ),
     )
 
 
@@ -91,8 +100,7 @@ def _heading(results: Results, shown: str) -> str:
     return f"{title}: {shown}" if title else shown
 
 
-def _bars(entries: Sequence[Entry], quantity: Quantity, axes: Axes) -> None:
-    fills = families(entry.cell.kernel for entry in entries)
+def _bars(entries: Sequence[Entry], fills: Mapping[str, str], quantity: Quantity, axes: Axes) -> None:
     values = [quantity.of(entry) for entry in entries]
     axes.grid(visible=False, axis="y")
     for place, (entry, value) in enumerate(zip(entries, values, strict=True)):

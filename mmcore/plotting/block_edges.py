@@ -62,7 +62,7 @@ def _text(results: Results, refused: Mapping[str, Sequence[int]]) -> str:
     reasons: dict[str, Refusal] = {}
     for each in results.refused:
         reasons[re.sub(r"\d+", "", each.reason)] = each
-    said = "; ".join(f"{each.block} with {each.kernel}: {each.reason}" for each in reasons.values())
+    said = ", ".join(f"{each.block} with {each.kernel} ({each.reason})" for each in reasons.values())
     return f"{text} A cross at the foot is a launch that is refused, such as {said}."
 
 

@@ -137,7 +137,7 @@ def chosen(results: Results, kernels: Sequence[str], blocks: Sequence[str]) -> R
 
     entries = tuple(entry for entry in results.entries if is_wanted(entry.cell.kernel, entry.cell.edge))
     if not entries:
-        there = ", ".join(sorted({entry.cell.kernel for entry in results.entries}))
+        there = ", ".join(sorted({f"{entry.cell.kernel} b={entry.cell.edge}" for entry in results.entries}))
         raise InvalidResults(f"there are no results of these kernels and blocks; there are some of {there}")
     refused, failed = (
         tuple(each for each in group if is_wanted(each.kernel, each.block))

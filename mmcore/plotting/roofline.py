@@ -73,7 +73,7 @@ def drawing(results: Results, n: int) -> Drawing:
         "Bytes are those of the 32-byte sectors that the warps' requests to global memory touch, before any cache, "
         f"as the emulator counts them{where}: so the slanted roof is the first-level caches', not the memory's.",
         caption(results),
-        (Panel("", partial(_panel, places, roofs), 4.2),),
+        (Panel("", partial(_panel, places, families(each.cell.kernel for each in results.entries), roofs), 4.2),),
     )
 
 
@@ -115,7 +115,7 @@ def _roofs(machine: Mapping[str, object]) -> Roofs:
     return Roofs({dtype: flops / 1e9 for dtype, flops in found.flops.items()}, cache)
 
 
-def _panel(places: Sequence[Place], roofs: Roofs, axes: Axes) -> None:
+def _panel(places: Sequence[Place], fills: Mapping[str, str], roofs: Roofs, axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     rates = [RATE.of(place.entry) for place in places]
@@ -124,7 +124,6 @@ def _panel(places: Sequence[Place], roofs: Roofs, axes: Axes) -> None:
     axes.set_xlim(left, right)
     axes.set_ylim(lowest, 2.5 * max(roofs.gflops[place.entry.dtype] for place in places))
     _draw_roofs(axes, {place.entry.dtype for place in places}, roofs, (left, right))
-    fills = families(place.entry.cell.kernel for place in places)
     for place, rate in zip(places, rates, strict=True):
         color = fills[family(place.entry.cell.kernel)]
         axes.plot(place.intensity, rate, marker="o", color=color, linestyle="", zorder=3)

@@ -67,7 +67,8 @@ def run_sweep(
         raise MmcoreError(recorder.error)
     if status == pytest.ExitCode.INTERRUPTED:
         count = f"{len(recorder.measured)} of {len(recorder.cells)} cells are measured and kept"
-        raise Interrupted(f"interrupted: {count}; the same command goes on from there")
+        again = "the same command without --fresh" if fresh else "the same command"
+        raise Interrupted(f"interrupted: {count}; {again} goes on from there")
     if recorder.document is None or recorder.store is None:
         raise MmcoreError(f"pytest ended with exit status {int(status)} before the experiment was done")
     return Finished(recorder.document, recorder.store.results, recorder.before)
