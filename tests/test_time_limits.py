@@ -30,23 +30,31 @@ def endless(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 
 def test_the_fault_says_which_thread_was_where(endless: Kernel) -> None:
-    outcome = api.run(endless, 4, device="emulator", timeout=1)
+    outcome = api.run(endless, 4, device="emulator", timeout=2)
     (fault,) = outcome.faults
     assert outcome.verdict is None
     assert (fault.kind, fault.source, fault.block, fault.thread) == ("timeout", "kernel.cu", (0, 0, 0), (0, 0, 0))
     assert fault.line == FIRST_LINE + 1
-    assert fault.message == f"thread (0, 0) of block (0, 0) was still running after 1 s at kernel.cu:{fault.line}"
+    assert fault.message == f"thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:{fault.line}"
 
 
 def test_the_limit_is_for_one_run(endless: Kernel) -> None:
-    assert not api.run(endless, 4, device="emulator", timeout=0.2).verified
+    assert not api.run(endless, 4, device="emulator", timeout=2).verified
     assert api.run("upc.kernel01", 8, block=4, device="emulator").verified
 
 
 def test_the_command_reports_it(endless: Kernel) -> None:
-    result = mmcore("run", endless.name, "--size", "4", "--timeout", "0.5", "--device", "emulator")
+    result = mmcore("run", endless.name, "--size", "4", "--timeout", "2", "--device", "emulator")
     assert result.exit_code == 1
-    assert "thread (0, 0) of block (0, 0) was still running after 0.5 s at kernel.cu:4" in result.stdout
+    assert "thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:4" in result.stdout
+    assert "none: it was stopped at the time limit, which --timeout sets" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "profile"])
+def test_what_never_ends_is_neither_checked_nor_profiled(endless: Kernel, command: str) -> None:
+    result = mmcore(command, endless.name, "--size", "4", "--timeout", "2")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "was still running after 2 s at kernel.cu:4" in result.stderr
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "soon", "nan"])
@@ -58,7 +66,7 @@ def test_a_limit_is_a_number_of_seconds(limit: str) -> None:
 
 def test_conformance_stops_at_the_first_case_that_takes_too_long(endless: Kernel) -> None:
     emulator = device("emulator")
-    found = conform_kernel(endless, emulator, emulator, seconds=0.5)
+    found = conform_kernel(endless, emulator, emulator, seconds=2)
     stopped = [trial for trial in found.trials if "timeout" in trial.reason]
     assert not found.conforms
     assert len(stopped) == 1
@@ -98,13 +106,13 @@ def test_a_benchmark_reports_it_and_measures_the_others(
 ) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     pytester.makepyfile("def test_kernel(mm_benchmark): mm_benchmark()")
-    options = ("--mm-device", "emulator", "--mm-size", "16", "--mm-timeout", "1")
+    options = ("--mm-device", "emulator", "--mm-size", "16", "--mm-timeout", "2")
     result = pytester.runpytest(*options, "--mm-kernel", f"{endless.name},upc.kernel00")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
             "tests.own 16×16×16 failed on emulator; no time is reported",
-            "timeout: thread (0, 0) of block (0, 0) was still running after 1 s at kernel.cu:4",
+            "timeout: thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:4",
             "to see it again: mmcore run tests.own *",
         ]
     )

@@ -79,6 +79,8 @@ def _time(outcome: Outcome, seconds: float | None, gflops: float | None) -> str:
 
 def _verification(outcome: Outcome) -> str:
     verdict = outcome.verdict
+    if any(fault.kind == "timeout" for fault in outcome.faults):
+        return "none: it was stopped at the time limit, which --timeout sets"
     if verdict is None:
         return "none: the fault left no product to judge"
     error = "an element is not finite" if verdict.max_error is None else f"largest error {verdict.max_error:.3g}"
