@@ -99,11 +99,13 @@ def _rates(benchmarks: Sequence[Mapping[str, Any]]) -> Table:
 
 def _emulated(benchmarks: Sequence[Mapping[str, Any]]) -> Table:
     """What an emulator has to say instead of times."""
-    table = _table("kernel", "block", "cells", "emulated counts at", "multiply-adds", "load sectors", right=2)
+    table = _table("kernel", "block", "cells", "emulated counts at", "multiply-adds", "global sectors", right=2)
     for (kernel, block, _), infos in _series(benchmarks).items():
         last = max(infos, key=lambda info: int(info["problem"]["n"]))
-        found = [last["counts"].get(name) for name in ("fmas", "global_load_sectors")]
-        numbers = ["" if count is None else f"{count:,}" for count in found]
+        # Of loads and stores, as figures and pages have them.
+        counts = [("fmas",), ("global_load_sectors", "global_store_sectors")]
+        found = [[last["counts"].get(name) for name in names] for names in counts]
+        numbers = ["" if None in each else f"{sum(each):,}" for each in found]
         table.add_row(kernel, block, str(len(infos)), _problem(last["problem"]), *numbers)
     return table
 

@@ -58,7 +58,7 @@ def _times(results: Results) -> Table:
 
 
 def _counts(results: Results) -> Table:
-    header = ("kernel", "b", "n", "flops", "sectors", "flop per byte", "registers", "shared, B")
+    header = ("kernel", "b", "n", "flops", "global sectors", "flop per byte", "registers", "shared, B")
     rows = [
         [
             entry.cell.kernel,
