@@ -135,6 +135,7 @@ def test_results_that_are_not_there_are_refused_when_named(pytester: pytest.Pyte
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.filterwarnings("ignore:Not saving anything")
 @pytest.mark.parametrize(
     ("option", "said"),
     [
@@ -152,6 +153,7 @@ def test_what_could_not_be_saved_is_not_measured(pytester: pytest.Pytester, opti
     result.stderr.fnmatch_lines([said])
 
 
+@pytest.mark.filterwarnings("ignore:Not saving anything", "ignore:Can't compare")
 def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     result = pytester.runpytest(*OPTIONS, "--benchmark-json=new.json", "--benchmark-compare=0007")
