@@ -121,9 +121,10 @@ def test_somebody_elses_alarm_goes_off_all_the_same(
     signal.setitimer(signal.ITIMER_REAL, their_seconds)
     with asking("the test", "nothing"):
         time.sleep(our_seconds)
-    time.sleep(0.2)
+    while not alarms and time.monotonic() < began + 10:
+        time.sleep(0.01)
     (alarm,) = alarms
-    assert 0.14 < alarm - began < 0.3
+    assert 0.14 < alarm - began < 5
 
 
 def test_other_threads_ask_too() -> None:
