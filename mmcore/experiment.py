@@ -133,13 +133,13 @@ class Experiment:
                 source.upload(array)
                 copies.append(Copy(source, self.prepared.buffers[label], array.nbytes))
             turns.append(copies)
-        found = [self.prepared.program.stopwatch(calls, refresh=turns) for calls in (self.prepared.calls, ())]
-        for stopwatch in found:
+        found = []
+        for calls in (self.prepared.calls, ()):
+            stopwatch = self.prepared.program.stopwatch(calls, refresh=turns)
             assert stopwatch is not None, "the device keeps time"
             memory.callback(stopwatch.close)
+            found.append(stopwatch)
         fresh, copies_alone = found
-        assert fresh is not None
-        assert copies_alone is not None
         return fresh, copies_alone
 
     def global_stopwatch(self, memory: str) -> Stopwatch | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 from bench.tables import sources
@@ -16,7 +15,7 @@ def occupancies() -> str:
     """The report's occupancy tables, compute capability 1.2, beside the calculation from the same figures."""
     names = ("limit_blocks_warps", "limit_blocks_registers", "limit_blocks_shared", "active_blocks")
     rows = []
-    for row in csv_rows(sources.ROOT / "tests" / "data" / "poznan_occupancy.csv"):
+    for row in _csv_rows(sources.ROOT / "tests" / "data" / "poznan_occupancy.csv"):
         threads, registers, shared = (
             int(row[name]) for name in ("threads_per_block", "registers_per_thread", "shared_bytes_per_block")
         )
@@ -38,14 +37,15 @@ def occupancies() -> str:
 def cgma() -> str:
     """The report's CGMA beside what the emulator counts with compute capability 1.2's coalescing."""
     rows = []
-    for case in json.loads((sources.RESULTS / "emulator" / "cgma.json").read_text())["cgma"]:
-        printed, ours = float(case["printed"]), case["counted"]
-        figures = [case["printed"], f"{ours:.3f}", f"{round(100 * (ours / printed - 1), 1) + 0.0:+.1f} %"]
-        rows.append([case["version"], f"{case['block']}×{case['block']}", str(case["size"]), *figures])
+    with results(sources.RESULTS / "emulator" / "cgma.json") as document:
+        for case in document["cgma"]:
+            printed, ours = float(case["printed"]), case["counted"]
+            figures = [case["printed"], f"{ours:.3f}", f"{round(100 * (ours / printed - 1), 1) + 0.0:+.1f} %"]
+            rows.append([case["version"], f"{case['block']}×{case['block']}", str(case["size"]), *figures])
     return markdown(("version", "block", "n", "printed", "counted", "difference"), rows)
 
 
-def csv_rows(path: Path) -> list[dict[str, str]]:
+def _csv_rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

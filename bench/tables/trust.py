@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -69,21 +68,23 @@ def _fuzzed() -> dict[str, Fuzzed]:
 def zoo() -> str:
     """What was reported of each bad plugin, on the emulator and on the H200."""
     columns = ("on the emulator", "on an H200")
-    reported = [_reported(folder) for folder in (sources.RESULTS / "emulator", sources.H200)]
+    plugins, on_h200 = (_plugins(folder) for folder in (sources.RESULTS / "emulator", sources.H200))
+    reported = [{plugin["plugin"]: plugin["reported"] for plugin in each} for each in (plugins, on_h200)]
     rows = []
-    for plugin in json.loads((sources.RESULTS / "emulator" / "zoo.json").read_text(encoding="utf-8"))["plugins"]:
+    for plugin in plugins:
         said = [_in_a_cell(each.get(plugin["plugin"], "not run")) for each in reported]
         command = f"`mmcore {plugin['command']}`" if plugin["command"] else ""
         rows.append([f"`{plugin['plugin']}`", plugin["does"], *said, command])
     return words(("plugin", "what it does", *columns, "where a benchmark cannot show it"), rows)
 
 
-def _reported(folder: Path) -> dict[str, str]:
-    """What a folder's run with the zoo said, by plugin; nothing where it was not made."""
+def _plugins(folder: Path) -> list[dict[str, str]]:
+    """What a folder's run with the zoo said of each plugin; nothing where it was not made."""
     path = folder / "zoo.json"
     if not path.exists():
-        return {}
-    return {row["plugin"]: row["reported"] for row in json.loads(path.read_text(encoding="utf-8"))["plugins"]}
+        return []
+    with results(path) as document:
+        return list(document["plugins"])
 
 
 def _in_a_cell(text: str) -> str:

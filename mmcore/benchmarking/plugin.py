@@ -204,7 +204,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     try:
         return (yield)
     finally:
-        if results and ours.saves and not ours.regressed:
+        if results and not ours.regressed:
             save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -37,7 +37,6 @@ class Session:
         regressed: whether a cell is slower than ``--benchmark-compare-fail`` allows.
         complaints: what could not be done at the end.
         durations: host seconds of set-up, call and teardown together, by test.
-        saves: whether the run is saved without being told to.
         say: tells the user something while the run goes on; the terminal reporter does where it is None.
         lock: on the device, once a cell is to be measured.
     """
@@ -51,7 +50,6 @@ class Session:
     regressed: bool = False
     complaints: list[str] = field(default_factory=list)
     durations: dict[str, float] = field(default_factory=dict)
-    saves: bool = True
     say: Callable[[str], None] | None = None
     lock: Lock | None = None
 

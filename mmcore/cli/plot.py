@@ -51,9 +51,8 @@ def plot(
     with the numbers.
     """
     loaded_registry()
-    from mmcore.plotting.bars import usual_size
     from mmcore.plotting.drawing import need_matplotlib
-    from mmcore.plotting.figures import ONE_SIZE, figure
+    from mmcore.plotting.figures import figure
     from mmcore.plotting.page import page
     from mmcore.plotting.results import chosen, read
 
@@ -69,8 +68,7 @@ def plot(
                 f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
             )
         drawing = figure(found[0], kind, size)
-        at = f" at n = {size or usual_size(found[0])}" if drawing.kind in ONE_SIZE else ""
-        drawn = f"{drawing.kind}{at}, from"
+        drawn = f"{drawing.kind}{f' at n = {drawing.n}' if drawing.n else ''}, from"
         content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()
     try:
         output.write_bytes(content)

@@ -47,11 +47,9 @@ def _geometry_trial(
     if kernel.architecture and not _runs(kernel, capability):
         return Trial("geometry", what, UNTRIED, f"it is compiled for {kernel.architecture} alone", reproduce)
     target = capability_target(capability)
-    deadline = Deadline()
-    deadline.set(setting.seconds)
     try:
         plans = {case: target_plan(kernel, case.problem, case.block, target) for case in cases}
-        _, occupancies = compiled_occupancies(plans[largest], target, deadline)
+        _, occupancies = compiled_occupancies(plans[largest], target, Deadline(setting.seconds))
     except (Refused, InvalidKernel, CompileError) as error:
         return Trial("geometry", what, FAILED, str(error), reproduce)
     crowded = [each.advice for each in occupancies if each.active_blocks == 0]

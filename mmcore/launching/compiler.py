@@ -22,13 +22,14 @@ from mmcore.cache import cache_directory
 from mmcore.errors import CompileError, CompilerStopped
 from mmcore.launching.code import Code, Function
 from mmcore.launching.deadline import Deadline
-from mmcore.launching.isolation.process import WorkerLost, WorkerProcess
 from mmcore.launching.nvrtc import compile_source, nvrtc_version
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan
 
 if TYPE_CHECKING:
     from cuda.core.utils import FileStreamProgramCache
+
+    from mmcore.launching.isolation.process import WorkerProcess
 
 _CACHE_FORMAT = b"mmcore code 3"
 _CACHE_BYTES = 256 << 20
@@ -104,6 +105,9 @@ def _write(key: bytes, code: Code) -> None:
 
 def _compile(deadline: Deadline, kernel: str, *asked: Any) -> Code:
     """What :func:`~mmcore.launching.nvrtc.compile_source` makes of it in another process."""
+    # What the cache holds needs no process, nor what it takes to have one.
+    from mmcore.launching.isolation.process import WorkerLost
+
     with _asking:
         # Starting has a time of its own: the limit is for what NVRTC does.
         worker = _worker(os.getpid())
@@ -130,6 +134,8 @@ def _worker(parent: int) -> WorkerProcess:
 
     It ends when nobody can ask it any more.
     """
+    from mmcore.launching.isolation.process import WorkerProcess
+
     worker = WorkerProcess()
     worker.ask(nvrtc_version, seconds=None)
     return worker

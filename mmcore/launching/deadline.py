@@ -29,15 +29,19 @@ def parse_seconds(text: str) -> float:
 
 
 class Deadline:
-    """A time limit that can be set anew; there is none at first.
+    """A time limit that can be set anew.
+
+    Args:
+        seconds: from now; never when None.
 
     Attributes:
         limit: seconds that were given; None without a limit.
     """
 
-    def __init__(self) -> None:
-        self.limit: float | None = None
-        self._end: float | None = None
+    def __init__(self, seconds: float | None = None) -> None:
+        self.limit: float | None
+        self._end: float | None
+        self.set(seconds)
 
     def set(self, seconds: float | None) -> None:
         """Let it be ``seconds`` from now; never when None."""

@@ -84,13 +84,8 @@ def drawing(results: Results, n: int) -> Drawing:
         _heading(results, f"{quantity.name} at n = {n}{some}"),
         f"m = n = k = {n}{how}; {usual}higher is better. A colour for each lecture or package.",
         caption(results),
-        (
-            Panel(
-                "",
-                partial(_bars, shown, fills, quantity),
-                0.55 + 0.235 * len(shown),
-            ),
-        ),
+        (Panel("", partial(_bars, shown, fills, quantity), 0.55 + 0.235 * len(shown)),),
+        n=n,
     )
 
 

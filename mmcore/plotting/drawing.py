@@ -56,6 +56,7 @@ class Drawing:
         caption: what was measured on what, and when.
         panels: its axes.
         columns: how many of them stand side by side where there is room.
+        n: of all that is drawn; None where that varies.
     """
 
     kind: str
@@ -64,6 +65,7 @@ class Drawing:
     caption: str
     panels: tuple[Panel, ...]
     columns: int = 1
+    n: int | None = None
 
     def svg(self) -> str:
         """The whole figure with its words, on an opaque light background."""

@@ -19,11 +19,11 @@ _SWEEPS: Mapping[str, Callable[[Results], Drawing]] = {
     block_edges.KIND: block_edges.drawing,
 }
 #: What can be drawn of one size.
-ONE_SIZE: Mapping[str, Callable[[Results, int], Drawing]] = {
+_AT_ONE_SIZE: Mapping[str, Callable[[Results, int], Drawing]] = {
     bars.KIND: bars.drawing,
     roofline.KIND: roofline.drawing,
 }
-KINDS = (*_SWEEPS, *ONE_SIZE)
+KINDS = (*_SWEEPS, *_AT_ONE_SIZE)
 """What ``--figure`` takes."""
 
 
@@ -43,9 +43,9 @@ def figure(results: Results, kind: str = "", size: int | None = None) -> Drawing
         if size is not None:
             raise InvalidResults(f"a figure of {kind} is not of one size; leave --size out")
         return _SWEEPS[kind](results)
-    if kind not in ONE_SIZE:
+    if kind not in _AT_ONE_SIZE:
         raise InvalidResults(f"there is no figure {kind!r}; there are {', '.join(KINDS)}")
-    return ONE_SIZE[kind](results, bars.usual_size(results) if size is None else size)
+    return _AT_ONE_SIZE[kind](results, bars.usual_size(results) if size is None else size)
 
 
 def usual_kind(results: Results) -> str:

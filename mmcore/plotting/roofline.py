@@ -74,6 +74,7 @@ def drawing(results: Results, n: int) -> Drawing:
         f"as the emulator counts them{where}: so the slanted roof is the first-level caches', not the memory's.",
         caption(results),
         (Panel("", partial(_panel, places, families(each.cell.kernel for each in results.entries), roofs), 4.2),),
+        n=n,
     )
 
 

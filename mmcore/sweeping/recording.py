@@ -87,7 +87,7 @@ class Recorder:
         if not items:
             return
         session = run_of(config)
-        session.saves, session.say = False, self._watcher.note
+        session.say = self._watcher.note
         try:
             self._prepare(session, items)
         except MmcoreError as error:

@@ -92,7 +92,7 @@ def arguments(sweep: Sweep, device: str) -> list[str]:
         # Neither the configuration of the folder that it is started in nor pytest's own report.
         *("-c", os.devnull, "--rootdir", str(_HERE), "--noconftest"),
         *("-p", "no:terminal", "-p", "no:cacheprovider", "--assert", "plain", "--benchmark-quiet"),
-        # Nothing is saved but the results; a folder would be made all the same.
+        # Nothing is saved but the experiment's own results.
         f"--benchmark-storage=file://{os.devnull}",
         f"--benchmark-max-time={sweep.max_time}",
         f"--benchmark-min-rounds={sweep.min_rounds}",

@@ -49,10 +49,10 @@ class WorkerProcess:
         return self._end.alive
 
     def ask(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
-        """What a function of :mod:`mmcore.launching.isolation.worker` returns there.
+        """What a function returns there.
 
         Args:
-            function: the function.
+            function: one that can be imported by its name.
             arguments: its arguments.
             seconds: how long it may take; as long as it likes when None.
 
