@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_benchmark
+from packaging.version import Version
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
 from bench.tables import sources
@@ -139,7 +141,8 @@ def test_results_that_are_not_there_are_refused_when_named(pytester: pytest.Pyte
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("--benchmark-json=no/results.json", "ERROR: --benchmark-json: no/results.json cannot be written: *"),
+        # pytest-benchmark says it itself before 5.3.
+        ("--benchmark-json=no/results.json", "*--benchmark-json: *no/results.json*"),
         (
             "--benchmark-storage=test_bench.py/x",
             "ERROR: results cannot be saved in *; --benchmark-storage names *",
@@ -153,6 +156,10 @@ def test_what_could_not_be_saved_is_not_measured(pytester: pytest.Pytester, opti
     result.stderr.fnmatch_lines([said])
 
 
+@pytest.mark.skipif(
+    Version(pytest_benchmark.__version__) < Version("5.3"),
+    reason="before 5.3 pytest-benchmark opens the file as it reads its options",
+)
 @pytest.mark.filterwarnings("ignore:Not saving anything", "ignore:Can't compare")
 def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")

@@ -93,13 +93,15 @@ def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str,
         missing: how many of them have no result.
     """
     spent = {phase: sum(each.get(phase, 0.0) for each in phases.values()) for phase in _PHASES}
-    other = {test: durations.get(test, 0.0) - sum(each.values()) for test, each in phases.items()}
+    # An interrupted test has phases, but no duration.
+    durations = {test: durations.get(test, sum(each.values())) for test, each in phases.items()}
+    other = [durations[test] - sum(each.values()) for test, each in phases.items()]
     parts = ", ".join(f"{name} {spent[phase]:.1f} s" for phase, name in _PHASES.items())
     cells = "1 cell" if len(phases) == 1 else f"{len(phases)} cells"
     cells += f", {missing} of them not measured," if missing else ""
     return (
         f"{cells} in {sum(durations.values()):.1f} s: {parts}, everything else "
-        f"{sum(other.values()):.1f} s (at most {1e3 * max(other.values()):.0f} ms in a cell)"
+        f"{sum(other):.1f} s (at most {1e3 * max(other):.0f} ms in a cell)"
     )
 
 
