@@ -196,7 +196,7 @@ _RESOURCES = (
 _SOURCES = (
     _on_both("does_not_compile", "has CUDA code that does not compile", r"kernel\.cu does not compile:"),
     _on_both("missing_header", "includes a header that is not there", r"kernel\.cu includes what is not there"),
-    BadPlugin("prints_on_device", "prints megabytes on the device", _UNKNOWN + r"call\.uni of vprintf", MEASURED),
+    BadPlugin("prints_on_device", "prints megabytes on the device", _UNKNOWN + r"call\.uni of vprintf", r"timeout: "),
 )
 
 _PYTHON = (
