@@ -20,8 +20,8 @@ from tests.zoo.installation import GOOD, PLUGINS, install
 from tests.zoo.table import MEASURED, ZOO, BadPlugin
 
 # The emulator: on either side of the blocks' multiples, and small, so that nothing but what never ends needs the limit.
-# A GPU: large enough for a product to take longer than a launch; the slowest good kernel takes 5 s there, if nobody else
-# uses the GPU.
+# A GPU: large enough for a product to take longer than a launch; the slowest good kernel takes 5 s there when nobody
+# else uses it.
 OPTIONS = {
     "emulator": ("--mm-size=64,100", "--mm-timeout=5", "--benchmark-max-time=0.05"),
     "cuda": ("--mm-size=640", "--mm-timeout=20", "--benchmark-max-time=0.05"),
