@@ -19,6 +19,7 @@ from mmcore.conformance.cases import MOST_PER_BLOCK, USUAL_WORK, find_cases
 from mmcore.conformance.conform import Conformance, conform_kernel, watching_device
 from mmcore.conformance.fitting import CAPABILITIES
 from mmcore.conformance.refusing import refusal_trials
+from mmcore.conformance.tiling import USUAL_TILE, tile
 from mmcore.conformance.trial import ASPECTS, FAILED, PASSED, UNTRIED, Setting
 from mmcore.errors import InvalidKernel
 from mmcore.launching.device import Device
@@ -32,6 +33,7 @@ from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering
 RIGHT = [kernel for kernel in KERNELS if not kernel.known_faults]
 FAULTY = "upc.kernel11_naive_guard"
 SEED = 5
+LIMITS = opened("emulator").limits
 
 
 def conformance(kernel: Kernel, *, watched: bool = True) -> Conformance:
@@ -199,7 +201,7 @@ class Wide:
 
 def test_cases_lie_on_both_sides_of_a_constraint_of_a_strangers_class(tmp_path: Path) -> None:
     kernel = wrong_kernels.kernel(tmp_path, constraints=(Wide(),))
-    cases = find_cases(kernel)
+    cases = find_cases(kernel, LIMITS)
     assert {case.problem.n == 2 * case.problem.m for case in cases.allowed} == {True}
     assert any(case.problem.n == 2 * case.problem.m + 1 for case in cases.refused)
     assert cases.unbroken == ()
@@ -208,7 +210,7 @@ def test_cases_lie_on_both_sides_of_a_constraint_of_a_strangers_class(tmp_path: 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_the_cases_of_a_lectures_kernel(kernel: Kernel) -> None:
-    cases = find_cases(kernel)
+    cases = find_cases(kernel, LIMITS)
     assert {case.block for case in cases.allowed} == set(kernel.blocks)
     assert all(not kernel.refusals(case.problem, case.block) for case in cases.allowed)
     assert all(kernel.refusals(case.problem, case.block) for case in cases.refused)
@@ -225,18 +227,56 @@ def test_the_cases_of_a_lectures_kernel(kernel: Kernel) -> None:
 
 
 def test_a_size_next_to_every_multiple_is_on_the_other_side() -> None:
-    cases = find_cases(api.kernels()["upc.kernel10"])
+    cases = find_cases(api.kernels()["upc.kernel10"], LIMITS)
     sizes = {(case.problem.m, case.problem.n, case.problem.k) for case in cases.refused if case.block == (16, 16, 1)}
     assert {(15, 16, 16), (17, 16, 16), (16, 15, 16), (16, 17, 16), (16, 16, 15), (16, 16, 17)} <= sizes
     allowed = {(case.problem.m, case.problem.n, case.problem.k) for case in cases.allowed}
     assert {(16, 16, 16), (32, 16, 16), (16, 32, 16), (16, 16, 32)} <= allowed
 
 
+def test_a_mistake_in_whole_tiles_alone_is_found_although_they_are_larger_than_the_block(tmp_path: Path) -> None:
+    whole = "blockIdx.y * 64 + 64 <= m && column / 16 * 16 + 16 <= n"
+    tiles: dict[str, Any] = {"source": SIXTY_FOUR_ROWS, "launch": covering_by(64), "blocks": ((16,),)}
+    change = ("[row * n + column] = sum", f"[row * n + column] = {whole} ? -sum : sum")
+    assert failing(wrong_kernels.kernel(tmp_path, change, **tiles)) == {"product"}
+
+
+@pytest.mark.parametrize("depth", [8, 16, 32, 64, 128])
+def test_a_mistake_where_k_is_a_multiple_of_the_tiles_depth_is_found(tmp_path: Path, depth: int) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, ("p < k;", f"p < (k % {depth} == 0 ? k - 1 : k);"))
+    assert failing(kernel) == {"product"}
+
+
+def test_the_smallest_sizes_allowed_are_tried(tmp_path: Path) -> None:
+    multiples = (Multiple("m", 64), Multiple("n", 64), Multiple("k", 8))
+    cases = find_cases(wrong_kernels.kernel(tmp_path, constraints=multiples, blocks=((256,),)), LIMITS)
+    sizes = [(case.problem.m, case.problem.n, case.problem.k) for case in cases.allowed]
+    assert [min(axis) for axis in zip(*sizes, strict=True)] == [64, 64, 8]
+    assert {8, 16, 32, 64} <= {k for _, _, k in sizes}
+
+
+@pytest.mark.parametrize(
+    ("launch", "rows", "columns"),
+    [
+        (wrong_kernels.covering, 8, 16),
+        (covering_by(64), 64, 16),
+        (covering_by(100), 100, 16),
+        (lambda problem, block, limits: Launch(grid=(problem.n // 48, problem.m // 32), block=block), 32, 48),
+        (lambda problem, block, limits: Launch(grid=(1, 1), block=block), USUAL_TILE, USUAL_TILE),
+        (lambda problem, block, limits: Launch(grid=(problem.m // (problem.n - 1),), block=block), 64, USUAL_TILE),
+    ],
+    ids=["block", "tall", "no power of two", "rounding down", "one block for all", "fails for n = 1"],
+)
+def test_the_rule_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, launch=launch)
+    assert tile(kernel, kernel.problem(65, 65, 65), Dim3(16, 8), LIMITS) == (rows, columns)
+
+
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wrong_kernels.kernel(tmp_path)
-    every = find_cases(kernel)
+    every = find_cases(kernel, LIMITS)
     monkeypatch.setattr("mmcore.conformance.cases.MOST_PER_BLOCK", 3)
-    few = find_cases(kernel)
+    few = find_cases(kernel, LIMITS)
     assert len(few.allowed) == 3
     assert few.left_out == every.left_out + len(every.allowed) - 3
 
@@ -282,7 +322,7 @@ class Never:
 
 def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_told(tmp_path: Path) -> None:
     with pytest.raises(InvalidKernel, match="no product up to 512 is allowed in 16×8 blocks"):
-        find_cases(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),)))
+        find_cases(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),)), LIMITS)
     assert failing(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))) == {"refusals"}
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Never(None),)))
     (untried,) = (trial for trial in found.of("refusals") if trial.verdict == UNTRIED)
@@ -292,13 +332,15 @@ def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_
 def test_a_refusal_that_comes_too_late_or_not_at_all_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel, emulator = wrong_kernels.kernel(tmp_path), opened("emulator")
     monkeypatch.setattr("mmcore.experiment.plan", lambda *asked, force: plan(*asked, force=True))
-    trials = refusal_trials(kernel, find_cases(kernel), emulator.limits, Setting(kernel.name, "emulator", "", SEED))
+    trials = refusal_trials(
+        kernel, find_cases(kernel, LIMITS), emulator.limits, Setting(kernel.name, "emulator", "", SEED)
+    )
     assert {trial.verdict for trial in trials} == {FAILED}
     assert "it is not refused: the device was asked for its architecture" in {trial.reason for trial in trials}
 
 
 def test_blocks_in_a_row_are_tried_around_their_length(tmp_path: Path) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path, blocks=((256,),)))
+    cases = find_cases(wrong_kernels.kernel(tmp_path, blocks=((256,),)), LIMITS)
     assert {255, 256, 257} <= {case.problem.n for case in cases.allowed}
     assert all(case.work <= USUAL_WORK for case in cases.allowed)
     assert cases.left_out == 0
@@ -384,7 +426,7 @@ def test_the_command_says_what_was_tried_line_by_line() -> None:
     result = mmcore("conform", "hpsee.simple", "--device", "emulator", "--seed", "3")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert "tried    16 products, 44 refusals, 14 geometries" in lines
+    assert "tried    18 products, 60 refusals, 14 geometries" in lines
     assert any(line.startswith("ok       17×17×17 in 16×16 blocks (one more than a block): product") for line in lines)
     refused = "refusals (m, n and k must be equal, but are 17, 16 and 16)"
     assert f"ok       17×16×16 in 16×16 blocks (more m): {refused}" in lines
@@ -413,7 +455,7 @@ def test_json_holds_every_trial_of_every_kernel() -> None:
         True,
         3,
     )
-    assert simple["aspects"]["product"] == {"passed": 16}
+    assert simple["aspects"]["product"] == {"passed": 18}
     assert {*simple["trials"][0]} == {"aspect", "what", "verdict", "reason", "reproduce"}
 
 

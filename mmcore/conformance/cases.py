@@ -1,9 +1,10 @@
 """What to try of a kernel: products and blocks on both sides of each of its constraints.
 
 They are found by asking the constraints, of which nothing is known but that they allow or refuse: a third party's own
-are searched as ours are. Wishes come first (size 1, prime sizes, k smaller than the tile, …). One that the constraints
-refuse becomes a case that must be refused. Then the sizes next to an allowed one are tried, axis by axis, until one
-that is allowed and one that is refused are found on either side.
+are searched as ours are. Wishes come first (size 1, prime sizes, k smaller than the tile, …), among them whole tiles, of
+which the launch rule tells the extent. One that the constraints refuse becomes a case that must be refused. Then the
+sizes next to an allowed one are tried, axis by axis, until one that is allowed and one that is refused are found on
+either side, and the smallest that is allowed along each axis.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from mmcore.conformance.tiling import tile
 from mmcore.errors import InvalidKernel
 from mmcore.planning.constraints import Constraint
 from mmcore.planning.geometry import Dim3, dim3
 from mmcore.planning.kernel import Kernel
+from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
 
 LARGEST = 512
@@ -24,7 +27,7 @@ LARGEST = 512
 USUAL_WORK = 1 << 21
 """m·n·k of the largest product that is tried if smaller ones are allowed: a second of emulation, and several blocks."""
 
-MOST_PER_BLOCK = 32
+MOST_PER_BLOCK = 40
 """Products tried in each block."""
 
 _AXES = ("m", "n", "k")
@@ -33,6 +36,8 @@ _STEPS_AWAY = 128
 _LONG, _THIN = 257, 5
 _LARGEST_INT = 2**31 - 1
 _THREADS = 1024
+_DEPTHS = (8, 16, 32, 64, 128)
+_REST = 33
 
 
 @dataclass(frozen=True)
@@ -102,8 +107,12 @@ class _Found:
         return cases or sorted(self.allowed.values(), key=lambda case: case.work)[:2]
 
 
-def find_cases(kernel: Kernel) -> Cases:
+def find_cases(kernel: Kernel, limits: Limits) -> Cases:
     """What to try of a kernel, in every block that it declares.
+
+    Args:
+        kernel: the kernel.
+        limits: what the launch rule is told of the device.
 
     Raises:
         InvalidKernel: its constraints fail, or allow no product in one of its blocks.
@@ -113,7 +122,7 @@ def find_cases(kernel: Kernel) -> Cases:
     broken: set[str] = set()
     left_out = 0
     for block in dict.fromkeys(dim3(shape) for shape in kernel.blocks):
-        found = _find(kernel, block)
+        found = _find(kernel, block, limits)
         chosen = found.affordable()[:MOST_PER_BLOCK]
         allowed += chosen
         left_out += len(found.allowed) - len(chosen)
@@ -124,7 +133,7 @@ def find_cases(kernel: Kernel) -> Cases:
     return Cases(tuple(allowed), tuple(refused.values()), tuple(dict.fromkeys(unbroken)), left_out)
 
 
-def _find(kernel: Kernel, block: Dim3) -> _Found:
+def _find(kernel: Kernel, block: Dim3, limits: Limits) -> _Found:
     found = _Found(kernel, block)
     squares = list(islice(_allowed_squares(found), 4))
     for number, problem in enumerate(squares):
@@ -133,8 +142,11 @@ def _find(kernel: Kernel, block: Dim3) -> _Found:
     if base is None:
         raise InvalidKernel(f"{kernel.name}: no product up to {LARGEST} is allowed in {block} blocks")
     found.add(base, "a whole block")
-    for why, sizes in _wishes(block):
+    rows, columns = tile(kernel, base, block, limits)
+    whole = _whole_tiles(_allowed_multiple(found, base, "m", rows), _allowed_multiple(found, base, "n", columns))
+    for why, sizes in (*_wishes(block), *whole):
         found.add(kernel.problem(*sizes), why)
+    _add_smallest(found, base)
     if kernel.strided:
         lda, ldb, ldc = base.k + 3, base.n + 5, base.n + 7
         found.add(replace(base, lda=lda, ldb=ldb, ldc=ldc), "gaps between all rows")
@@ -186,6 +198,32 @@ def _wishes(block: Dim3) -> Iterator[tuple[str, tuple[int, int, int]]]:
     yield "deep", (y, 2 * x, 3 * x)
 
 
+def _allowed_multiple(found: _Found, base: Problem, axis: str, extent: int) -> int:
+    """The smallest multiple of a tile's extent that is allowed along one axis; the extent itself where none is."""
+    for size in range(extent, LARGEST + 1, extent):
+        problem = _moved(base, (axis,), size - getattr(base, axis))
+        if problem is not None and found.allows(problem):
+            return size
+    return extent
+
+
+def _whole_tiles(rows: int, columns: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Tiles without a remainder, for which a kernel may have code of its own, in m, in n and in k.
+
+    How deep a kernel's tiles are nobody tells; that of most divides a power of two.
+    """
+    depths = [k for k in _DEPTHS if rows * columns * k <= USUAL_WORK] or _DEPTHS[:1]
+    for k in depths:
+        yield f"a whole tile, k = {k}", (rows, columns, k)
+    size = max(rows, columns)
+    if size**3 <= USUAL_WORK:
+        yield "a whole tile, m = n = k", (size, size, size)
+    yield "whole tiles and a rest", (rows + 1, columns + 1, _REST)
+    if 4 * rows * columns * _REST <= USUAL_WORK:
+        yield "whole tiles", (2 * rows, 2 * columns, _REST - 1)
+        yield "whole tiles but for a row and a column", (2 * rows - 1, 2 * columns - 1, _REST - 2)
+
+
 def _primes(*least: int) -> tuple[int, int, int]:
     """Three different primes, each at least as large as asked for."""
     primes: list[int] = []
@@ -209,6 +247,15 @@ def _add_long(found: _Found, base: Problem) -> None:
         nearest = next((problem for problem in steps if problem is not None and found.allows(problem)), None)
         if nearest is not None:
             found.add(nearest, f"a long {axis}")
+
+
+def _add_smallest(found: _Found, base: Problem) -> None:
+    """The smallest size allowed along each axis."""
+    for axis in _AXES:
+        smaller = (_moved(base, (axis,), size - getattr(base, axis)) for size in range(1, getattr(base, axis)))
+        nearest = next((problem for problem in smaller if problem is not None and found.allows(problem)), None)
+        if nearest is not None:
+            found.add(nearest, f"the smallest {axis} allowed")
 
 
 def _add_neighbours(found: _Found, base: Problem) -> None:

@@ -98,7 +98,7 @@ def conform_kernel(
         needed, found = (".".join(map(str, p)) for p in (kernel.least_capability, device.limits.compute_capability))
         raise NoDevice(f"{kernel.name} needs compute capability {needed}; {device.name} has {found}")
     try:
-        cases = find_cases(kernel)
+        cases = find_cases(kernel, device.limits)
     except InvalidKernel as error:
         trial = Trial("refusals", "its constraints", FAILED, str(error), setting.conform())
         return Conformance(kernel, setting, (trial,), 0)

@@ -104,7 +104,7 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
         reasons += kernel.refusals(problem, block)
     if reasons:
         raise Refused(kernel.name, reasons)
-    planned = Plan(kernel, problem, block, _launches(kernel, problem, block, limits), force)
+    planned = Plan(kernel, problem, block, launches(kernel, problem, block, limits), force)
     for launch in planned.launches:
         reasons += limits.launch_refusals(launch.grid_dim, launch.block_dim, launch.shared_bytes)
         if launch.grid_dim.size < 1:
@@ -118,10 +118,16 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
     return planned
 
 
-def _launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
+def launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
+    """What the kernel's launch rule says, whether it may be launched or not.
+
+    Raises:
+        InvalidKernel: the rule raised, or did not return launches.
+        Unanswered: the rule did not return at all.
+    """
     with asking(f"{kernel.name}: its launch rule", f"{problem} in {block} blocks"):
         ruled = kernel.launch(problem, block, limits)
-    launches = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
-    if not launches or not all(isinstance(launch, Launch) for launch in launches):
+    found = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
+    if not found or not all(isinstance(launch, Launch) for launch in found):
         raise InvalidKernel(f"{kernel.name}: its launch rule returned {ruled!r}, not a Launch or several")
-    return launches
+    return found
