@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -298,7 +299,10 @@ class Odd:
     ("answer", "said"),
     [
         (True, "a constraint refuses it with True instead of a reason"),
-        (ValueError("no"), "tests.own: a constraint failed: ValueError: no"),
+        (
+            ValueError("no"),
+            "tests.own: a constraint failed: ValueError: no (test_conformance.py:*, for 2×2×2 in 16×8 blocks)",
+        ),
         (" ", "a constraint refuses it with ' ' instead of a reason"),
     ],
     ids=str,
@@ -306,7 +310,7 @@ class Odd:
 def test_a_constraint_that_does_not_say_why_fails(tmp_path: Path, answer: object, said: str) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Odd(answer),)))
     assert {trial.aspect for trial in found.failures} == {"refusals"}
-    assert {trial.reason for trial in found.failures} == {said}
+    assert all(fnmatch(trial.reason, said) for trial in found.failures)
 
 
 @dataclass(frozen=True)

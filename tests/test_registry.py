@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Multiple, Problem, Scalar, hookimpl
+from mmcore import Dim3, Kernel, Launch, Limits, Multiple, Problem, Scalar, Square, Workspace, hookimpl
 from mmcore.registry import Registry
+
+NOTHING: Any = None
+HALF: Any = 0.5
 
 
 def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
@@ -114,7 +117,7 @@ def test_importing_mmcore_loads_neither_plugins_nor_cuda_nor_numpy() -> None:
         ({"name": "Fast!"}, "'Fast!' is not a kernel name"),
         ({"name": "fast"}, "'fast' is not a kernel name"),
         ({"name": 3}, "3 is not a kernel name"),
-        ({"title": " "}, "its title must be a non-empty text"),
+        ({"title": " "}, "its title must be a text of one line, not ' '"),
         ({"launch": "later"}, "its launch rule is not callable"),
         ({"blocks": ()}, "it declares no block shape"),
         ({"blocks": ((0, 16),)}, "(0, 16) is not a block shape"),
@@ -128,12 +131,52 @@ def test_importing_mmcore_loads_neither_plugins_nor_cuda_nor_numpy() -> None:
         ({"constraints": ("square",)}, "'square' is not a constraint"),
         ({"architecture": "sm_90"}, "architecture 'sm_90' is not of the form 90 or 90a"),
         ({"source": None}, "is declared with a value of the wrong type"),
+        ({"title": "two\nlines"}, "its title must be a text of one line, not 'two\\nlines'"),
+        ({"accumulate": "yes"}, "accumulate is True or False, not 'yes'"),
+        ({"options": "-use_fast_math"}, "its options are several: ('-use_fast_math',) instead of '-use_fast_math'"),
+        ({"options": (1,)}, "its options are texts, unlike (1,)"),
+        ({"known_faults": "slow"}, "its known_faults are several: ('slow',) instead of 'slow'"),
+        ({"constraints": Square()}, "its constraints are several: (Square(),) instead of Square()"),
+        *(
+            ({"least_capability": wrong}, f"least_capability is a pair of whole numbers such as (9, 0), not {wrong!r}")
+            for wrong in (9.0, 9, "9.0", None, (9,), ("9", "0"))
+        ),
+        ({"arguments": (Scalar(4.5),)}, "4.5 is no int32"),
+        ({"arguments": (Scalar(-1, "uint8"),)}, "-1 is no uint8"),
+        ({"arguments": (Scalar(2**63, "int64"),)}, "9223372036854775808 is no int64"),
+        ({"arguments": (Scalar(float("inf")),)}, "inf is no int32"),
+        ({"arguments": (Scalar(NOTHING),)}, "None is no number, and cannot be a scalar argument"),
+        ({"arguments": (Workspace("A", 4),)}, "a workspace cannot be called 'A': A, B and C are the matrices"),
+        ({"arguments": (Workspace("parts", HALF),)}, "workspace 'parts' has 0.5 bytes instead of a whole number"),
+        ({"arguments": (Workspace("parts", -4),)}, "workspace 'parts' has -4 bytes instead of a whole number"),
     ],
 )
 def test_a_declaration_that_makes_no_sense_is_rejected_in_words(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(mmcore.InvalidKernel) as error:
         kernel(**changes)
     assert reason in str(error.value)
+
+
+def test_a_declaration_may_use_lists() -> None:
+    declared = kernel(least_capability=[9, 0], options=["-lineinfo"], constraints=[Square()])
+    assert (declared.least_capability, declared.options, declared.constraints) == ((9, 0), ("-lineinfo",), (Square(),))
+
+
+@pytest.mark.parametrize(
+    ("launch", "reason"),
+    [
+        ({"shared_bytes": 64.0}, "shared_bytes is a whole number of bytes, not 64.0"),
+        ({"shared_bytes": -1}, "shared_bytes is a whole number of bytes, not -1"),
+        ({"block": 256}, "the block 256 is not one to three whole numbers, such as (16, 16)"),
+        ({"grid": 4}, "the grid 4 is not one to three whole numbers, such as (16, 16)"),
+        ({"cluster": 2}, "the cluster 2 is not one to three whole numbers, such as (16, 16)"),
+        ({"arguments": (Scalar(2**31),)}, "2147483648 is no int32"),
+    ],
+)
+def test_a_launch_that_makes_no_sense_is_rejected_in_words(launch: dict[str, Any], reason: str) -> None:
+    with pytest.raises(mmcore.InvalidKernel) as error:
+        Launch(**{"grid": (1,), "block": (16, 16), **launch})
+    assert str(error.value) == reason
 
 
 def test_a_plugin_that_returns_a_kernel_and_no_list_is_told_so() -> None:

@@ -1,8 +1,8 @@
 """What to try of a kernel: products and blocks on both sides of each of its constraints.
 
 They are found by asking the constraints, of which nothing is known but that they allow or refuse: a third party's own
-are searched as ours are. Wishes come first (size 1, prime sizes, k smaller than the tile, …), among them whole tiles, of
-which the launch rule tells the extent. One that the constraints refuse becomes a case that must be refused. Then the
+are searched as ours are. Wishes come first (size 1, prime sizes, k smaller than the tile, …), among them whole tiles,
+of which the launch rule tells the extent. One that the constraints refuse becomes a case that must be refused. Then the
 sizes next to an allowed one are tried, axis by axis, until one that is allowed and one that is refused are found on
 either side, and the smallest that is allowed along each axis.
 """

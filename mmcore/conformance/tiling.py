@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from mmcore.errors import InvalidKernel
 from mmcore.planning.geometry import Dim3
@@ -29,7 +28,7 @@ def tile(kernel: Kernel, base: Problem, block: Dim3, limits: Limits) -> tuple[in
     """
 
     def blocks(axis: str, size: int) -> int:
-        varied = replace(base, lda=0, ldb=0, ldc=0, **{axis: size})
+        varied = kernel.problem(size if axis == "m" else base.m, size if axis == "n" else base.n, base.k)
         return launches(kernel, varied, block, limits)[0].grid_dim.size
 
     def extent(axis: str) -> int:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidBlock, InvalidKernel, InvalidProblem
 from mmcore.planning.asking import asking
@@ -32,6 +32,12 @@ def check_name(name: str) -> None:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidKernel(f"{name!r} is not a kernel name: lower-case words joined by dots, such as acme.fast")
+
+
+def _capability(pair: Any) -> tuple[int, int]:
+    if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(type(number) is int for number in pair):
+        return pair[0], pair[1]
+    raise InvalidKernel(f"least_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,9 @@ class Kernel:
 
     def _normalise(self) -> None:
         for attribute in ("title", "lecture", "entry"):
-            if not isinstance(getattr(self, attribute), str) or not getattr(self, attribute).strip():
-                raise InvalidKernel(f"its {attribute} must be a non-empty text")
+            text = getattr(self, attribute)
+            if not isinstance(text, str) or not text.strip() or "\n" in text:
+                raise InvalidKernel(f"its {attribute} must be a text of one line, not {text!r}")
         if not callable(self.launch):
             raise InvalidKernel("its launch rule is not callable")
         object.__setattr__(self, "source", Path(self.source))
@@ -107,8 +114,8 @@ class Kernel:
         if any(isinstance(shape, int) for shape in self.blocks):
             raise InvalidKernel(f"its blocks are several shapes, such as ((16, 16),), not {self.blocks}")
         object.__setattr__(self, "blocks", tuple(dim3(shape) for shape in self.blocks))
-        object.__setattr__(self, "arguments", tuple(self.arguments))
-        object.__setattr__(self, "constraints", tuple(self.constraints))
+        for several in ("arguments", "constraints", "options", "known_faults"):
+            object.__setattr__(self, several, self._several(several))
         if not self.blocks:
             raise InvalidKernel("it declares no block shape")
         for argument in self.arguments:
@@ -116,10 +123,21 @@ class Kernel:
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
                 raise InvalidKernel(f"{constraint!r} is not a constraint: it has no sentence or no refusal")
+        if not isinstance(self.accumulate, bool):
+            raise InvalidKernel(f"accumulate is True or False, not {self.accumulate!r}")
+        object.__setattr__(self, "least_capability", _capability(self.least_capability))
         for template in (self.entry, *self.defines.values(), *self.options):
             self.expand(template, self.problem(64, 64, 64), dim3(self.blocks[0]))
         if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
             raise InvalidKernel(f"architecture {self.architecture!r} is not of the form 90 or 90a")
+
+    def _several(self, attribute: str) -> tuple[Any, ...]:
+        value = getattr(self, attribute)
+        if not isinstance(value, (tuple, list)):
+            raise InvalidKernel(f"its {attribute} are several: ({value!r},) instead of {value!r}")
+        if attribute in ("options", "known_faults") and not all(isinstance(text, str) for text in value):
+            raise InvalidKernel(f"its {attribute} are texts, unlike {value!r}")
+        return tuple(value)
 
     @property
     def operation(self) -> str:

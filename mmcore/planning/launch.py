@@ -61,24 +61,43 @@ Argument: TypeAlias = str | Scalar | Workspace | TensorMap
 
 
 def check_argument(argument: Argument) -> None:
-    """Reject an argument that names neither a matrix nor a size.
+    """Reject an argument that names neither a matrix nor a size, or that no memory or parameter can hold.
 
     Raises:
-        InvalidKernel: saying which names there are.
+        InvalidKernel: saying what is wrong with it.
     """
-    name = argument
     if isinstance(argument, Workspace):
-        return
-    if isinstance(argument, Scalar):
-        if argument.type not in SCALAR_TYPES:
-            raise InvalidKernel(
-                f"{argument.type!r} is not a type of a scalar argument; there are {', '.join(SCALAR_TYPES)}"
-            )
-        name = argument.value if isinstance(argument.value, str) else "m"
-    elif isinstance(argument, TensorMap):
-        name = argument.matrix
+        _check_workspace(argument)
+    elif isinstance(argument, Scalar):
+        _check_scalar(argument)
+    else:
+        _check_name(argument.matrix if isinstance(argument, TensorMap) else argument)
+
+
+def _check_name(name: object) -> None:
     if name not in MATRICES + SIZES:
         raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES)}")
+
+
+def _check_workspace(workspace: Workspace) -> None:
+    if not isinstance(workspace.name, str) or not workspace.name or workspace.name in MATRICES:
+        raise InvalidKernel(f"a workspace cannot be called {workspace.name!r}: A, B and C are the matrices")
+    if type(workspace.nbytes) is not int or workspace.nbytes < 0:
+        raise InvalidKernel(f"workspace {workspace.name!r} has {workspace.nbytes!r} bytes instead of a whole number")
+
+
+def _check_scalar(scalar: Scalar) -> None:
+    if scalar.type not in SCALAR_TYPES:
+        raise InvalidKernel(f"{scalar.type!r} is not a type of a scalar argument; there are {', '.join(SCALAR_TYPES)}")
+    if isinstance(scalar.value, str):
+        _check_name(scalar.value)
+    elif not isinstance(scalar.value, (int, float)):
+        raise InvalidKernel(f"{scalar.value!r} is no number, and cannot be a scalar argument")
+    elif "int" in scalar.type:
+        bits, signed = int(scalar.type.lstrip("uint")), scalar.type.startswith("int")
+        least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+        if scalar.value % 1 != 0 or not least <= scalar.value <= most:
+            raise InvalidKernel(f"{scalar.value!r} is no {scalar.type}")
 
 
 @dataclass(frozen=True)
@@ -104,8 +123,15 @@ class Launch:
     arguments: tuple[Argument, ...] | None = None
 
     def __post_init__(self) -> None:
+        for what in ("grid", "block", "cluster"):
+            shape = getattr(self, what)
+            if isinstance(shape, (tuple, list)) or (what == "cluster" and shape is None):
+                continue
+            raise InvalidKernel(f"the {what} {shape!r} is not one to three whole numbers, such as (16, 16)")
         if not 1 <= len(self.grid) <= 3 or not all(type(blocks) is int for blocks in self.grid):
             raise InvalidKernel(f"the grid {tuple(self.grid)} is not one to three whole numbers")
+        if type(self.shared_bytes) is not int or self.shared_bytes < 0:
+            raise InvalidKernel(f"shared_bytes is a whole number of bytes, not {self.shared_bytes!r}")
         # A grid can come out empty when a rule is forced against its constraints; the planner refuses it in words.
         object.__setattr__(self, "grid", Dim3(*self.grid))
         object.__setattr__(self, "block", dim3(self.block))
