@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import SupportsIndex
 
 from mmcore.api import Block, able_device, requested
 from mmcore.api import device as opened
 from mmcore.checking.check import Check, check_kernel
 from mmcore.checking.findings import CheckingDevice
-from mmcore.errors import NoDevice
+from mmcore.errors import KernelFault, NoDevice
 from mmcore.launching.device import Device
 from mmcore.planning.kernel import Kernel
 from mmcore.profiling.device import CountingDevice
@@ -50,7 +52,7 @@ def profile(
         (counted,) = profiles_by_ncu([asked], opened("cuda" if device == "auto" else device), seed=seed, force=force)
         return counted
     counting = _able(device, CountingDevice, "counts")
-    with counting.deadline.within(timeout):
+    with _limited(counting, timeout, asked[0]):
         return profile_kernel(*asked, counting, seed=seed, force=force, exact=exact)
 
 
@@ -81,8 +83,18 @@ def check(
     """
     asked = requested(kernel, size, m=m, n=n, k=k, block=block, lda=lda, ldb=ldb, ldc=ldc)
     watching = _able(device, CheckingDevice, "looks for hazards in")
-    with watching.deadline.within(timeout):
+    with _limited(watching, timeout, asked[0]):
         return check_kernel(*asked, watching, seed=seed, force=force)
+
+
+@contextmanager
+def _limited(device: Device, timeout: float | None, kernel: Kernel) -> Iterator[None]:
+    """Limit the time of what is done inside; a kernel that takes longer is named."""
+    try:
+        with device.deadline.within(timeout):
+            yield
+    except KernelFault as fault:
+        raise KernelFault(f"{kernel.name}: {fault}; that is its time limit") from None
 
 
 def _able(spec: str, protocol: type, verb: str) -> Device:

@@ -227,6 +227,22 @@ def test_an_entry_that_is_not_in_the_source_is_a_compile_error(device: Device, s
         run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
 
 
+def test_only_the_entry_that_is_missing_is_called_so_and_what_there_is_is_named(device: Device, source: Path) -> None:
+    source.write_text(
+        'extern "C" __global__ void f(float* A) { A[0] = 1; }\n'
+        'extern "C" __global__ void __launch_bounds__(32, 2) reduce(float* A) { A[0] = 2; }\n'
+        "template <int B> __global__ void\ntiled(float* A) { A[0] = B; }\n"
+    )
+
+    def launch(problem: Problem, block: Dim3, limits: Limits) -> list[Launch]:
+        return [Launch((1,), block), Launch((1,), block, entry="reduse")]
+
+    kernel = kernel_of(source, launch=launch)
+    with pytest.raises(mmcore.CompileError) as error:
+        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+    assert str(error.value) == "test.f: kernel.cu has no function reduse; it has f, reduce, tiled"
+
+
 def test_a_launch_rule_that_raises_is_the_kernels_fault(device: Device, source: Path) -> None:
     kernel = kernel_of(source, launch=lambda problem, block, limits: 1 // 0)
     with pytest.raises(mmcore.InvalidKernel, match=r"test\.f: its launch rule failed: ZeroDivisionError"):

@@ -325,7 +325,7 @@ def test_a_strangers_kernel_is_copied_with_all_that_it_uses_and_nothing_else() -
     )
     assert copy.refusals(problem, copy.block(65)) == original.refusals(problem, copy.block(65)) != []
     settings = tomllib.loads((Path(document["folder"]) / "pyproject.toml").read_text())
-    assert settings["tool"]["setuptools"]["package-data"] == {"acme_mine": ["*.cu", "common/sum.cuh"]}
+    assert settings["tool"]["setuptools"]["package-data"] == {"acme_mine": ["*.cu", "*.cuh", "*.h", "common/sum.cuh"]}
     assert settings["project"]["dependencies"] == ["mmcore", "numpy"]
 
 

@@ -30,6 +30,8 @@ def report(check: Check, *, chosen: bool) -> list[RenderableType]:
     ]
     text = kernel.source_text().splitlines()
     lines = [line for finding in check.findings for line in _lines(finding, kernel.source.name, text)]
+    if not lines:
+        lines = ["nothing found; whether the product is right, mmcore run tells"]
     judgement = Text("CHECK FAIL", "bold red") if check.findings else Text("CHECK PASS", "bold green")
     return [f"{kernel.name}: {kernel.title}\n", fields(facts), "", *lines, judgement]
 

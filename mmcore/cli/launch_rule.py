@@ -6,11 +6,11 @@ import functools
 import inspect
 from dataclasses import replace
 
-from mmcore.cli.kernels import USUAL_SIZE, usual_size
+from mmcore.cli.kernels import USUAL_SIZE, argument_text, usual_size
 from mmcore.errors import MmcoreError
 from mmcore.planning.kernel import Kernel, LaunchRule
 from mmcore.planning.limits import COMPUTE_9_0, Limits
-from mmcore.planning.plan import Plan, plan
+from mmcore.planning.plan import Plan, launches, plan
 
 
 def source(kernel: Kernel) -> str:
@@ -31,6 +31,25 @@ def _function(kernel: Kernel) -> LaunchRule:
     while isinstance(rule, functools.partial):
         rule = rule.func
     return rule
+
+
+def entries(kernel: Kernel) -> list[str]:
+    """The functions that are launched and what they take, in order, where a rule for the usual size tells."""
+    size = usual_size(kernel)
+    problem = kernel.problem(size, size, size)
+    try:
+        launched = launches(kernel, problem, kernel.fitting_block(problem), _limits(kernel))
+    except MmcoreError:
+        launched = ()
+    called = [
+        (launch.entry or kernel.entry, kernel.arguments if launch.arguments is None else launch.arguments)
+        for launch in launched
+    ]
+    texts = [
+        f"{entry}({', '.join(argument_text(argument) for argument in arguments)})"
+        for entry, arguments in called or [(kernel.entry, kernel.arguments)]
+    ]
+    return list(dict.fromkeys(texts))
 
 
 def examples(kernel: Kernel) -> list[str]:

@@ -70,12 +70,11 @@ def _document(registered: Registered, source_text: str) -> dict[str, object]:
 
 def _facts(registered: Registered) -> list[tuple[str, str]]:
     kernel = registered.kernel
-    arguments = ", ".join(argument_text(argument) for argument in kernel.arguments)
     return [
         ("lecture", kernel.lecture),
         ("operation", kernel.operation),
         ("types", f"{kernel.dtype} in, summed in {kernel.accumulator}, {kernel.output} out"),
-        ("entry", f"{kernel.entry}({arguments})"),
+        ("entry", "\n".join(launch_rule.entries(kernel))),
         ("blocks", blocks(kernel)),
         ("needs", "\n".join(sentences(kernel))),
         ("known faults", "\n".join(kernel.known_faults)),

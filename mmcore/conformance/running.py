@@ -103,7 +103,8 @@ def _of_product(outcome: Outcome, unwritten: NDArray[np.bool_], reproduce: str) 
     assert verdict is not None
     if missing:
         row, column = (int(index) for index in np.argwhere(unwritten)[0])
-        reason = f"element ({row}, {column}) of C is never written; {missing} of {unwritten.size} are not"
+        how = "never written, or added to" if outcome.problem.output == "float64" else "never written"
+        reason = f"element ({row}, {column}) of C is {how}; {missing} of {unwritten.size} are"
         yield Complaint("written", reason, reproduce)
     if verdict.wrong > missing or (not verdict.verified and not missing):
         wrong = f"{verdict.wrong} of the {verdict.compared} elements compared are wrong"

@@ -102,7 +102,8 @@ def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any])
     got = widen(c[panel.rows], problem.output)
     with np.errstate(invalid="ignore"):  # a signalling NaN is as wrong as any
         error = np.abs(got - panel.product)
-        wrong = np.flatnonzero(~(error <= bound(panel.product, panel.magnitude)))
+        allowed = bound(panel.product, panel.magnitude)
+        wrong = np.flatnonzero(~(error <= allowed))
     if not wrong.size:
         return _Comparison(float(error.max()), error.size)
     index, column = divmod(int(wrong[0]), problem.n)
@@ -113,6 +114,8 @@ def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any])
         expected=float(panel.product[index, column]),
         got=float(got[index, column]),
         unwritten=not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0]),
+        added=problem.output == "float64",
+        allowed=float(allowed[index, column]),
     )
     return _Comparison(float(error.max()), error.size, wrong.size, mismatch)
 

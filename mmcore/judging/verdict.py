@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+# An error by no more than this part of the value may be one of precision.
+_SMALL = 0.01
+
 
 @dataclass(frozen=True)
 class Mismatch:
@@ -16,6 +19,8 @@ class Mismatch:
         expected: the reference's value.
         got: what the kernel left there; NaN where it wrote nothing, or NaN.
         unwritten: whether the element still holds the poison it was given before the launch.
+        added: whether that poison might come from adding to it: float64 keeps a NaN's bits in sums.
+        allowed: the bound of the element's error; None where it is not known.
     """
 
     row: int
@@ -23,11 +28,34 @@ class Mismatch:
     expected: float
     got: float
     unwritten: bool = False
+    added: bool = False
+    allowed: float | None = None
 
     def __str__(self) -> str:
-        """The element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000"."""
-        note = " (never written)" if self.unwritten else ""
-        return f"{self.row}:{self.column}: expected {self.expected:.6f} - got {_number(self.got)}{note}"
+        """The element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000".
+
+        With more decimals if it takes them to see the difference, and with the bound where it is small.
+        """
+        expected, got = self._number(self.expected), self._number(self.got)
+        return f"{self.row}:{self.column}: expected {expected} - got {got}{self._note}"
+
+    def _number(self, value: float) -> str:
+        if math.isnan(value):
+            return "NaN"
+        if abs(value) >= 1e9:
+            return f"{value:.6g}"
+        most = 17
+        different = (d for d in range(6, most) if f"{self.expected:.{d}f}" != f"{self.got:.{d}f}")
+        return f"{value:.{next(different, most)}f}"
+
+    @property
+    def _note(self) -> str:
+        if self.unwritten:
+            return " (never written, or added to)" if self.added else " (never written)"
+        error = abs(self.got - self.expected)
+        if self.allowed is None or not error <= _SMALL * abs(self.expected):
+            return ""
+        return f" ({error:.2g} off; {self.allowed:.2g} is allowed)"
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values; ``got`` is null where it is not a finite number."""
@@ -37,13 +65,8 @@ class Mismatch:
             "expected": self.expected,
             "got": self.got if math.isfinite(self.got) else None,
             "unwritten": self.unwritten,
+            "allowed": self.allowed,
         }
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return f"{value:.6f}" if abs(value) < 1e9 else f"{value:.6g}"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,9 @@ _RESOURCES = re.compile(
     re.DOTALL,
 )
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(?:\[(\d+)\])?")
+# What NVRTC says of a name expression that names nothing, once for each.
+_MISSING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
+_KERNEL_FUNCTION = re.compile(r"__global__\s(?:[^;{(]*?__\w+__\s*\([^)]*\))*[^;{(]*?\b(?!__)(\w+)\s*\(")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
 
@@ -96,7 +100,9 @@ def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(f"{kernel}: {_failure(source, entries, log)}:\n{log or result.name}")
+            if "__nv_name_map(" in log:
+                raise CompileError(f"{kernel}: {_no_function(source, text, _MISSING.findall(log) or entries)}")
+            raise CompileError(f"{kernel}: {_failure(source, log)}:\n{log or result.name}")
         resources = _resources(log)
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
@@ -118,10 +124,15 @@ def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...
         nvrtc.nvrtcDestroyProgram(program)
 
 
-def _failure(source: Path, entries: tuple[str, ...], log: str) -> str:
+def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
+    """That name expressions name nothing, and what there is."""
+    there = list(dict.fromkeys(_KERNEL_FUNCTION.findall(text)))
+    has = f"; it has {', '.join(there)}" if there else ""
+    return f"{source.name} has no function {' or '.join(dict.fromkeys(missing))}{has}"
+
+
+def _failure(source: Path, log: str) -> str:
     """What went wrong, in words; NVRTC's log follows."""
-    if "__nv_name_map(" in log:
-        return f"{source.name} has no function {' or '.join(entries)}"
     if re.search(r"(could not|cannot) open source file", log):
         return f"{source.name} includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
     return f"{source.name} does not compile"

@@ -56,7 +56,9 @@ def project(names: Names, model: Registered | None = None) -> Project:
         **_words(names),
         "about": textwrap.fill(f"{about}{origin}.", 120, break_long_words=False, break_on_hyphens=False),
         "dependencies": _quoted(("mmcore", *copy.dependencies)),
-        "package_data": _quoted(("*.cu", *(path for path in copy.sources if path != f"{names.module}.cu"))),
+        "package_data": _quoted(
+            ("*.cu", "*.cuh", "*.h", *(path for path in copy.sources if path != f"{names.module}.cu"))
+        ),
         "example": f"-m {right[0].m} -n {right[0].n} -k {right[0].k}",
         "allowed": _listed(right),
         "refused": _listed(wrong),
