@@ -21,6 +21,7 @@ import pluggy
 
 from mmcore import hookspecs
 from mmcore.errors import ConflictingKernels, ConflictingSweeps, MmcoreError, UnknownKernel, UnknownSweep
+from mmcore.places import place
 from mmcore.planning.kernel import Kernel
 from mmcore.printing import to_stderr
 from mmcore.sweeping.sweep import Sweep
@@ -217,6 +218,7 @@ class Registry:
             raise
         except BaseException as error:  # a plugin may raise anything at all, SystemExit included
             text = str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}"
+            text += f" ({where})" if (where := place(error)) else ""
             self.broken.append(Broken(plugin, distribution, " ".join(text.split())[:300] or repr(error)))
             return False
         return True

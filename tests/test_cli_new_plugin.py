@@ -376,7 +376,7 @@ def test_the_text_names_the_files_and_the_next_commands(here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("Tiled",), "'Tiled' is not a kernel name: lower-case words joined by dots, such as acme.fast"),
+        (("Tiled",), "'Tiled' is not a kernel name: words of a-z, 0-9 and _ joined by dots, such as acme.fast"),
         (("tiled",), "'tiled' is not a kernel name"),
         (("acme.",), "'acme.' is not a kernel name"),
         (("acme.tïled",), "'acme.tïled' is not a kernel name"),

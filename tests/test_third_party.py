@@ -26,7 +26,7 @@ dependencies = ["mmcore"]
 
 [tool.setuptools]
 packages = ["acme_kernels"]
-package-data = { acme_kernels = ["*.cu"] }
+package-data = { acme_kernels = ["*.cu", "*.cuh", "*.h"] }
 """
 
 MODULE = '''\

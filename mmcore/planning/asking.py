@@ -6,17 +6,16 @@ import contextlib
 import signal
 import threading
 import time
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
 from mmcore.errors import InvalidKernel, Unanswered
+from mmcore.places import place
 from mmcore.printing import to_stderr
 
 #: How long an answer may take: it is arithmetic on a few numbers.
 SECONDS = 10.0
-_PLANNING = Path(__file__).parent
 # What catches the first interruption gets another.
 _AGAIN_SECONDS = 1.0
 # What was asked in vain: it is not asked again.
@@ -48,10 +47,15 @@ def asking(what: str, about: str) -> Iterator[None]:
         _unanswered[what, about] = f"{what} had not answered after {SECONDS:g} s for {about}: it was at {place}"
         raise Unanswered(_unanswered[what, about]) from None
     except InvalidKernel as error:
-        raise InvalidKernel(f"{what}: {error} ({_where(error)}, for {about})") from error
+        raise InvalidKernel(f"{what}: {error} ({_at(error)}for {about})") from error
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise InvalidKernel(f"{what} failed: {reason} ({_where(error)}, for {about})") from error
+        raise InvalidKernel(f"{what} failed: {reason} ({_at(error)}for {about})") from error
+
+
+def _at(error: BaseException) -> str:
+    where = place(error)
+    return f"{where}, " if where else ""
 
 
 @contextlib.contextmanager
@@ -71,13 +75,6 @@ def _in_time() -> Iterator[None]:
         if seconds:
             # Somebody else's alarm comes when it would have come, or at once if that is over.
             signal.setitimer(signal.ITIMER_REAL, max(seconds - (time.monotonic() - began), 1e-6), interval)
-
-
-def _where(error: BaseException) -> str:
-    """Where the plugin was: the innermost line that is no line of mmcore's own planning, nor made up by dataclasses."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [each for each in frames if Path(each.filename).parent != _PLANNING and each.filename[0] != "<"]
-    return f"{Path(places[-1].filename).name}:{places[-1].lineno}" if places else "in mmcore"
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

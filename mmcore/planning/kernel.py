@@ -31,7 +31,7 @@ def check_name(name: str) -> None:
         InvalidKernel: saying what a name is made of.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidKernel(f"{name!r} is not a kernel name: lower-case words joined by dots, such as acme.fast")
+        raise InvalidKernel(f"{name!r} is not a kernel name: words of a-z, 0-9 and _ joined by dots, such as acme.fast")
 
 
 def _capability(pair: Any) -> tuple[int, int]:
