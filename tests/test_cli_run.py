@@ -235,7 +235,7 @@ def test_a_mismatch_is_printed_as_the_lecture_prints_it() -> None:
     assert str(Mismatch(1, 2, 3.0, math.nan)) == "1:2: expected 3.000000 - got NaN"
     assert str(Mismatch(1, 2, 3.0, -math.inf)) == "1:2: expected 3.000000 - got -inf"
     assert str(Mismatch(0, 64, 1.0, math.nan, True)).endswith("got NaN (never written)")
-    assert str(Mismatch(0, 64, 1.0, math.nan, True, added=True)).endswith("got NaN (never written, or added to)")
+    assert str(Mismatch(0, 64, 1.0, math.nan, True, "float64")).endswith("got NaN (never written, or added to)")
     assert str(Mismatch(1, 2, 0.5, 0.50000002, allowed=1e-9)) == (
         "1:2: expected 0.50000000 - got 0.50000002 (2e-08 off; 1e-09 is allowed)"
     )

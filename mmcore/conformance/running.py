@@ -14,6 +14,7 @@ from mmcore.conformance.trial import Setting
 from mmcore.errors import CompileError, CompilerStopped, DeviceFault, DeviceLost, InvalidKernel, Refused, Unanswered
 from mmcore.experiment import Experiment, host_arrays, rows_of_product
 from mmcore.judging.inputs import draw
+from mmcore.judging.verdict import unwritten_words
 from mmcore.launching.device import Device, HostArray
 from mmcore.launching.prepared import Prepared
 from mmcore.outcome import Outcome
@@ -103,8 +104,8 @@ def _of_product(outcome: Outcome, unwritten: NDArray[np.bool_], reproduce: str) 
     assert verdict is not None
     if missing:
         row, column = (int(index) for index in np.argwhere(unwritten)[0])
-        how = "never written, or added to" if outcome.problem.output == "float64" else "never written"
-        reason = f"element ({row}, {column}) of C is {how}; {missing} of {unwritten.size} are"
+        words = unwritten_words(outcome.problem.output)
+        reason = f"element ({row}, {column}) of C is {words}; {missing} of {unwritten.size} are"
         yield Complaint("written", reason, reproduce)
     if verdict.wrong > missing or (not verdict.verified and not missing):
         wrong = f"{verdict.wrong} of the {verdict.compared} elements compared are wrong"

@@ -114,7 +114,7 @@ def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any])
         expected=float(panel.product[index, column]),
         got=float(got[index, column]),
         unwritten=not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0]),
-        added=problem.output == "float64",
+        output=problem.output,
         allowed=float(allowed[index, column]),
     )
     return _Comparison(float(error.max()), error.size, wrong.size, mismatch)

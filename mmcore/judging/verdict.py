@@ -10,6 +10,11 @@ from typing import Any
 _SMALL = 0.01
 
 
+def unwritten_words(output: str) -> str:
+    """What can be said of an element that still holds the poison: in float64, a sum with it keeps its bits."""
+    return "never written, or added to" if output == "float64" else "never written"
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """The first wrong element, rows before columns.
@@ -19,7 +24,7 @@ class Mismatch:
         expected: the reference's value.
         got: what the kernel left there; NaN where it wrote nothing, or NaN.
         unwritten: whether the element still holds the poison it was given before the launch.
-        added: whether that poison might come from adding to it: float64 keeps a NaN's bits in sums.
+        output: element type of C.
         allowed: the bound of the element's error; None where it is not known.
     """
 
@@ -28,7 +33,7 @@ class Mismatch:
     expected: float
     got: float
     unwritten: bool = False
-    added: bool = False
+    output: str = ""
     allowed: float | None = None
 
     def __str__(self) -> str:
@@ -51,7 +56,7 @@ class Mismatch:
     @property
     def _note(self) -> str:
         if self.unwritten:
-            return " (never written, or added to)" if self.added else " (never written)"
+            return f" ({unwritten_words(self.output)})"
         error = abs(self.got - self.expected)
         if self.allowed is None or not error <= _SMALL * abs(self.expected):
             return ""
