@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from pathlib import Path
 
 _OURS = Path(__file__).parent
@@ -12,6 +11,9 @@ _STANDARD = Path(os.__file__).parent
 
 def place(error: BaseException) -> str:
     """File and line of the innermost call that is the plugin's own, "matmul.py:7"; empty where there is none."""
+    # Only who has something to complain of needs it.
+    import traceback
+
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not _is_foreign(frame.filename):
             return f"{Path(frame.filename).name}:{frame.lineno}"

@@ -10,7 +10,7 @@ from mmcore.cli.kernels import USUAL_SIZE, argument_text, usual_size
 from mmcore.errors import MmcoreError
 from mmcore.planning.kernel import Kernel, LaunchRule
 from mmcore.planning.limits import COMPUTE_9_0, Limits
-from mmcore.planning.plan import Plan, launches, plan
+from mmcore.planning.plan import Plan, plan
 
 
 def source(kernel: Kernel) -> str:
@@ -35,20 +35,13 @@ def _function(kernel: Kernel) -> LaunchRule:
 
 def entries(kernel: Kernel) -> list[str]:
     """The functions that are launched and what they take, in order, where a rule for the usual size tells."""
-    size = usual_size(kernel)
-    problem = kernel.problem(size, size, size)
     try:
-        launched = launches(kernel, problem, kernel.fitting_block(problem), _limits(kernel))
+        planned = _planned(kernel, usual_size(kernel))
     except MmcoreError:
-        launched = ()
-    called = [
-        (launch.entry or kernel.entry, kernel.arguments if launch.arguments is None else launch.arguments)
-        for launch in launched
-    ]
-    texts = [
-        f"{entry}({', '.join(argument_text(argument) for argument in arguments)})"
-        for entry, arguments in called or [(kernel.entry, kernel.arguments)]
-    ]
+        called = [(kernel.entry, kernel.arguments)]
+    else:
+        called = [(launch.entry or kernel.entry, planned.arguments(launch)) for launch in planned.launches]
+    texts = [f"{entry}({', '.join(map(argument_text, arguments))})" for entry, arguments in called]
     return list(dict.fromkeys(texts))
 
 
@@ -63,7 +56,7 @@ def examples(kernel: Kernel) -> list[str]:
 def _example(kernel: Kernel, size: int) -> str:
     problem = kernel.problem(size, size, size)
     try:
-        planned = plan(kernel, problem, kernel.fitting_block(problem), _limits(kernel))
+        planned = _planned(kernel, size)
     except MmcoreError as error:
         return f"{problem} is refused: {error}"
     grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
@@ -73,6 +66,11 @@ def _example(kernel: Kernel, size: int) -> str:
 def _over_read(planned: Plan) -> str:
     reads = [f"{elements} elements past {matrix}" for matrix in "ABC" if (elements := planned.over_read(matrix))]
     return f"may read {' and '.join(reads)}" if reads else "reads nothing past the matrices"
+
+
+def _planned(kernel: Kernel, size: int) -> Plan:
+    problem = kernel.problem(size, size, size)
+    return plan(kernel, problem, kernel.fitting_block(problem), _limits(kernel))
 
 
 def _limits(kernel: Kernel) -> Limits:

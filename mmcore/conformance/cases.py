@@ -94,6 +94,10 @@ class _Found:
     def allows(self, problem: Problem) -> bool:
         return not self.kernel.refusals(problem, self.block)
 
+    def first(self, problems: Iterable[Problem | None]) -> Problem | None:
+        """The first that is allowed, if any is."""
+        return next((problem for problem in problems if problem is not None and self.allows(problem)), None)
+
     def add(self, problem: Problem, why: str, block: Dim3 | None = None) -> None:
         case = Case(problem, block or self.block, why)
         if self.kernel.refusals(problem, case.block):
@@ -166,7 +170,7 @@ def _base(found: _Found) -> Problem | None:
     if max(found.block) ** 3 * 4 <= USUAL_WORK:
         return next(_allowed_squares(found, max(found.block)), None)
     problems = (found.kernel.problem(size, x, size) for size in range(min(x, 32), 129))
-    return next(filter(found.allows, problems), None)
+    return found.first(problems)
 
 
 def _allowed_squares(found: _Found, least: int = 1) -> Iterator[Problem]:
@@ -178,7 +182,7 @@ def _any_product(found: _Found) -> Problem | None:
     """An allowed product where none with m = n = k is: some of the block's own sizes and their multiples."""
     sizes = sorted({1, *(factor * extent for extent in found.block for factor in (1, 2, 3, 4, 6, 8))})
     problems = (found.kernel.problem(m, n, k) for m in sizes for n in sizes for k in sizes)
-    return next(filter(found.allows, problems), None)
+    return found.first(problems)
 
 
 def _wishes(block: Dim3) -> Iterator[tuple[str, tuple[int, int, int]]]:
@@ -200,11 +204,9 @@ def _wishes(block: Dim3) -> Iterator[tuple[str, tuple[int, int, int]]]:
 
 def _allowed_multiple(found: _Found, base: Problem, axis: str, extent: int) -> int:
     """The smallest multiple of a tile's extent that is allowed along one axis; the extent itself where none is."""
-    for size in range(extent, LARGEST + 1, extent):
-        problem = _moved(base, (axis,), size - getattr(base, axis))
-        if problem is not None and found.allows(problem):
-            return size
-    return extent
+    sizes = range(extent, LARGEST + 1, extent)
+    allowed = found.first(_resized(base, axis, size) for size in sizes)
+    return extent if allowed is None else int(getattr(allowed, axis))
 
 
 def _whole_tiles(rows: int, columns: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
@@ -239,12 +241,9 @@ def _add_long(found: _Found, base: Problem) -> None:
     """Products that are long along one axis: a kernel's tile may be many times as large as its block."""
     thin = found.kernel.problem(_THIN, _THIN, _THIN)
     for axis in _AXES:
-        steps = [
-            _moved(start, (axis,), _LONG - getattr(start, axis) + step)
-            for start in (thin, base)
-            for step in range(_STEPS_AWAY)
-        ]
-        nearest = next((problem for problem in steps if problem is not None and found.allows(problem)), None)
+        nearest = found.first(
+            _resized(start, axis, _LONG + step) for start in (thin, base) for step in range(_STEPS_AWAY)
+        )
         if nearest is not None:
             found.add(nearest, f"a long {axis}")
 
@@ -252,10 +251,9 @@ def _add_long(found: _Found, base: Problem) -> None:
 def _add_smallest(found: _Found, base: Problem) -> None:
     """The smallest size allowed along each axis."""
     for axis in _AXES:
-        smaller = (_moved(base, (axis,), size - getattr(base, axis)) for size in range(1, getattr(base, axis)))
-        nearest = next((problem for problem in smaller if problem is not None and found.allows(problem)), None)
-        if nearest is not None:
-            found.add(nearest, f"the smallest {axis} allowed")
+        smallest = found.first(_resized(base, axis, size) for size in range(1, getattr(base, axis)))
+        if smallest is not None:
+            found.add(smallest, f"the smallest {axis} allowed")
 
 
 def _add_neighbours(found: _Found, base: Problem) -> None:
@@ -294,6 +292,11 @@ def _moved(base: Problem, axes: Iterable[str], distance: int) -> Problem | None:
     if not all(1 <= size <= _LARGEST_INT for size in sizes.values()):
         return None
     return replace(base, lda=0, ldb=0, ldc=0, **sizes)
+
+
+def _resized(base: Problem, axis: str, size: int) -> Problem | None:
+    """The base with one size replaced; None where that is no int."""
+    return _moved(base, (axis,), size - getattr(base, axis))
 
 
 def _add_breach(found: _Found, constraint: Constraint, base: Problem) -> None:
