@@ -7,7 +7,6 @@ works.
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import functools
 import importlib.metadata
@@ -15,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pluggy
 
@@ -37,8 +36,7 @@ _OWN = "mmcore"
 _SET_ASIDE = "; a plugin that is set aside may bring it, and mmcore doctor says which are"
 
 
-@dataclass(frozen=True)
-class Registered:
+class Registered(NamedTuple):
     """A kernel and who brought it.
 
     Attributes:
@@ -52,8 +50,7 @@ class Registered:
     distribution: str
 
 
-@dataclass(frozen=True)
-class RegisteredSweep:
+class RegisteredSweep(NamedTuple):
     """An experiment and who brought it.
 
     Attributes:
@@ -70,8 +67,7 @@ class RegisteredSweep:
 _Claim = TypeVar("_Claim", Registered, RegisteredSweep)
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(NamedTuple):
     """A plugin, or part of one, that was set aside.
 
     Attributes:
@@ -143,6 +139,9 @@ class Registry:
         for broken in self.broken:
             if broken.plugin == name:
                 return f": {broken}"
+        # Only for a name that was mistyped.
+        import difflib
+
         near = difflib.get_close_matches(name.casefold(), known, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else f"; {lists} shows what there is"
         return hint + (_SET_ASIDE if self.broken else "")

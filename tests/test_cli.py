@@ -140,6 +140,7 @@ def test_nothing_is_coloured_where_there_is_no_terminal(arguments: tuple[str, ..
 )
 def test_everything_fits_a_terminal_of_80_columns(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     # The importing module first: importing it after the other is patched would make it keep the patch.
+    monkeypatch.setattr("mmcore.cli.list_kernels.on_terminal", lambda: True)
     monkeypatch.setattr("mmcore.cli.show.on_terminal", lambda: True)
     monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")

@@ -189,7 +189,7 @@ def test_other_code_is_measured_again(declare: Any, tmp_path: Path, monkeypatch:
 
     def change(**changes: Any) -> None:
         changed = dataclasses.replace(registered.kernel, **changes)
-        monkeypatch.setitem(registry().kernels, "upc.kernel01", dataclasses.replace(registered, kernel=changed))
+        monkeypatch.setitem(registry().kernels, "upc.kernel01", registered._replace(kernel=changed))
 
     def measured_before() -> int:
         before = json.loads(run(tmp_path, "--json").stdout)["measured_before"]
@@ -223,7 +223,7 @@ def test_a_cell_that_fails_is_reported_and_tried_again(
     wrong = dataclasses.replace(registered.kernel, source=source)
     declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(16,))
     with monkeypatch.context() as patch:
-        patch.setitem(registry().kernels, "upc.kernel01", dataclasses.replace(registered, kernel=wrong))
+        patch.setitem(registry().kernels, "upc.kernel01", registered._replace(kernel=wrong))
         result = run(tmp_path)
     assert result.exit_code == 1
     assert (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -113,14 +114,37 @@ def test_a_third_partys_kernel_is_listed_as_it_is_written(tmp_path: Path) -> Non
     assert row.split("  ") == ["acme.mixed", "[red]Mixed[/red] :smile:", "C=AB bf16→f32", "128×1"]
 
 
-def test_neither_cuda_nor_numpy_is_imported() -> None:
+def test_on_a_terminal_the_rest_stands_below_the_title(tmp_path: Path) -> None:
+    install(tmp_path, "acme", "acme.mixed", MIXED)
     program = """
+import os, pty, sys
+os.environ.pop("NO_COLOR", None)
+os.environ.update(TERM="xterm-256color", COLUMNS="40")
+status = pty.spawn([sys.executable, "-m", "mmcore", "list-kernels", "--lecture", "acme"])
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+    output = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert "\x1b[1macme.mixed" in output.stdout
+    plain = re.sub(r"\x1b\[\d*m", "", output.stdout)
+    assert [line.rstrip() for line in plain.splitlines()] == [
+        "acme.mixed  [red]Mixed[/red] :smile:",
+        "            C=AB bf16→f32 in blocks of",
+        "            128×1",
+        "            needs: nothing",
+    ]
+
+
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_it_imports_nothing_that_takes_long(option: list[str]) -> None:
+    program = f"""
 import sys
 from mmcore.cli import main
 try:
-    main(["list-kernels"])
+    main(["list-kernels", *{option}])
 finally:
-    print(sorted({name.partition(".")[0] for name in sys.modules} & {"cuda", "numpy", "pygments"}))
+    print(sorted({{name.partition(".")[0] for name in sys.modules}} & {{"cuda", "numpy", "pygments", "rich"}}))
 """
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert output.splitlines()[-1] == "[]"
@@ -134,6 +158,8 @@ def test_it_takes_less_than_150_ms_beyond_the_interpreters_own_start() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
-    listing = min(seconds("-m", "mmcore", "list-kernels") for _ in range(15))
-    start = min(seconds("-c", "pass") for _ in range(15))
-    assert listing - start < 0.15
+    commands = ("-c", "pass"), ("-c", "import click, importlib.metadata, pluggy"), ("-m", "mmcore", "list-kernels")
+    rounds = [[seconds(*command) for command in commands] for _ in range(15)]
+    start, libraries, listing = (min(times) for times in zip(*rounds, strict=True))
+    # Where others keep the machine busy, the libraries that any answer takes are slow as well: some 45 ms otherwise.
+    assert listing - start < max(0.15, 2.5 * (libraries - start))

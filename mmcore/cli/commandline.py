@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import sys
 from importlib import import_module
@@ -43,6 +42,9 @@ class CommandLine(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            # Only for a name that was mistyped.
+            import difflib
+
             begun = [name for name in COMMANDS if name.startswith(args[0])]
             near = begun or difflib.get_close_matches(args[0], COMMANDS, cutoff=0.5)
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(COMMANDS)}"

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from mmcore.cli.kernels import blocks, sentences, summary, typed_operation
-from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.cli.output import json_option, loaded_registry, on_terminal, render, write, write_json
 from mmcore.errors import MmcoreError
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.kernel import Kernel
 from mmcore.registry import Registered
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
-
-_COLUMNS_FOR_A_ROW_EACH = 140
 
 
 @click.command("list-kernels")
@@ -34,8 +31,10 @@ def list_kernels(lecture: str | None, dtype: str | None, as_json: bool) -> int:
         found = _of_dtype(found, dtype_named(dtype).name)
     if as_json:
         write_json([summary(registered) for registered in found])
+    elif on_terminal():
+        render(_list([registered.kernel for registered in found]))
     else:
-        render(_Listing([registered.kernel for registered in found]))
+        write(_rows([registered.kernel for registered in found]))
     return 0
 
 
@@ -64,34 +63,20 @@ def _title(kernel: Kernel) -> str:
     return f"{kernel.title} [known faults]" if kernel.known_faults else kernel.title
 
 
-class _Listing:
-    """The kernels, arranged for the width at hand."""
-
-    def __init__(self, kernels: Sequence[Kernel]) -> None:
-        self._kernels = kernels
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield (_wide if options.max_width >= _COLUMNS_FOR_A_ROW_EACH else _narrow)(self._kernels)
+def _needs(kernel: Kernel) -> str:
+    return "; ".join(sentences(kernel))
 
 
-def _wide(kernels: Sequence[Kernel]) -> Table:
-    """One row for each kernel. Off the terminal there is width enough for grep to find whole rows."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("kernel", no_wrap=True, style="bold")
-    table.add_column("what it does")
-    table.add_column("operation", no_wrap=True)
-    table.add_column("blocks")
-    table.add_column("needs")
-    for kernel in kernels:
-        needs = "; ".join(sentences(kernel))
-        table.add_row(kernel.name, _title(kernel), typed_operation(kernel), blocks(kernel), needs)
-    return table
+def _rows(kernels: Sequence[Kernel]) -> str:
+    """One line for each kernel, so that grep finds all there is to it. (Importing rich takes as long as mmcore does.)"""
+    cells = ((each.name, _title(each), typed_operation(each), blocks(each), _needs(each)) for each in kernels)
+    rows = [("kernel", "what it does", "operation", "blocks", "needs"), *cells]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def _narrow(kernels: Sequence[Kernel]) -> Table:
-    """The same for a terminal too narrow for five columns: operation, blocks and needs stand below the title."""
+def _list(kernels: Sequence[Kernel]) -> Table:
+    """The same for a terminal, where nothing may be cut: operation, blocks and needs stand below the title."""
     from rich.table import Table
     from rich.text import Text
 
@@ -101,5 +86,5 @@ def _narrow(kernels: Sequence[Kernel]) -> Table:
     for kernel in kernels:
         table.add_row(kernel.name, _title(kernel))
         table.add_row("", f"{typed_operation(kernel)} in blocks of {blocks(kernel)}")
-        table.add_row("", Text(f"needs: {'; '.join(sentences(kernel)) or 'nothing'}", style="dim"))
+        table.add_row("", Text(f"needs: {_needs(kernel) or 'nothing'}", style="dim"))
     return table

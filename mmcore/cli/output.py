@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Iterable
@@ -41,6 +40,8 @@ def write_json(document: Any) -> None:
     Raises:
         ValueError: a number in it is NaN or infinite, which JSON does not have.
     """
+    import json
+
     write(json.dumps(document, indent=2, allow_nan=False))
 
 
