@@ -68,7 +68,7 @@ def _needs(kernel: Kernel) -> str:
 
 
 def _rows(kernels: Sequence[Kernel]) -> str:
-    """One line for each kernel, so that grep finds all there is to it. (Importing rich takes as long as mmcore does.)"""
+    """One line for each kernel, so that grep finds all there is to it. (Importing rich takes as long as mmcore.)"""
     cells = ((each.name, _title(each), typed_operation(each), blocks(each), _needs(each)) for each in kernels)
     rows = [("kernel", "what it does", "operation", "blocks", "needs"), *cells]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

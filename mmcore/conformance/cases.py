@@ -36,7 +36,7 @@ _STEPS_AWAY = 128
 _LONG, _THIN = 257, 5
 _LARGEST_INT = 2**31 - 1
 _THREADS = 1024
-_DEPTHS = (8, 16, 32, 64, 128)
+_DEPTHS = (8, 16, 32, 64, 96, 120, 128)
 _REST = 33
 
 
@@ -212,7 +212,7 @@ def _allowed_multiple(found: _Found, base: Problem, axis: str, extent: int) -> i
 def _whole_tiles(rows: int, columns: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
     """Tiles without a remainder, for which a kernel may have code of its own, in m, in n and in k.
 
-    How deep a kernel's tiles are nobody tells; that of most divides a power of two.
+    How deep a kernel's tiles are nobody tells; that of most divides a power of two, 96 or 120.
     """
     depths = [k for k in _DEPTHS if rows * columns * k <= USUAL_WORK] or _DEPTHS[:1]
     for k in depths:
