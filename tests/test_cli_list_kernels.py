@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import resource
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 import mmcore as api
+from mmcore.cli.kernels import typed_operation
 from tests.command_line import install, mmcore
 
 ENTRIES = {
@@ -88,6 +90,20 @@ def test_off_the_terminal_every_kernel_has_one_whole_row() -> None:
 
 def test_a_table_shows_the_operation_with_its_types() -> None:
     assert "C=C+AB f64" in mmcore("list-kernels", "--lecture", "lezione9").stdout
+
+
+@pytest.mark.parametrize(
+    ("types", "said"),
+    [
+        ({"accumulator": "bfloat16", "output": "float32"}, "C=AB f32 summed in bf16"),
+        ({"dtype": "float16", "accumulator": "float16", "output": "float32"}, "C=AB f16→f32 summed in f16"),
+        ({"dtype": "float16", "accumulator": "float32", "output": "float16"}, "C=AB f16"),
+        ({"accumulator": "float64", "output": "float32"}, "C=AB f32"),
+    ],
+)
+def test_a_sum_that_is_narrower_than_the_matrices_is_no_secret(types: dict[str, str], said: str) -> None:
+    kernel = dataclasses.replace(api.kernels()["upc.kernel01"], **types)  # type: ignore[arg-type]
+    assert typed_operation(kernel) == said
 
 
 def test_kernels_that_are_wrong_on_purpose_are_marked() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mmcore.errors import InvalidProblem
 from mmcore.judging import judge as judging
 from mmcore.judging import projections, reference
-from mmcore.judging.bound import error_bound
+from mmcore.judging.bound import error_bound, hides_a_term
 from mmcore.judging.inputs import Matrices, draw
 from mmcore.judging.judge import judge, sampled_rows
 from mmcore.judging.poison import poison
@@ -143,6 +143,38 @@ def test_a_right_sum_in_float16_is_accepted(k: int, regime: str) -> None:
         total += np.multiply.outer(matrices.a[:, step], matrices.b[step])
     assert judge(problem, "float16", matrices, total).verified
     assert k < 17 or not judge(problem, "float32", matrices, total).verified
+
+
+@pytest.mark.parametrize(("dtype", "k"), [("bfloat16", 64), ("bfloat16", 1024), ("bfloat16", 8192), ("float16", 8192)])
+def test_a_sum_in_a_narrow_type_is_accepted_and_nothing_is_not(dtype: str, k: int, regime: str) -> None:
+    problem = Problem(48, 33, k, dtype)
+    matrices = draw(problem, seed=k)
+    a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
+    total = np.zeros((48, 33))
+    for step in range(k):
+        total = widen(narrow(total + np.multiply.outer(a[:, step], b[step]), dtype), dtype)
+    verdict = judge(problem, dtype, matrices, narrow(total, dtype))
+    assert verdict.verified
+    assert verdict.method.endswith(f", but one term of {k} can hide in the rounding of {dtype}")
+    nothing = judge(problem, dtype, matrices, narrow(np.zeros((48, 33)), dtype))
+    assert not nothing.verified
+    assert nothing.mismatch is not None
+    assert nothing.mismatch.got == 0
+    small = Problem(7, 9, k, dtype)
+    assert judge(small, dtype, draw(small, seed=1), right(small, draw(small, seed=1))).verified
+
+
+def test_terms_hide_in_float32_from_k_10322_on_and_in_narrow_types_far_earlier() -> None:
+    for accumulator, output, most in [
+        ("float32", "float32", 10321),
+        ("float16", "float16", 25),
+        ("bfloat16", "bfloat16", 6),
+    ]:
+        assert not hides_a_term(Problem(1, 1, most, output=output), accumulator)
+        assert hides_a_term(Problem(1, 1, most + 1, output=output), accumulator)
+    assert not hides_a_term(Problem(1, 1, 180, output="bfloat16"), "float32")
+    assert hides_a_term(Problem(1, 1, 200, output="bfloat16"), "float32")
+    assert not hides_a_term(Problem(1, 1, 10**9, "float64"), "float64")
 
 
 @settings(deadline=None, max_examples=60)

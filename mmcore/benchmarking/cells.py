@@ -75,7 +75,7 @@ class Cell:
         """What it may be compared with: the same product, measured the same way."""
         kernel, problem = self.point.kernel, self.point.problem
         how = {"kernel": f"kernel time, {self.measure.how} L2", "global": f"global time, {self.measure.how} memory"}
-        return f"{problem} {kernel.operation} {kernel.dtype}, {how[self.measure.what]}"
+        return f"{problem} {kernel.operation} {kernel.dtype}{kernel.sums}, {how[self.measure.what]}"
 
 
 def title(group: str, device_description: str, *, keeps_time: bool) -> str:

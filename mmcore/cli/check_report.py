@@ -25,7 +25,7 @@ def report(check: Check, *, chosen: bool) -> list[RenderableType]:
     kernel, plan = check.plan.kernel, check.plan
     facts = [
         ("device", f"{check.device}{' (chosen by auto)' if chosen else ''}: {check.device_description}"),
-        ("problem", f"{kernel.operation}, m×n×k = {plan.problem}, {kernel.dtype}"),
+        ("problem", f"{kernel.operation}, m×n×k = {plan.problem}, {kernel.dtype}{kernel.sums}"),
         *geometry(plan),
     ]
     text = kernel.source_text().splitlines()

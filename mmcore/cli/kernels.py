@@ -43,8 +43,8 @@ def blocks(kernel: Kernel) -> str:
 
 def typed_operation(kernel: Kernel) -> str:
     """Operation and types: "C=AB f32", or "C=AB f16→f32" where C's type is not that of A and B."""
-    types = "→".join(dict.fromkeys((kernel.dtype, kernel.output))).replace("float", "f")
-    return f"{kernel.operation} {types}"
+    types = "→".join(dict.fromkeys((kernel.dtype, kernel.output)))
+    return f"{kernel.operation} {types}{kernel.sums}".replace("float", "f")
 
 
 def usual_size(kernel: Kernel, block: Dim3 | None = None, least: int = USUAL_SIZE) -> int:

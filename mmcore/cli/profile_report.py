@@ -91,7 +91,7 @@ def _facts(profile: Profile, chosen: bool) -> list[tuple[str, str]]:
     plan = profile.plan
     return [
         ("device", f"{profile.device}{' (chosen by auto)' if chosen else ''}: {profile.device_description}"),
-        ("problem", f"{plan.kernel.operation}, m×n×k = {plan.problem}, {plan.kernel.dtype}"),
+        ("problem", f"{plan.kernel.operation}, m×n×k = {plan.problem}, {plan.kernel.dtype}{plan.kernel.sums}"),
         *geometry(plan),
         ("counted", _extent(profile)),
     ]

@@ -31,7 +31,10 @@ def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
     plan, problem = outcome.plan, outcome.plan.problem
     return [
         ("device", f"{outcome.device}{' (chosen by auto)' if chosen else ''}: {outcome.device_description}"),
-        ("problem", f"{plan.kernel.operation}, m×n×k = {problem}, {plan.kernel.dtype}{_leading(outcome)}"),
+        (
+            "problem",
+            f"{plan.kernel.operation}, m×n×k = {problem}, {plan.kernel.dtype}{plan.kernel.sums}{_leading(outcome)}",
+        ),
         *geometry(plan),
         ("registers", f"{outcome.registers} per thread"),
         ("shared memory", f"{outcome.shared_bytes} bytes per block"),

@@ -53,8 +53,9 @@ def draw(problem: Problem, seed: int) -> Matrices:
 
     Every element has a random sign and a magnitude uniform over the dtype's numbers in [0.5, 1). Hence every single
     term |a·b| is at least 0.25, however large k is: leaving one out or adding one twice moves C by no less, which is
-    always far above what rounding can do (see :mod:`mmcore.judging.bound`), whereas a normal or uniform distribution
-    around zero has terms that vanish in it. The random signs keep C itself near √k, so that rounding stays small.
+    above what rounding can do up to a k of thousands in float32 (see :mod:`mmcore.judging.bound`), whereas a normal or
+    uniform distribution around zero has terms that vanish in it. The random signs keep C itself near √k, so that
+    rounding stays small.
 
     Raises:
         InvalidProblem: the host has no memory for them.

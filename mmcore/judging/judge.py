@@ -10,19 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.judging.bound import ErrorBound, error_bound
+from mmcore.judging.bound import ErrorBound, error_bound, hides_a_term
 from mmcore.judging.inputs import Matrices
 from mmcore.judging.poison import is_poison
 from mmcore.judging.projections import PROJECTIONS, suspect_rows
 from mmcore.judging.reference import Panel, panels
 from mmcore.judging.storage import stored, widen
 from mmcore.judging.verdict import Mismatch, Verdict
+from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.problem import Problem
 
 FULL_REFERENCE_FLOPS = 2e10
 """Up to this many operations every element is compared; 2048³, which is 1.7e10, takes a fraction of a second."""
 
 SAMPLED_ROWS = 32
+
+# As many elements as tell their root mean square from chance.
+_MANY = 64
 
 
 def judge(
@@ -54,13 +58,14 @@ def judge(
     if c.shape != (problem.m, problem.n):
         raise InvalidProblem(f"C is {problem.m}×{problem.n}, but the array to judge has the shape {c.shape}")
     elements = stored(c, problem.output)
+    note = _what_hides(problem, accumulator)
     bound = error_bound(problem, accumulator)
 
     def compare(rows: NDArray[np.intp]) -> Iterator[_Comparison]:
         return (_compare(problem, bound, panel, elements) for panel in panels(problem, matrices, rows))
 
     if problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
-        return _verdict(list(compare(np.arange(problem.m))), "every element against float64")
+        return _verdict(list(compare(np.arange(problem.m))), f"every element against float64{note}")
     rng = np.random.default_rng(entropy)
     sampled = sampled_rows(problem.m, rng)
     comparisons = list(compare(sampled))
@@ -71,7 +76,15 @@ def judge(
         if comparison.mismatch:
             break
     projections = f"{PROJECTIONS} random projections of every row"
-    return _verdict(comparisons, f"{len(sampled)} rows against float64 and {projections}")
+    return _verdict(comparisons, f"{len(sampled)} rows against float64 and {projections}{note}")
+
+
+def _what_hides(problem: Problem, accumulator: str) -> str:
+    """What the verdict cannot promise: that no term is missing, where a sum's own rounding is as large as one."""
+    if not hides_a_term(problem, accumulator):
+        return ""
+    narrowest = max((dtype_named(name) for name in (accumulator, problem.output)), key=lambda type: type.unit_roundoff)
+    return f", but one term of {problem.k} can hide in the rounding of {narrowest.name}"
 
 
 def sampled_rows(m: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -104,6 +117,10 @@ def _compare(problem: Problem, bound: ErrorBound, panel: Panel, c: NDArray[Any])
         error = np.abs(got - panel.product)
         allowed = bound(panel.product, panel.magnitude)
         wrong = np.flatnonzero(~(error <= allowed))
+        if not wrong.size and error.size >= _MANY and math.isfinite(bound.together):
+            together = bound.together * panel.magnitude.astype(np.float64)
+            if np.square(error).sum() >= np.square(together).sum():
+                wrong, allowed = np.flatnonzero(error >= together), together
     if not wrong.size:
         return _Comparison(float(error.max()), error.size)
     index, column = divmod(int(wrong[0]), problem.n)

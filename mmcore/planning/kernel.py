@@ -144,6 +144,12 @@ class Kernel:
         """ "C=AB" or "C=C+AB"."""
         return "C=C+AB" if self.accumulate else "C=AB"
 
+    @property
+    def sums(self) -> str:
+        """ " summed in bfloat16" where that is narrower than its matrices' types would have it; else empty."""
+        narrowest = min(dtype_named(name).unit_roundoff for name in (self.dtype, self.output))
+        return f" summed in {self.accumulator}" if dtype_named(self.accumulator).unit_roundoff > narrowest else ""
+
     def source_text(self) -> str:
         """The content of its .cu file.
 
