@@ -245,6 +245,18 @@ def test_what_was_read_behind_a_matrix_and_copied_as_it_is_has_reached_c(cu_file
     assert "element (31, 28) of C is NaN" in finding.message
 
 
+def test_a_sum_that_begins_with_nothing_has_reached_c(cu_file: Path) -> None:
+    body = """
+    float sum{begin};
+    for (int p = 0; p < n; ++p) sum += A[blockIdx.x * n + p] * B[p * n + threadIdx.x];
+    C[blockIdx.x * n + threadIdx.x] = sum;
+    """
+    assert found(cu_file, body.format(begin=" = 0"), grid=(32,)) == []
+    finding = only(found(cu_file, body.format(begin=""), grid=(32,)), "uninitialized-read")
+    assert (finding.array, finding.count) == ("C", 32 * 32)
+    assert "element (0, 0) of C is NaN" in finding.message
+
+
 def test_threads_of_different_blocks_race_whatever_barriers_they_pass(cu_file: Path) -> None:
     body = "C[blockIdx.x] = A[0]; __syncthreads(); C[64 + 32 * blockIdx.x + threadIdx.x] = C[{index}];"
     finding = only(found(cu_file, body.format(index="blockIdx.x ^ 1"), grid=(2,), block=(1,)), "global-race")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmcore.judging.poison import is_poison
 from mmcore_emulator.ptx import UnsupportedInstruction
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
@@ -58,6 +60,59 @@ def test_a_guarded_load_and_store_touch_only_what_their_threads_do() -> None:
 def test_a_guarded_return_ends_its_threads_only() -> None:
     body = "setp.gt.u32 %p1, %r1, 20; @%p1 ret; st.global.u32 [%d2], 1;"
     assert words(body).arrays[0].tolist() == [int(t <= 20) for t in THREADS]
+
+
+# Registers that nothing was written to.
+
+
+@pytest.mark.parametrize(
+    ("instruction", "dtype"),
+    [
+        ("st.global.f32 [%d1], %f9;", np.float32),
+        ("fma.rn.f32 %f1, %f9, %f9, %f9; st.global.f32 [%d1], %f1;", np.float32),
+        ("st.global.f64 [%d1], %g9;", np.float64),
+        ("st.global.b16 [%d1], %h9;", np.float16),
+        ("mov.b32 %f1, %r9; st.global.f32 [%d1], %f1;", np.float32),
+        ("mov.b64 %g1, %d9; st.global.f64 [%d1], %g1;", np.float64),
+        ("mov.b32 {%h1, %h2}, %r9; st.global.b16 [%d1], %h2;", np.float16),
+    ],
+)
+def test_a_register_that_was_never_set_is_nan_and_not_what_nobody_wrote(instruction: str, dtype: Any) -> None:
+    stored = words(instruction, block=(1,)).arrays[0].view(dtype)[:1]
+    assert np.isnan(stored).all()
+    assert not is_poison(stored).any()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "shl.b32 %r9, %r9, 2; cvt.u64.u32 %d3, %r9; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], %r1;",
+        "mul.wide.s32 %d3, %r9, 4; add.s64 %d3, %d3, %d1; ld.global.u32 %r2, [%d3];",
+        "mad.lo.s64 %d3, %d9, 4, %d1; ld.global.u32 %r2, [%d3];",
+        "ld.global.u32 %r2, [%d9];",
+        "ld.shared.u32 %r2, [%r9];",
+    ],
+)
+def test_a_register_that_was_never_set_is_an_index_into_nothing(address: str) -> None:
+    (fault,) = words(address).faults
+    assert fault.kind in ("out-of-bounds-read", "out-of-bounds-write")
+
+
+def test_a_register_of_8_bits_that_was_never_set_is_no_zero() -> None:
+    run = words(".reg .b8 q; cvt.u32.u8 %r2, q; st.global.u32 [%d1], %r2;", block=(1,))
+    assert run.arrays[0][0] != 0
+
+
+def test_a_predicate_that_was_never_set_is_true() -> None:
+    assert words("@!%p9 ret; st.global.u32 [%d2], 1;").arrays[0].tolist() == [1] * 32
+
+
+def test_what_is_set_under_a_guard_or_in_a_branch_stays_unset_in_the_other_threads() -> None:
+    guarded = "setp.lt.u32 %p1, %r1, 10; @%p1 mov.f32 %f1, 0f00000000; st.global.f32 [%d2], %f1;"
+    branch = "setp.ge.u32 %p1, %r1, 10; @%p1 bra L; mov.f32 %f1, 0f00000000; L: st.global.f32 [%d2], %f1;"
+    for body in (guarded, branch):
+        stored = words(body).arrays[0].view(np.float32)
+        assert np.isnan(stored).tolist() == [t >= 10 for t in THREADS]
 
 
 # Registers wider than the instruction.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mmcore_emulator.floats import Values
 from mmcore_emulator.flow import Block
 from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
@@ -34,6 +35,11 @@ _NOTHING_TO_DO = {
 }
 
 
+# Of a register that nothing was written to: NaN in every floating-point type, which arithmetic hands on, and no index
+# or address into anything. It is not the poison of memory, which says that an element was not written at all.
+_UNSET_HALFWORD = 0x7FFC
+
+
 class Writer:
     """Writes the Python of one function's blocks."""
 
@@ -46,8 +52,8 @@ class Writer:
         self._lines: list[str] = []
 
     def initial_registers(self) -> Registers:
-        """A zero for every register."""
-        return [np.zeros((1,) * 6, NUMPY[register.type]) for register in self._slots]
+        """What every register holds before anything is written to it."""
+        return [_never_set(NUMPY[register.type]) for register in self._slots]
 
     def step(self, block: Block) -> Step:
         """Translate one block."""
@@ -325,6 +331,13 @@ class Writer:
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
         where, source = self._address(instruction, address), self._source(instruction, value, parts[1])
         self._lines.append(f"ports.accumulate({space!r}, {where}, {source}, {dtype}, {mask}, {at})")
+
+
+def _never_set(dtype: np.dtype[Any]) -> Values:
+    """What a register of that type holds that was never written to; a predicate, which has no such value, is true."""
+    if dtype.kind == "b":
+        return np.ones((1,) * 6, dtype)
+    return np.full(4, _UNSET_HALFWORD, np.uint16).view(dtype)[:1].reshape((1,) * 6)
 
 
 def unsupported(instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
