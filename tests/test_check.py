@@ -272,6 +272,45 @@ def test_threads_of_one_block_do_not_race_across_a_barrier(cu_file: Path) -> Non
     assert finding.count == 32
 
 
+NON_COHERENT = """
+    const int i = threadIdx.x;
+    float value = A[i];
+    {before}
+    asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"({address}));
+    C[i] = value + 2.0f;
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "writer", "count"),
+    [
+        ("C[i] = value;", "thread (0, 0) of block (0, 0) writes", 32),
+        ("C[i ^ 1] = value; __syncthreads();", "thread (1, 0) of block (0, 0) writes", 32),
+        ("if (i == 7) C[i] = value;", "thread (7, 0) of block (0, 0) writes", 1),
+        ("atomicAdd(C + i, value);", "thread (0, 0) of block (0, 0) adds to", 32),
+    ],
+)
+def test_what_the_launch_has_written_is_not_read_through_the_non_coherent_cache(
+    cu_file: Path, before: str, writer: str, count: int
+) -> None:
+    findings = found(cu_file, NON_COHERENT.format(before=before, address="C + i"), accumulate=True)
+    finding = only(findings, "global-race")
+    assert (finding.array, finding.line, finding.count) == ("C", FIRST_LINE + 4, count)
+    assert f"(ld.global.nc.f32), which {writer} at kernel.cu:{FIRST_LINE + 3}, in the same launch" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("before", "address"),
+    [("", "C + i"), ("C[i + n] = value;", "C + i"), ("C[i] = value;", "A + i")],
+    ids=["before it is written", "beside what is written", "of an input"],
+)
+def test_what_the_launch_has_not_written_may_be_read_through_the_non_coherent_cache(
+    cu_file: Path, before: str, address: str
+) -> None:
+    findings = found(cu_file, NON_COHERENT.format(before=before, address=address), accumulate=True)
+    assert [finding for finding in findings if finding.kind != "overwritten-output"] == []
+
+
 def test_a_store_races_with_an_earlier_read(cu_file: Path) -> None:
     body = "float value = ((volatile float*)C)[threadIdx.x ^ 1]; C[threadIdx.x] = value + 1.0f;"
     finding = only(found(cu_file, body, accumulate=True), "global-race")

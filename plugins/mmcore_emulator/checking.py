@@ -169,8 +169,9 @@ class Checking(Observer):
     def _load(self, hit: _Hit) -> None:
         shadow = hit.shadow
         self._unwritten(hit)
-        self._races(hit, shadow.stores, "writes")
-        self._races(hit, shadow.atomics, "adds to")
+        look = self._stale if "nc" in hit.access.at.opcode else self._races
+        look(hit, shadow.stores, "writes")
+        look(hit, shadow.atomics, "adds to")
         shadow.unread[hit.index] = False
         shadow.loads.note(hit.index, hit.who, self._number(hit.access.at))
 
@@ -215,23 +216,39 @@ class Checking(Observer):
     def _races(self, hit: _Hit, last: LastAccess, verb: str) -> Flags:
         """Accesses that an earlier one is not in order with, told apart by the line of the earlier."""
         racing = last.unordered_with(hit.index, hit.who)
-        if racing.any():
-            numbers = last.at[hit.index]
-            for number in np.unique(numbers[racing]).tolist():
-                other = self._instructions[number]
-                found = racing & (numbers == number)
-                self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, verb, other), other)
+        for other, found in self._by_earlier(hit, last, racing):
+            self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, verb, other), other)
         return racing
+
+    def _stale(self, hit: _Hit, last: LastAccess, verb: str) -> None:
+        """Reads through the non-coherent cache, which no barrier puts in order with what the launch has written."""
+        for other, found in self._by_earlier(hit, last, last.made(hit.index)):
+            self._record(f"{hit.access.space}-race", hit, found, self._stale_text(hit, last, verb, other), other)
+
+    def _by_earlier(self, hit: _Hit, last: LastAccess, chosen: Flags) -> Iterator[tuple[Instruction, Flags]]:
+        """The earlier instructions that chosen accesses meet with, each with those accesses."""
+        numbers = last.at[hit.index]
+        for number in np.unique(numbers[chosen]).tolist():
+            yield self._instructions[number], chosen & (numbers == number)
 
     def _race_text(self, hit: _Hit, last: LastAccess, verb: str, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
             own = int(hit.who.thread[entry])
             block, thread = self._batch.of_number(last.someone_else(int(hit.index[entry]), own) - 1)
             between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
-            where = f" at {other.source}:{other.line}" if other.line else ""
             return (
-                f"{hit.what(entry)}, which {place(block, thread)} {verb}{where}, with no {between} between them: "
-                "which comes first is open"
+                f"{hit.what(entry)}, which {place(block, thread)} {verb}{_at_line(other)}, "
+                f"with no {between} between them: which comes first is open"
+            )
+
+        return text
+
+    def _stale_text(self, hit: _Hit, last: LastAccess, verb: str, other: Instruction) -> Callable[[int], str]:
+        def text(entry: int) -> str:
+            writer = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
+            return (
+                f"{hit.what(entry)} through the non-coherent cache ({hit.access.at.mnemonic}), "
+                f"which {writer} {verb}{_at_line(other)}, in the same launch: it may read what was there before"
             )
 
         return text
@@ -257,6 +274,11 @@ class Checking(Observer):
             self._numbers[id(at)] = len(self._instructions)
             self._instructions.append(at)
         return self._numbers[id(at)]
+
+
+def _at_line(at: Instruction) -> str:
+    """Where an instruction stands, as a sentence goes on; nothing where it has no line."""
+    return f" at {at.source}:{at.line}" if at.line else ""
 
 
 def least_access(function: Function) -> int:

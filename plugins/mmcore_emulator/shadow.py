@@ -63,6 +63,12 @@ class LastAccess:
             self._thread.fill(NOBODY)
         self._empty = True
 
+    def made(self, index: Indices) -> Flags:
+        """Which of these pieces anybody has accessed."""
+        if self._empty:
+            return np.zeros(index.shape, np.bool_)
+        return np.asarray(self._thread[index] != NOBODY)
+
     def unordered_with(self, index: Indices, who: Accessors) -> Flags:
         """Which of these accesses is not in order with an earlier one to the same piece."""
         if self._empty:
@@ -71,6 +77,10 @@ class LastAccess:
         in_warp = (self._warp[index] == who.warp) & ((self._warp_epoch[index] < who.warp_epoch) | ~others)
         in_block = (self._block[index] == who.block) & ((self._epoch[index] < who.epoch) | in_warp)
         return np.asarray((self._thread[index] != NOBODY) & ~in_block)
+
+    def someone(self, piece: int) -> int:
+        """A thread that has accessed a piece."""
+        return int(self._thread[piece])
 
     def someone_else(self, piece: int, thread: int) -> int:
         """A thread other than this one that has accessed a piece, of which it is not in order with all."""
