@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mmcore
-from mmcore.launching.compiler import _header_options
+from mmcore.launching.compiler import header_options
 from mmcore.runner import run_kernel
 from mmcore_emulator import lanes
 from mmcore_emulator.device import Emulator
@@ -349,7 +349,7 @@ def test_half_precision_intrinsics_run_in_their_inline_assembly() -> None:
     }"""
     h = np.linspace(-2, 2, 32).astype(np.float16)
     b = (np.linspace(-9, 9, 32).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    text = ptx_of(source, *_header_options(Path("test.cu"), source))
+    text = ptx_of(source, *header_options())
     out = emulate("", np.zeros(32, np.float32), h, b, text=text).arrays[0]
     product = (h.astype(np.float32) * np.float32(3.1)).astype(np.float16).astype(np.float32)
     np.testing.assert_array_equal(out, product + (b.astype(np.uint32) << 16).view(np.float32))

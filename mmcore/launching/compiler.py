@@ -10,19 +10,20 @@ import functools
 import hashlib
 import json
 import os
-import re
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from mmcore.cache import cache_directory
 from mmcore.errors import CompileError, CompilerStopped
 from mmcore.launching.code import Code, Function
 from mmcore.launching.deadline import Deadline
-from mmcore.launching.nvrtc import compile_source, nvrtc_version
+from mmcore.launching.headers import Included, cudas_folder, included
+from mmcore.launching.nvrtc import compile_in, nvrtc_version
+from mmcore.planning.geometry import dim3
 from mmcore.planning.kernel import Kernel
 from mmcore.planning.plan import Plan
 
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
 
     from mmcore.launching.isolation.process import WorkerProcess
 
-_CACHE_FORMAT = b"mmcore code 3"
+_CACHE_FORMAT = b"mmcore code 4"
 _CACHE_BYTES = 256 << 20
-_QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-_ANGLED_INCLUDE = re.compile(r"^\s*#\s*include\s*<", re.MULTILINE)
 _RECENT = 256
 _recent: dict[bytes, Code] = {}
 # A worker answers one question after the other.
@@ -67,12 +66,18 @@ def compile_plan(plan: Plan, architecture: str, deadline: Deadline | None = None
         "--no-cache",
         *(f"-D{name}={value}" for name, value in sorted(defines.items())),
         *(kernel.expand(option, plan.problem, plan.block) for option in kernel.options),
-        *_header_options(kernel.source, text),
     )
-    key = _key(kernel.source, text, options, plan.entries)
-    code = _recent.get(key) or _read(key)
+    folder = _working_directory()
+    read = included(kernel.source, text, options, folder)
+    if read.elsewhere:
+        options += header_options()
+    key = _key(kernel.source, options, plan.entries, read)
+    code = (_recent.get(key) or _read(key)) if read.complete else None
     if code is None:
-        code = _compile(deadline or Deadline(), kernel.name, kernel.source, text, options, plan.entries)
+        code = _compile(deadline or Deadline(), kernel.name, folder, kernel.source, text, options, plan.entries)
+        # NVRTC read the headers later than they were read here.
+        if not read.complete or included(kernel.source, text, options, folder).texts != read.texts:
+            return code
         _write(key, code)
     _recent[key] = code
     if len(_recent) > _RECENT:
@@ -80,11 +85,20 @@ def compile_plan(plan: Plan, architecture: str, deadline: Deadline | None = None
     return code
 
 
-def _key(source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> bytes:
+def _working_directory() -> Path:
+    """Where relative paths begin; the root when it was removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path("/")
+
+
+def _key(source: Path, options: tuple[str, ...], entries: tuple[str, ...], read: Included) -> bytes:
     """What the code depends on."""
     key = hashlib.sha256(_CACHE_FORMAT)
-    for part in (str(nvrtc_version()), str(source), *options, "", *entries, "", *_texts(source, text)):
-        key.update(part.encode() + b"\0")
+    texts = (part for path, text in read.texts.items() for part in (str(path), text))
+    for part in (str(nvrtc_version()), str(source), *options, "", *entries, "", *texts):
+        key.update(part.encode(errors="surrogateescape") + b"\0")
     return key.digest()
 
 
@@ -103,8 +117,8 @@ def _write(key: bytes, code: Code) -> None:
             cache[key] = _packed(key, code)
 
 
-def _compile(deadline: Deadline, kernel: str, *asked: Any) -> Code:
-    """What :func:`~mmcore.launching.nvrtc.compile_source` makes of it in another process."""
+def _compile(deadline: Deadline, kernel: str, folder: Path, *asked: Any) -> Code:
+    """What :func:`~mmcore.launching.nvrtc.compile_in` makes of it in another process."""
     # What the cache holds needs no process, nor what it takes to have one.
     from mmcore.launching.isolation.process import WorkerLost
 
@@ -112,7 +126,7 @@ def _compile(deadline: Deadline, kernel: str, *asked: Any) -> Code:
         # Starting has a time of its own: the limit is for what NVRTC does.
         worker = _worker(os.getpid())
         try:
-            code = worker.ask(compile_source, kernel, *asked, seconds=deadline.remaining)
+            code = worker.ask(compile_in, folder, kernel, *asked, seconds=deadline.remaining)
         except CompileError:
             raise
         except BaseException as error:
@@ -171,35 +185,22 @@ def _unpacked(key: bytes, entry: bytes | None) -> Code | None:
 
 
 def source_texts(kernel: Kernel) -> list[str]:
-    """The kernel's source and every file that it includes by a quoted name.
+    """The kernel's source and the headers that it is compiled from, CUDA's own excepted.
+
+    Where reading them does not tell all of them, one text more, which is different every time.
 
     Raises:
         InvalidKernel: the source cannot be read.
     """
-    return list(_texts(kernel.source, kernel.source_text()))
+    problem, block = kernel.problem(64, 64, 64), dim3(kernel.blocks[0])
+    options = [kernel.expand(option, problem, block) for option in kernel.options]
+    read = included(kernel.source, kernel.source_text(), options, _working_directory())
+    return [*read.texts.values(), *([] if read.complete else [uuid4().hex])]
 
 
-def _texts(source: Path, text: str) -> Iterator[str]:
-    """The source and every file it includes by a quoted name, whose changes must change the cache key."""
-    seen = {source}
-    waiting = [(source, text)]
-    while waiting:
-        path, text = waiting.pop()
-        yield text
-        for name in _QUOTED_INCLUDE.findall(text):
-            header = path.parent / name
-            if header not in seen and header.is_file():
-                seen.add(header)
-                waiting.append((header, header.read_text(encoding="utf-8", errors="replace")))
-
-
-def _header_options(source: Path, text: str) -> tuple[str, ...]:
-    """Where NVRTC finds CUDA's own headers (cuda_bf16.h and the like), for sources that include any."""
-    if not any(map(_ANGLED_INCLUDE.search, _texts(source, text))):
-        return ()
-    from cuda.pathfinder import find_nvidia_header_directory
-
-    if directory := find_nvidia_header_directory("cudart"):
+def header_options() -> tuple[str, ...]:
+    """Where NVRTC finds CUDA's own headers (cuda_bf16.h and the like)."""
+    if directory := cudas_folder():
         return (f"-I{directory}",)
     if nvrtc_version() >= (13, 4):
         return (f"--use-bundled-headers={cache_directory() / 'cuda-headers'}",)

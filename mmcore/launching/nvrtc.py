@@ -6,11 +6,14 @@ One compilation yields both what a GPU loads and what the emulator reads, so the
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.launching.code import Code, Function
@@ -60,6 +63,14 @@ def nearest_architecture(capability: tuple[int, int]) -> str:
     _, supported = nvrtc.nvrtcGetSupportedArchs()
     wanted = capability[0] * 10 + capability[1]
     return str(min(supported, key=lambda number: abs(number - wanted)))
+
+
+def compile_in(folder: Path, *asked: Any) -> Code:
+    """What :func:`compile_source` makes of it with ``folder`` as the working directory, which it remains."""
+    # One that was removed meanwhile has no files either.
+    with contextlib.suppress(OSError):
+        os.chdir(folder)
+    return compile_source(*asked)
 
 
 def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> Code:
