@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Problem, Scalar
+from mmcore import Dim3, Kernel, Launch, Limits, Problem, Scalar, Workspace
 from mmcore.launching.device import Device
+from mmcore.planning.limits import COMPUTE_9_0
 from mmcore.planning.plan import plan
 from mmcore.runner import run_kernel
 from tests.conftest import DEVICES
@@ -249,6 +252,19 @@ def test_a_launch_rule_that_raises_is_the_kernels_fault(device: Device, source: 
         run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
 
 
+class OddSequence(Sequence[Launch]):
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: Any) -> Any:
+        raise KeyError("no launch")
+
+
+class NoWords:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
@@ -258,13 +274,43 @@ def test_a_launch_rule_that_raises_is_the_kernels_fault(device: Device, source: 
             "is not one to three whole numbers",
         ),
         (lambda problem, block, limits: None, "its launch rule returned None, not a Launch"),
+        (lambda problem, block, limits: OddSequence(), "its launch rule failed: KeyError: 'no launch'"),
+        (lambda problem, block, limits: NoWords(), "its launch rule failed: RuntimeError: no words"),
+        (
+            lambda problem, block, limits: [
+                Launch(grid=(1,), block=block, arguments=(Workspace("sums", 4 * problem.m),)),
+                Launch(grid=(1,), block=block, arguments=(Workspace("sums", 16),)),
+            ],
+            "test.f: its workspace 'sums' is declared with 32 bytes and 16",
+        ),
+        (
+            lambda problem, block, limits: Launch(grid=(1,), block=block, arguments=(Scalar("lda", "int8"),)),
+            "test.f: lda = 200 is passed as int8, which cannot hold it",
+        ),
     ],
 )
 def test_a_launch_rule_that_returns_no_launch_is_the_kernels_fault(source: Path, rule: Any, reason: str) -> None:
     kernel = kernel_of(source, launch=rule)
     with pytest.raises(mmcore.InvalidKernel) as error:
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), mmcore.api.device("emulator"))
+        plan(kernel, kernel.problem(8, 8, 200), Dim3(1), COMPUTE_9_0)
     assert reason in str(error.value)
+
+
+def test_what_takes_too_much_memory_is_said(source: Path) -> None:
+    launch = Launch(grid=(1,), block=(1,), over_read={"A": 1 << 40}, arguments=(Workspace("sums", 16),))
+    kernel = kernel_of(source, launch=lambda problem, block, limits: launch)
+    with pytest.raises(mmcore.Refused, match="and what may be read behind them and workspaces take 4398"):
+        plan(kernel, kernel.problem(8, 8, 8), Dim3(1), COMPUTE_9_0)
+
+
+def test_a_constraint_that_answers_with_a_number_is_the_kernels_fault(source: Path) -> None:
+    odd = SimpleNamespace(sentence="m is even", refusal=lambda problem, block: problem.m % 2)
+    kernel = kernel_of(source, constraints=(odd,))
+    with pytest.raises(mmcore.InvalidKernel) as error:
+        plan(kernel, kernel.problem(5, 8, 8), Dim3(1), COMPUTE_9_0)
+    assert (
+        str(error.value) == "test.f: a constraint: it answers 1 instead of a reason or None (for 5×8×8 in 1×1 blocks)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,13 @@ from rich.console import Console
 import mmcore as api
 from mmcore import Dim3, Kernel, Launch, Multiple
 from mmcore.cli.kernels import usual_size
-from mmcore.cli.report import report
+from mmcore.cli.report import geometry, report
 from mmcore.judging.verdict import Mismatch
 from mmcore.launching.cuda import CudaProvider
 from mmcore.launching.faults import Fault
 from mmcore.outcome import Outcome
+from mmcore.planning.limits import COMPUTE_9_0
+from mmcore.planning.plan import plan
 from tests.command_line import install, kernel_module, mmcore, process
 
 EMULATOR = ("--device", "emulator")
@@ -171,6 +173,15 @@ def declared(*steps: int, blocks: tuple[tuple[int, ...], ...] = ((8, 8),)) -> Ke
         blocks=blocks,
         constraints=tuple(Multiple(("m", "n", "k"), of=step) for step in steps),
     )
+
+
+def test_of_many_launches_the_first_are_shown() -> None:
+    kernel = dataclasses.replace(
+        declared(), launch=lambda problem, block, limits: [Launch(grid=(1,), block=block)] * 3000
+    )
+    shown = dict(geometry(plan(kernel, kernel.problem(8, 8, 8), Dim3(8, 8), COMPUTE_9_0)))
+    assert shown["grid"] == ", then ".join(["1×1 (1 block)"] * 8) + ", then 2992 more"
+    assert shown["block"].endswith(", then 8×8 (64 threads), then 2992 more")
 
 
 def test_the_usual_size_is_640_or_the_next_that_is_allowed() -> None:

@@ -298,12 +298,12 @@ class Odd:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (True, "a constraint refuses it with True instead of a reason"),
+        (True, "tests.own: a constraint: it answers True instead of a reason or None (for 2×2×2 in 16×8 blocks)"),
         (
             ValueError("no"),
             "tests.own: a constraint failed: ValueError: no (test_conformance.py:*, for 2×2×2 in 16×8 blocks)",
         ),
-        (" ", "a constraint refuses it with ' ' instead of a reason"),
+        (" ", "tests.own: a constraint: it answers ' ' instead of a reason or None (for 2×2×2 in 16×8 blocks)"),
     ],
     ids=str,
 )

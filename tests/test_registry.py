@@ -8,10 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Multiple, Problem, Scalar, Square, Workspace, hookimpl
+from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, Problem, Scalar, Square, Workspace, hookimpl
 from mmcore.registry import Registry
 
 NOTHING: Any = None
@@ -122,13 +123,20 @@ def test_importing_mmcore_loads_neither_plugins_nor_cuda_nor_numpy() -> None:
         ({"blocks": ()}, "it declares no block shape"),
         ({"blocks": ((0, 16),)}, "(0, 16) is not a block shape"),
         ({"blocks": (16, 16)}, "its blocks are several shapes, such as ((16, 16),), not (16, 16)"),
-        ({"blocks": 16}, "is declared with a value of the wrong type"),
+        ({"blocks": 16}, "its blocks are several: (16,) instead of 16"),
+        ({"blocks": (shape for shape in ())}, "its blocks are several: "),
         ({"entry": "f<{tile}>"}, "'f<{tile}>' cannot be filled in: 'tile' is no value of a launch"),
         ({"defines": {"TILE": "{block.w}"}}, "'{block.w}' cannot be filled in"),
         ({"arguments": ("A", Scalar(5, "float31"))}, "'float31' is not a type of a scalar argument"),
         ({"dtype": "int8"}, "'int8' is not an element type"),
         ({"arguments": ("A", "B", "D")}, "argument 'D' is none of A, B, C, m, n, k"),
         ({"constraints": ("square",)}, "'square' is not a constraint"),
+        ({"constraints": (SimpleNamespace(sentence="odd", refusal="no"),)}, "has no sentence or no refusal"),
+        ({"constraints": (SimpleNamespace(sentence=len, refusal=len),)}, "is no text, but <built-in function len>"),
+        ({"constraints": (SimpleNamespace(sentence=" ", refusal=len),)}, "is no text, but ' '"),
+        ({"arguments": (Scalar(10**400, "float32"),)}, "0 is no float32"),
+        ({"arguments": (Scalar(3.5e38, "float32"),)}, "3.5e+38 is no float32"),
+        ({"arguments": (Scalar(65520.0, "float16"),)}, "65520.0 is no float16"),
         ({"architecture": "sm_90"}, "architecture 'sm_90' is not of the form 90 or 90a"),
         ({"source": None}, "is declared with a value of the wrong type"),
         ({"title": "two\nlines"}, "its title must be a text of one line, not 'two\\nlines'"),
@@ -171,12 +179,29 @@ def test_a_declaration_may_use_lists() -> None:
         ({"grid": 4}, "the grid 4 is not one to three whole numbers, such as (16, 16)"),
         ({"cluster": 2}, "the cluster 2 is not one to three whole numbers, such as (16, 16)"),
         ({"arguments": (Scalar(2**31),)}, "2147483648 is no int32"),
+        ({"arguments": "A"}, 'a launch\'s arguments are several: ("A", "B"), not \'A\''),
     ],
 )
 def test_a_launch_that_makes_no_sense_is_rejected_in_words(launch: dict[str, Any], reason: str) -> None:
     with pytest.raises(mmcore.InvalidKernel) as error:
         Launch(**{"grid": (1,), "block": (16, 16), **launch})
     assert str(error.value) == reason
+
+
+def test_a_launch_takes_numpys_whole_numbers_and_lists() -> None:
+    one: Any = np.int64(1)
+    two: Any = np.int32(2)
+    arguments: Any = ["A"]
+    launch = Launch((one, two), [two, one], shared_bytes=two, over_read={"A": two}, arguments=arguments)
+    assert (launch.grid, launch.block, launch.arguments) == ((1, 2, 1), (2, 1, 1), ("A",))
+    shared_bytes, over_read = launch.shared_bytes, launch.over_read["A"]
+    numbers = [*launch.grid_dim, *launch.block_dim, shared_bytes, over_read, Workspace("w", two).nbytes]
+    assert {type(number) for number in numbers} == {int}
+
+
+@pytest.mark.parametrize(("type", "value"), [("float32", 3.4e38), ("float16", 65519.0), ("float32", float("inf"))])
+def test_a_scalar_may_be_whatever_its_type_holds(type: str, value: float) -> None:
+    assert kernel(arguments=(Scalar(value, type),)).arguments == (Scalar(value, type),)
 
 
 def test_a_plugin_that_returns_a_kernel_and_no_list_is_told_so() -> None:
@@ -207,6 +232,20 @@ def test_a_constraint_that_can_never_be_tested_is_rejected(sizes: Any, of: Any, 
     with pytest.raises(mmcore.InvalidKernel) as error:
         Multiple(sizes, of=of)
     assert reason in str(error.value)
+
+
+@pytest.mark.parametrize("times", [0, -1, 0.5, True])
+def test_a_multiple_is_a_whole_number_of_times(times: Any) -> None:
+    with pytest.raises(mmcore.InvalidKernel, match=r"times block\.x makes no sense; give a whole number from 1"):
+        Multiple("m", of="block.x", times=times)
+
+
+def test_an_int_index_reaches_as_far_as_the_leading_dimension_takes_it() -> None:
+    refusal = Int32Index().refusal
+    assert refusal(Problem(40000, 40000, 10, lda=50000), Dim3(16, 16)) is None
+    assert refusal(Problem(40000, 40000, 10, lda=60000), Dim3(16, 16)) == (
+        "A has 2400000000 elements; the kernel's int indexes reach 2147483647"
+    )
 
 
 def test_one_number_means_a_square_block_unless_all_declared_blocks_are_flat() -> None:

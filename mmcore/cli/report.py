@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
@@ -11,6 +12,8 @@ from mmcore.planning.plan import Plan
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+_MOST_LAUNCHES = 8
 
 
 def report(outcome: Outcome, *, chosen: bool) -> list[RenderableType]:
@@ -48,12 +51,21 @@ def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
 
 def geometry(plan: Plan) -> list[tuple[str, str]]:
     """What was forced, and the launches' blocks and grids."""
-    launches = [(launch.block_dim, launch.grid_dim) for launch in plan.launches]
     return [
         ("forced", _forced_against(plan)),
-        ("block", ", then ".join(f"{block} ({_count(block, 'thread')})" for block, _ in launches)),
-        ("grid", ", then ".join(f"{grid} ({_count(grid, 'block')})" for _, grid in launches)),
+        ("block", _in_turn([_extent(launch.block_dim, "thread") for launch in plan.launches])),
+        ("grid", _in_turn([_extent(launch.grid_dim, "block") for launch in plan.launches])),
     ]
+
+
+def _in_turn(extents: Sequence[str]) -> str:
+    """Those of a few launches; of many, how many more there are."""
+    more = f", then {len(extents) - _MOST_LAUNCHES} more" if len(extents) > _MOST_LAUNCHES else ""
+    return ", then ".join(extents[:_MOST_LAUNCHES]) + more
+
+
+def _extent(extent: Dim3, what: str) -> str:
+    return f"{extent} ({_count(extent, what)})"
 
 
 def _leading(outcome: Outcome) -> str:

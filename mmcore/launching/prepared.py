@@ -14,7 +14,7 @@ from mmcore.launching.compiler import compile_plan
 from mmcore.launching.device import Buffer, Call, Device, HostArray, MatrixMap, Program
 from mmcore.launching.faults import Fault
 from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.launch import MATRICES, Argument, Launch, Scalar, TensorMap, Workspace
+from mmcore.planning.launch import MATRICES, Argument, Launch, Scalar, TensorMap, Workspace, scalar_value
 from mmcore.planning.plan import Plan
 
 
@@ -129,8 +129,7 @@ class Prepared:
         if isinstance(argument, str) and argument in MATRICES:
             return self.buffers[argument]
         scalar = Scalar(argument) if isinstance(argument, str) else argument
-        value = getattr(problem, scalar.value) if isinstance(scalar.value, str) else scalar.value
-        number = np.dtype(scalar.type).type(value)
+        number = np.dtype(scalar.type).type(scalar_value(scalar, problem))
         assert isinstance(number, np.generic)
         return number
 

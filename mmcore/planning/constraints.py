@@ -74,6 +74,8 @@ class Multiple:
             raise InvalidKernel(
                 f"a multiple of {self.of!r} makes no sense; give a number, or one of {', '.join(extents)}"
             )
+        if type(self.times) is not int or self.times < 1:
+            raise InvalidKernel(f"{self.times!r} times {self.of} makes no sense; give a whole number from 1")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,7 +156,7 @@ class BlockAmong:
 
 @dataclass(frozen=True)
 class Int32Index:
-    """Every matrix, rounded up to whole blocks, has fewer than 2³¹ elements, so that a C ``int`` can index it."""
+    """Every matrix, rounded up to whole blocks, spans fewer than 2³¹ elements, so that a C ``int`` can index it."""
 
     @property
     def sentence(self) -> str:
@@ -163,7 +165,12 @@ class Int32Index:
     def refusal(self, problem: Problem, block: Dim3) -> str | None:
         step = max(block)
         m, n, k = (ceil_div(size, step) * step for size in (problem.m, problem.n, problem.k))
-        for matrix, rows, columns in (("A", m, k), ("B", k, n), ("C", m, n)):
-            if rows * columns >= 2**31:
-                return f"{matrix} has {rows * columns} elements; the kernel's int indexes reach 2147483647"
+        for matrix, rows, columns, leading in (
+            ("A", m, k, problem.lda),
+            ("B", k, n, problem.ldb),
+            ("C", m, n, problem.ldc),
+        ):
+            elements = rows * max(columns, leading)
+            if elements >= 2**31:
+                return f"{matrix} has {elements} elements; the kernel's int indexes reach 2147483647"
         return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidBlock
 
@@ -29,12 +30,18 @@ class Dim3(NamedTuple):
 Shape: TypeAlias = Sequence[int] | Dim3
 
 
+def native(number: Any) -> Any:
+    """A whole number of numpy's as Python's own; anything else as it is, for others to judge."""
+    return operator.index(number) if isinstance(number, SupportsIndex) and not isinstance(number, bool) else number
+
+
 def dim3(shape: Shape) -> Dim3:
     """``shape`` (one to three whole numbers, x first) as a :class:`Dim3`.
 
     Raises:
         InvalidBlock: unless it is one to three positive ints below 2⁶³.
     """
+    shape = tuple(map(native, shape))
     if any(type(extent) is int and abs(extent) >= 2**63 for extent in shape):
         raise InvalidBlock("a block has fewer than 2⁶³ threads along each axis")
     if not 1 <= len(shape) <= 3 or not all(type(extent) is int and extent > 0 for extent in shape):

@@ -40,6 +40,13 @@ def _capability(pair: Any) -> tuple[int, int]:
     raise InvalidKernel(f"least_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
 
 
+def _answer(answer: Any) -> str | None:
+    """What a constraint says of a problem: a reason to refuse it, or None."""
+    if answer is None or (isinstance(answer, str) and answer.strip()):
+        return answer
+    raise InvalidKernel(f"it answers {answer!r} instead of a reason or None")
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One variant of the matrix product: its CUDA source, and the rule by which it is launched.
@@ -111,6 +118,7 @@ class Kernel:
         object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
         object.__setattr__(self, "accumulator", dtype_named(self.accumulator or self.dtype).name)
         object.__setattr__(self, "output", dtype_named(self.output or self.accumulator).name)
+        object.__setattr__(self, "blocks", self._several("blocks"))
         if any(isinstance(shape, int) for shape in self.blocks):
             raise InvalidKernel(f"its blocks are several shapes, such as ((16, 16),), not {self.blocks}")
         object.__setattr__(self, "blocks", tuple(dim3(shape) for shape in self.blocks))
@@ -121,8 +129,10 @@ class Kernel:
         for argument in self.arguments:
             check_argument(argument)
         for constraint in self.constraints:
-            if not isinstance(constraint, Constraint):
+            if not isinstance(constraint, Constraint) or not callable(constraint.refusal):
                 raise InvalidKernel(f"{constraint!r} is not a constraint: it has no sentence or no refusal")
+            if not isinstance(constraint.sentence, str) or not constraint.sentence.strip():
+                raise InvalidKernel(f"the sentence of {constraint!r} is no text, but {constraint.sentence!r}")
         if not isinstance(self.accumulate, bool):
             raise InvalidKernel(f"accumulate is True or False, not {self.accumulate!r}")
         object.__setattr__(self, "least_capability", _capability(self.least_capability))
@@ -203,7 +213,8 @@ class Kernel:
             Unanswered: one of them does not return.
         """
         with asking(f"{self.name}: a constraint", f"{problem} in {block} blocks"):
-            return [reason for constraint in self.constraints if (reason := constraint.refusal(problem, block))]
+            answers = [_answer(constraint.refusal(problem, block)) for constraint in self.constraints]
+            return [answer for answer in answers if answer is not None]
 
     def fitting_block(self, problem: Problem) -> Dim3:
         """The first declared block in which ``problem`` may run; the first of all when it may run in none."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mmcore.errors import InvalidKernel
-from mmcore.planning.geometry import Dim3, Shape, dim3
+from mmcore.planning.geometry import Dim3, Shape, dim3, native
+from mmcore.planning.problem import Problem
 
 MATRICES = ("A", "B", "C")
 SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
@@ -14,6 +16,9 @@ SCALAR_TYPES = (
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *(f"float{bits}" for bits in (16, 32, 64)),
 )
+
+# From half a unit beyond the largest number on, a number is rounded to infinity.
+_BEYOND = {"float16": 65520, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class Workspace:
 
     name: str
     nbytes: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nbytes", native(self.nbytes))
 
 
 @dataclass(frozen=True)
@@ -93,11 +101,31 @@ def _check_scalar(scalar: Scalar) -> None:
         _check_name(scalar.value)
     elif not isinstance(scalar.value, (int, float)):
         raise InvalidKernel(f"{scalar.value!r} is no number, and cannot be a scalar argument")
-    elif "int" in scalar.type:
-        bits, signed = int(scalar.type.lstrip("uint")), scalar.type.startswith("int")
-        least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-        if scalar.value % 1 != 0 or not least <= scalar.value <= most:
-            raise InvalidKernel(f"{scalar.value!r} is no {scalar.type}")
+    elif not _holds(scalar.type, scalar.value):
+        raise InvalidKernel(f"{scalar.value!r} is no {scalar.type}")
+
+
+def _holds(type: str, value: float) -> bool:
+    """Whether a parameter of this type can hold the number, rounded where it is of a floating-point type."""
+    if "float" in type:
+        return value in (math.inf, -math.inf) or not abs(value) >= _BEYOND[type]
+    bits, signed = int(type.lstrip("uint")), type.startswith("int")
+    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    return value % 1 == 0 and least <= value <= most
+
+
+def scalar_value(scalar: Scalar, problem: Problem) -> float:
+    """The number that a scalar argument stands for.
+
+    Raises:
+        InvalidKernel: it is a size that its type cannot hold.
+    """
+    if not isinstance(scalar.value, str):
+        return scalar.value
+    size: int = getattr(problem, scalar.value)
+    if not _holds(scalar.type, size):
+        raise InvalidKernel(f"{scalar.value} = {size} is passed as {scalar.type}, which cannot hold it")
+    return size
 
 
 @dataclass(frozen=True)
@@ -128,6 +156,8 @@ class Launch:
             if isinstance(shape, (tuple, list)) or (what == "cluster" and shape is None):
                 continue
             raise InvalidKernel(f"the {what} {shape!r} is not one to three whole numbers, such as (16, 16)")
+        object.__setattr__(self, "grid", tuple(map(native, self.grid)))
+        object.__setattr__(self, "shared_bytes", native(self.shared_bytes))
         if not 1 <= len(self.grid) <= 3 or not all(type(blocks) is int for blocks in self.grid):
             raise InvalidKernel(f"the grid {tuple(self.grid)} is not one to three whole numbers")
         if type(self.shared_bytes) is not int or self.shared_bytes < 0:
@@ -137,11 +167,16 @@ class Launch:
         object.__setattr__(self, "block", dim3(self.block))
         if self.cluster is not None:
             object.__setattr__(self, "cluster", dim3(self.cluster))
+        object.__setattr__(self, "over_read", {matrix: native(each) for matrix, each in self.over_read.items()})
         for matrix, elements in self.over_read.items():
             if matrix not in MATRICES or type(elements) is not int or elements < 0:
                 raise InvalidKernel(f"an over-read of {elements} elements behind {matrix!r} makes no sense")
-        for argument in self.arguments or ():
-            check_argument(argument)
+        if self.arguments is not None:
+            if not isinstance(self.arguments, (tuple, list)):
+                raise InvalidKernel(f'a launch\'s arguments are several: ("A", "B"), not {self.arguments!r}')
+            object.__setattr__(self, "arguments", tuple(self.arguments))
+            for argument in self.arguments:
+                check_argument(argument)
 
     @property
     def grid_dim(self) -> Dim3:

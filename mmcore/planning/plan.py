@@ -10,7 +10,7 @@ from mmcore.planning.asking import asking
 from mmcore.planning.dtypes import dtype_named
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
-from mmcore.planning.launch import Argument, Launch, Workspace
+from mmcore.planning.launch import MATRICES, Argument, Launch, Scalar, Workspace, scalar_value
 from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
 
@@ -105,17 +105,40 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
     if reasons:
         raise Refused(kernel.name, reasons)
     planned = Plan(kernel, problem, block, launches(kernel, problem, block, limits), force)
+    _check_arguments(planned)
     for launch in planned.launches:
         reasons += limits.launch_refusals(launch.grid_dim, launch.block_dim, launch.shared_bytes)
         if launch.grid_dim.size < 1:
             reasons.append(f"its rule gives an empty {launch.grid_dim} grid for {problem} in {block} blocks")
     if planned.device_bytes > limits.memory_bytes:
-        reasons.append(
-            f"the matrices take {planned.device_bytes / 1e9:.1f} GB; the device has {limits.memory_bytes / 1e9:.1f} GB"
-        )
+        asked = f"{planned.device_bytes / 1e9:.1f} GB; the device has {limits.memory_bytes / 1e9:.1f} GB"
+        reasons.append(f"{_what_takes_memory(planned)} take {asked}")
     if reasons:
         raise Refused(kernel.name, list(dict.fromkeys(reasons)))
     return planned
+
+
+def _check_arguments(planned: Plan) -> None:
+    """Reject sizes that their parameters cannot hold, and a workspace that is declared with two sizes."""
+    workspaces: dict[str, Workspace] = {}
+    for launch in planned.launches:
+        for argument in planned.arguments(launch):
+            try:
+                if isinstance(argument, Scalar):
+                    scalar_value(argument, planned.problem)
+                elif isinstance(argument, Workspace) and workspaces.setdefault(argument.name, argument) != argument:
+                    sizes = f"{workspaces[argument.name].nbytes} bytes and {argument.nbytes}"
+                    raise InvalidKernel(f"its workspace {argument.name!r} is declared with {sizes}")
+                elif isinstance(argument, str) and argument not in MATRICES:
+                    scalar_value(Scalar(argument), planned.problem)
+            except InvalidKernel as error:
+                raise InvalidKernel(f"{planned.kernel.name}: {error}") from None
+
+
+def _what_takes_memory(planned: Plan) -> str:
+    over_read = any(planned.over_read(matrix) for matrix in MATRICES)
+    extra = [*(["what may be read behind them"] if over_read else []), *(["workspaces"] if planned.workspaces else [])]
+    return " and ".join(["the matrices", *extra])
 
 
 def launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
@@ -127,7 +150,8 @@ def launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> t
     """
     with asking(f"{kernel.name}: its launch rule", f"{problem} in {block} blocks"):
         ruled = kernel.launch(problem, block, limits)
-    found = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
-    if not found or not all(isinstance(launch, Launch) for launch in found):
-        raise InvalidKernel(f"{kernel.name}: its launch rule returned {ruled!r}, not a Launch or several")
+        found = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
+        shown = "" if found and all(isinstance(launch, Launch) for launch in found) else repr(ruled)
+    if shown:
+        raise InvalidKernel(f"{kernel.name}: its launch rule returned {shown}, not a Launch or several")
     return found
