@@ -6,7 +6,6 @@ import contextlib
 import random
 import re
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
