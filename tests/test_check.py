@@ -167,6 +167,73 @@ def test_shared_memory_wants_a_barrier_between_threads(cu_file: Path, barrier: s
         assert findings == []
 
 
+HALVES = "threadIdx.x % 32 < 16 ? 0x0000ffffu : 0xffff0000u"
+
+
+@pytest.mark.parametrize(
+    ("barrier", "distance", "races"),
+    [
+        (f"__syncwarp({HALVES});", 15, 0),
+        (f"__syncwarp({HALVES});", 16, 64),
+        ("if (threadIdx.x % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000);", 15, 0),
+        ("if (threadIdx.x % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000);", 31, 64),
+        ("if (threadIdx.x % 32 < 16) __syncwarp(); else __syncwarp();", 31, 0),
+        ("if (threadIdx.x < 16) __syncwarp(0xffff);", 1, 48),
+        ("if (threadIdx.x % 32 < 16) __syncwarp(0xffff); __syncwarp();", 31, 0),
+        (f"__syncwarp(); __syncwarp({HALVES});", 31, 0),
+        (f"__syncwarp({HALVES}); __syncthreads();", 63, 0),
+        (f"__syncwarp({HALVES});", 32, 64),
+    ],
+)
+def test_a_warps_barrier_orders_only_those_whom_its_mask_names(
+    cu_file: Path, barrier: str, distance: int, races: int
+) -> None:
+    findings = found(cu_file, NEIGHBOURS.format(barrier=barrier, distance=distance), block=(64,))
+    if races:
+        finding = only(findings, "shared-race")
+        assert (finding.line, finding.count) == (FIRST_LINE + 4, races)
+    else:
+        assert findings == []
+
+
+def test_a_thread_that_a_warps_barrier_has_put_in_order_is_not_said_to_race(cu_file: Path) -> None:
+    """Element 0 is read by all, and written by thread 5, which has waited for threads 0 to 15."""
+    body = """
+    __shared__ volatile float s[1];
+    if (threadIdx.x == 0) s[0] = A[0];
+    __syncthreads();
+    C[threadIdx.x] = s[0];
+    if (threadIdx.x < 16) __syncwarp(0xffff);
+    if (threadIdx.x == 5) s[0] = A[1];
+    """
+    finding = only(found(cu_file, body), "shared-race")
+    assert (finding.line, finding.thread, finding.count) == (FIRST_LINE + 6, Dim3(5, 0, 0), 1)
+    assert f"which thread (16, 0) of block (0, 0) reads at kernel.cu:{FIRST_LINE + 4}" in finding.message
+
+
+def test_a_warps_barrier_in_a_last_warp_that_is_not_full(cu_file: Path) -> None:
+    body = NEIGHBOURS.format(barrier="__syncwarp();", distance=1)
+    assert found(cu_file, body, block=(40,)) == []
+    body = NEIGHBOURS.format(barrier="if (threadIdx.x >= 38) return; __syncwarp();", distance=1)
+    assert found(cu_file, body, block=(40,)) == []
+
+
+def test_who_comes_to_a_warps_barrier_must_be_named_by_its_mask(cu_file: Path) -> None:
+    findings = found(cu_file, NEIGHBOURS.format(barrier="__syncwarp(0x0000ffff);", distance=1), block=(64,))
+    barrier, race = sorted(findings, key=lambda finding: finding.kind)
+    assert (barrier.kind, barrier.line, barrier.count) == ("divergent-barrier", FIRST_LINE + 3, 32)
+    assert barrier.thread == Dim3(16, 0, 0)
+    assert "with the mask 0x0000ffff, which does not name it" in barrier.message
+    assert (race.kind, race.thread, race.count) == ("shared-race", Dim3(16, 0, 0), 32)
+
+
+def test_whom_the_mask_of_a_warps_barrier_names_must_come_to_it(cu_file: Path) -> None:
+    barrier = "if (threadIdx.x < 8) __syncwarp(0x1ff); __syncthreads();"
+    finding = only(found(cu_file, NEIGHBOURS.format(barrier=barrier, distance=1)), "divergent-barrier")
+    assert (finding.line, finding.thread, finding.count) == (FIRST_LINE + 3, Dim3(0, 0, 0), 8)
+    assert "with the mask 0x000001ff, and not all whom that names come" in finding.message
+
+
 def test_neighbouring_bytes_are_no_race(cu_file: Path) -> None:
     body = """
     __shared__ unsigned char bytes[32];

@@ -216,6 +216,66 @@ def test_a_warps_barrier_lets_diverged_threads_exchange() -> None:
     assert out.tolist() == [216 + t if t % 32 < 16 else 84 + t for t in range(64)]
 
 
+def test_a_part_of_a_warp_meets_while_the_rest_waits_for_it_further_on() -> None:
+    """The first half hands on a value three times, and only then do the others, who wait for all, see it."""
+    source = """
+    extern "C" __global__ void f(int* out) {
+        __shared__ volatile int s[64];
+        const int t = threadIdx.x, lane = t % 32;
+        s[t] = t;
+        if (lane < 16)
+            for (int i = 0; i < 3; ++i) {
+                const int next = s[t - lane + (lane + 1) % 16];
+                __syncwarp(0xffff);
+                s[t] = next;
+                __syncwarp(0xffff);
+            }
+        __syncwarp();
+        out[t] = s[t ^ 16];
+    }"""
+    run = emulate(source, np.zeros(64, np.int32), block=(64,))
+    assert run.faults == []
+    expected = [t // 32 * 32 + ((t + 3) % 16 if t % 32 >= 16 else t % 32 + 16) for t in range(64)]
+    assert run.arrays[0].tolist() == expected
+
+
+def test_the_mask_of_a_warps_barrier_may_be_in_a_register_and_differ() -> None:
+    body = """
+    setp.lt.u32 %p1, %r1, 16; selp.b32 %r2, 65535, -65536, %p1;
+    bar.warp.sync %r2;
+    st.global.u32 [%d2], %r1;"""
+    run = words(body)
+    assert run.faults == []
+    assert run.arrays[0].tolist() == list(THREADS)
+
+
+def test_a_warps_barrier_that_is_never_complete_is_a_fault_and_no_end() -> None:
+    body = """
+    setp.lt.u32 %p1, %r1, 4;
+    @%p1 bra L;
+    bra M;
+    L: bar.warp.sync 31;
+    M: bar.sync 0;
+    st.global.u32 [%d2], 1;"""
+    run = words(body)
+    assert run.arrays[0].tolist() == [1] * 32
+    (fault,) = run.faults
+    assert (fault.kind, fault.thread) == ("divergent-barrier", (0, 0, 0))
+    assert "waits for its warp with the mask 0x0000001f, and not all whom that names come" in fault.message
+
+
+def test_who_has_left_the_kernel_is_not_waited_for() -> None:
+    run = words("setp.gt.u32 %p1, %r1, 20; @%p1 ret; bar.warp.sync -1; st.global.u32 [%d2], 1;")
+    assert run.faults == []
+    assert run.arrays[0].tolist() == [int(t <= 20) for t in THREADS]
+
+
+@pytest.mark.parametrize("barrier", ["@%p1 bar.warp.sync -1;", "bar.warp.sync;", "bar.warp.sync -1, 32;"])
+def test_a_warps_barrier_that_is_not_understood_is_refused(barrier: str) -> None:
+    with pytest.raises(UnsupportedInstruction, match=r"the instruction bar\.warp\.sync"):
+        translate(function_of(ptx_kernel(barrier)))
+
+
 def test_warps_meet_at_their_own_barriers_while_others_wait_for_the_block() -> None:
     source = """
     extern "C" __global__ void f(int* out) {

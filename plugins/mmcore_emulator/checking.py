@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmcore.checking.findings import Finding, Output
+from mmcore_emulator.clocks import WarpClocks
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.layout import Layout
@@ -19,6 +20,7 @@ from mmcore_emulator.ptx import Function, Instruction
 from mmcore_emulator.recording import Recorder
 from mmcore_emulator.shadow import Accessors, Flags, Indices, LastAccess, Shadow
 from mmcore_emulator.step import Step
+from mmcore_emulator.warps import Warps
 
 _MEANINGS = {
     "out-of-bounds-read": "a GPU would give it anything, or stop the launch",
@@ -102,7 +104,9 @@ class Checking(Observer):
         self._batch = batch
         self._recorder.begin(batch)
         self._shared: dict[int, Shadow] = {}
-        self._epoch, self._warp_epoch = (np.zeros(batch.shape, np.int64) for _ in range(2))
+        self._epoch = np.zeros(batch.shape, np.int64)
+        self._warps = Warps(batch)
+        self._clocks = WarpClocks(self._warps.count)
         in_block = batch.thread_index()
         in_grid = batch.number_in_grid()
         warps = -(-batch.block.size // WARP)
@@ -114,8 +118,10 @@ class Checking(Observer):
         self._recorder.end()
 
     def synchronise(self, step: Step, mask: Mask | None) -> None:
-        epoch = self._warp_epoch if step.block.is_warp_barrier else self._epoch
-        epoch += np.True_ if mask is None else mask.lanes
+        self._epoch += np.True_ if mask is None else mask.lanes
+
+    def meet(self, lanes: Values, named: Values) -> None:
+        self._clocks.meet(self._warps.rows(lanes), self._warps.rows(named))
 
     def fault(
         self,
@@ -153,8 +159,8 @@ class Checking(Observer):
         index = np.broadcast_to(array.index(address, piece), self._batch.shape)[inside]
         index = (index[:, np.newaxis] + np.arange(access.nbytes // piece)).reshape(-1)
         lane = np.repeat(np.flatnonzero(inside), access.nbytes // piece)
-        every = (self._thread, self._warp, self._block, self._epoch, self._warp_epoch)
-        who = Accessors(*(numbers.reshape(-1)[lane] for numbers in every))
+        every = (self._thread, self._warp, self._block, self._epoch, self._warps.place)
+        who = Accessors(self._clocks, *(numbers.reshape(-1)[lane] for numbers in every))
         shared_name = self._layout.shared_name(array.base) if access.space == "shared" else ""
         name = shared_name or array.label
         return _Hit(access, array, name, self._shadow(access.space, array), address, index, lane, who)
@@ -233,8 +239,8 @@ class Checking(Observer):
 
     def _race_text(self, hit: _Hit, last: LastAccess, verb: str, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
-            own = int(hit.who.thread[entry])
-            block, thread = self._batch.of_number(last.someone_else(int(hit.index[entry]), own) - 1)
+            own, one = int(hit.who.thread[entry]), np.array([entry])
+            block, thread = self._batch.of_number(last.someone_else(hit.index[one], hit.who[one]) - 1)
             between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
             return (
                 f"{hit.what(entry)}, which {place(block, thread)} {verb}{_at_line(other)}, "

@@ -70,7 +70,7 @@ class Counting(Observer):
         self._tally(_line(at), _Executed(0, _fmas(at), _flops(at)), self._extent(mask))
 
     def synchronise(self, step: Step, mask: Mask | None) -> None:
-        if step.block.end is not None and not step.block.is_warp_barrier:
+        if step.block.end is not None:
             self._tallies[_line(step.block.end)]["barriers"] += self._extent(mask).blocks
 
     def access(self, access: Access) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.memory import Array, CopiedMemory, Space, Violation
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Step
+from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 
 if TYPE_CHECKING:
     from mmcore_emulator.machine import Run
@@ -48,6 +50,8 @@ class BatchRun:
         # Which lanes wait to enter which step; None stands for all lanes of the batch.
         self._ready: dict[int, Mask | None] = {0: None}
         self._at_barrier: dict[int, Mask | None] = {}
+        # The mask that each lane names which waits at a barrier of its warp.
+        self._named: Values = np.zeros((1,) * 6, np.uint32)
 
     def execute(self) -> None:
         """Run the batch to its end."""
@@ -69,6 +73,9 @@ class BatchRun:
         self._run.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
         keep = mask is not None and self._others_need(block.defines)
         predicate = step.run(self._registers, mask, keep, self)
+        if block.is_warp_barrier:
+            assert predicate is not None
+            self._named = predicate if mask is None else np.where(mask.lanes, predicate, self._named)
         if block.is_barrier:
             self._join(self._at_barrier, index, mask)
         elif predicate is None:
@@ -109,22 +116,78 @@ class BatchRun:
     def _masked(self, lanes: NDArray[np.bool_]) -> Mask | None:
         return None if lanes.all() else Mask(lanes, self._batch)
 
+    @cached_property
+    def _warps(self) -> Warps:
+        return Warps(self._batch)
+
     def _release(self) -> None:
         """Let lanes at barriers go on, as every lane that has not left the kernel is at one; warps first."""
         steps = self._run.translation.steps
-        released = [index for index in self._at_barrier if steps[index].block.is_warp_barrier]
-        if not released:
-            released = list(self._at_barrier)
-            for index, mask in self._at_barrier.items():
-                if mask is not None:
-                    self._check_barrier(steps[index], mask)
-        for index in released:
+        of_warps = [index for index in self._at_barrier if steps[index].block.is_warp_barrier]
+        if of_warps:
+            self._release_warps(of_warps)
+            return
+        for index, mask in self._at_barrier.items():
+            if mask is not None:
+                self._check_barrier(steps[index], mask)
+        for index in list(self._at_barrier):
             mask = self._at_barrier.pop(index)
             self._pass(steps[index], mask)
             self._enter(steps[index].block.following, mask)
 
+    def _release_warps(self, indices: list[int]) -> None:
+        """Let those lanes go on from the barriers of their warps that wait for nobody any more."""
+        going = self._gathered(indices)
+        self._meet(going, self._named)
+        steps = self._run.translation.steps
+        for index in indices:
+            mask = self._at_barrier.pop(index)
+            goes, stays = self.narrow(mask, going), self.narrow(mask, ~going)
+            if goes is None or goes.count:
+                self._enter(steps[index].block.following, goes)
+            if stays is None or stays.count:
+                self._at_barrier[index] = stays
+
+    def _gathered(self, indices: list[int]) -> Values:
+        """Of the lanes at these barriers of their warps, those that may go on; all if nobody can."""
+        waiting = self._at_any(indices)
+        if len(indices) == len(self._at_barrier) and ((self._named == EVERY_LANE) | ~waiting).all():
+            return waiting
+        present = self._at_any(list(self._at_barrier))
+        gathering = Gathering(*map(self._warps.rows, (waiting, self._named, present)))
+        strays = self._warps.lanes(gathering.strays())
+        self._report_at(
+            indices, strays, "comes to a barrier of its warp with the mask {:#010x}, which does not name it"
+        )
+        going = strays | self._warps.lanes(gathering.complete())
+        if going.any():
+            return np.asarray(going)
+        self._report_at(indices, waiting, "waits for its warp with the mask {:#010x}, and not all whom that names come")
+        return waiting
+
+    def _at_any(self, indices: list[int]) -> Values:
+        """The lanes that wait at any of these barriers."""
+        masks = [self._at_barrier[index] for index in indices]
+        lanes = np.zeros(self._batch.shape, np.bool_)
+        for mask in masks:
+            lanes |= np.True_ if mask is None else mask.lanes
+        return lanes
+
+    def _report_at(self, indices: list[int], lanes: Values, text: str) -> None:
+        """Report those of ``lanes`` that are at these barriers; ``text`` has room for the mask that one names."""
+        named = np.broadcast_to(self._named, self._batch.shape)
+        for index in indices:
+            mask = self._at_barrier[index]
+            here = lanes if mask is None else lanes & mask.lanes
+            if here.any():
+                end = self._run.translation.steps[index].block.end
+                self._report("divergent-barrier", None, end, here, lambda lane: text.format(int(named[lane])))
+
     def _pass(self, step: Step, mask: Mask | None) -> None:
-        """Lanes leave the barrier that ends a step."""
+        """Lanes leave the barrier of the block that ends a step."""
+
+    def _meet(self, lanes: Values, named: Values) -> None:
+        """Lanes leave barriers of their warps, at which each has named a mask."""
 
     def _check_barrier(self, step: Step, mask: Mask) -> None:
         present = np.broadcast_to(mask.lanes, self._batch.shape)

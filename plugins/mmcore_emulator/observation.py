@@ -58,7 +58,10 @@ class Observer:
         """Lanes access memory; the access may be a violation, of which :meth:`fault` is told."""
 
     def synchronise(self, step: Step, mask: Mask | None) -> None:
-        """These lanes leave the barrier that ends a basic block."""
+        """These lanes leave the barrier of the block that ends a basic block."""
+
+    def meet(self, lanes: Values, named: Values) -> None:
+        """These lanes leave barriers of their warps, at which each has named a mask of lanes."""
 
     def fault(
         self,
@@ -96,6 +99,10 @@ class WatchedBatchRun(BatchRun):
     def _pass(self, step: Step, mask: Mask | None) -> None:
         for observer in self._observers:
             observer.synchronise(step, mask)
+
+    def _meet(self, lanes: Values, named: Values) -> None:
+        for observer in self._observers:
+            observer.meet(lanes, named)
 
     def _report(
         self,

@@ -1,18 +1,22 @@
 """Who accessed each piece of an array last, and whether others may have done so at the same time.
 
 Two accesses are in order when one thread makes both, when a barrier of their block lies between them, or, of threads of
-one warp, a barrier of the warp; and in different launches. All others may happen in either order or at once. What
-order threads make among themselves with fences and flags in memory is not understood, and passes for none.
+one warp, a barrier of the warp at which they meet, directly or through others; and in different launches. All others
+may happen in either order or at once. What order threads make among themselves with fences and flags in memory is not
+understood, and passes for none.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore_emulator.clocks import WarpClocks
+from mmcore_emulator.lanes import WARP
 from mmcore_emulator.memory import Array
+from mmcore_emulator.warps import BIT
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -26,35 +30,45 @@ class Accessors:
     """Threads that access something: one entry each, a thread as often as it accesses pieces.
 
     Attributes:
+        clocks: what they know of the other threads of their warps.
         thread: their numbers in the grid, from 1.
         warp, block: those of their warps and blocks, from 0.
         epoch: barriers of its block that each has passed.
-        warp_epoch: barriers of its warp that each has passed.
+        place: of each among the lanes of the batch's warps.
     """
 
+    clocks: WarpClocks
     thread: Indices
     warp: Indices
     block: Indices
     epoch: Indices
-    warp_epoch: Indices
+    place: Indices
 
     def __getitem__(self, chosen: Flags | Indices) -> Accessors:
-        return Accessors(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        numbers = (self.thread, self.warp, self.block, self.epoch, self.place)
+        return Accessors(self.clocks, *(each[chosen] for each in numbers))
+
+    @property
+    def bit(self) -> NDArray[np.uint32]:
+        """What stands for each in a mask of its warp's lanes."""
+        return BIT[self.place % WARP]
 
 
 class LastAccess:
     """The last accesses of one kind to each piece of an array: as much of them as tells whether another is in order.
 
     Where threads that are not in order with each other have accessed a piece, one of them stands for all, and its
-    warp or block is that of "several", which no other's equals.
+    warp or block is that of "several", which no other's equals. Which lanes they are is remembered of one warp, and
+    when the latest of them was there: where threads of a warp wait for each other in changing groups that overlap, an
+    access may be taken to be later than it was.
     """
 
     def __init__(self, pieces: int) -> None:
         # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
         self._thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
-        self._warp, self._block, self._epoch, self._warp_epoch = (np.zeros(pieces, np.int32) for _ in range(4))
+        self._warp, self._block, self._epoch, self._time = (np.zeros(pieces, np.int32) for _ in range(4))
+        self._lanes = np.zeros(pieces, np.uint32)
         self.at = np.zeros(pieces, np.int32)
-        self._several_threads = np.zeros(pieces, np.bool_)
         self._empty = True
 
     def forget(self) -> None:
@@ -73,34 +87,42 @@ class LastAccess:
         """Which of these accesses is not in order with an earlier one to the same piece."""
         if self._empty:
             return np.zeros(index.shape, np.bool_)
-        others = self._several_threads[index] | (self._thread[index] != who.thread)
-        in_warp = (self._warp[index] == who.warp) & ((self._warp_epoch[index] < who.warp_epoch) | ~others)
-        in_block = (self._block[index] == who.block) & ((self._epoch[index] < who.epoch) | in_warp)
-        return np.asarray((self._thread[index] != NOBODY) & ~in_block)
+        before = (self._block[index] == who.block) & (self._epoch[index] < who.epoch)
+        unordered: Flags = np.asarray((self._thread[index] != NOBODY) & ~before)
+        in_warp = np.flatnonzero(unordered & (self._warp[index] == who.warp))
+        if in_warp.size:
+            unordered[in_warp] = self._strangers(index[in_warp], who[in_warp]) != 0
+        return unordered
+
+    def _strangers(self, index: Indices, who: Accessors) -> NDArray[np.uint32]:
+        """The lanes of each one's own warp that were at the piece, and of which it does not know that they were."""
+        return who.clocks.unknown(who.place, self._lanes[index] & ~who.bit, self._time[index])
 
     def someone(self, piece: int) -> int:
         """A thread that has accessed a piece."""
         return int(self._thread[piece])
 
-    def someone_else(self, piece: int, thread: int) -> int:
-        """A thread other than this one that has accessed a piece, of which it is not in order with all."""
+    def someone_else(self, index: Indices, who: Accessors) -> int:
+        """A thread that is not in order with the only one of ``who``, and has accessed the only piece of ``index``."""
+        (piece,), (thread,), (place,) = index.tolist(), who.thread.tolist(), who.place.tolist()
+        if self._warp[piece] == who.warp[0]:
+            (strangers,) = self._strangers(index, who).tolist()
+            first = (strangers & -strangers).bit_length() - 1
+            return int(thread - place % WARP + first)
         return int(self._another[piece] if self._thread[piece] == thread else self._thread[piece])
 
     def note(self, index: Indices, who: Accessors, at: int) -> None:
         """Remember accesses by an instruction of that number; several may be to one piece."""
-        later_in_warp = (self._warp[index] == who.warp) & (self._warp_epoch[index] < who.warp_epoch)
-        older = self._epoch[index]
-        later = (older < who.epoch) | ((older == who.epoch) & later_in_warp)
-        replaced = (self._thread[index] == NOBODY) | ((self._block[index] == who.block) & later)
+        replaced = ~self.unordered_with(index, who)
         fresh, by = index[replaced], who[replaced]
         self._thread[fresh], self._warp[fresh], self._block[fresh] = by.thread, by.warp, by.block
-        self._epoch[fresh], self._warp_epoch[fresh] = by.epoch, by.warp_epoch
-        self._several_threads[fresh] = False
+        self._epoch[fresh], self._lanes[fresh] = by.epoch, 0
         self.at[fresh] = at
+        self._time[index] = who.clocks.now
+        np.bitwise_or.at(self._lanes, index, who.bit)
         self._block[index[self._block[index] != who.block]] = _SEVERAL
         self._warp[index[self._warp[index] != who.warp]] = _SEVERAL
         others = self._thread[index] != who.thread
-        self._several_threads[index[others]] = True
         self._another[index[others]] = who.thread[others]
         self._empty = False
 

@@ -81,7 +81,8 @@ class Step:
     """A basic block, ready to run.
 
     Attributes:
-        run: ``run(registers, mask, keep, ports)``; ``keep`` preserves what other lanes still need in registers.
+        run: ``run(registers, mask, keep, ports)``; ``keep`` preserves what other lanes still need in registers. It
+            returns the predicate of the branch that ends the block, or the mask that its warp's barrier names.
         block: the block it was made from.
         instructions: how many instructions each lane executes in it.
     """

@@ -1,7 +1,7 @@
 """The Python of a basic block: one function over numpy arrays of lanes.
 
 It takes the register file, the lanes that run it, and the :class:`~mmcore_emulator.step.Ports` to memory, and returns
-the predicate of the branch that ends it. Registers are plain local variables inside.
+the predicate of the branch that ends it, or the mask of the warp's barrier. Registers are plain local variables inside.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ class Writer:
         for instruction in block.body:
             self._instruction(instruction)
         body = self._lines
-        if block.end is not None and block.is_barrier:
-            self._check_barrier(block.end)
-        guard = block.end.guard if block.end is not None else None
+        result = self._result(block)
         entering = sorted(self._slot(register) for register in block.live_in)
         leaving = sorted((block.defines & block.live_out), key=self._slot)
         lines = [
@@ -78,16 +76,22 @@ class Writer:
                 lines.append(f"        registers[{slot}] = ports.merge(mask, r{slot}, registers[{slot}])")
             lines.append("    else:")
             lines += [f"        registers[{slot}] = r{slot}" for slot in map(self._slot, leaving)]
-        lines.append(f"    return {self._name(guard) if guard is not None else None}")
+        lines.append(f"    return {result}")
         namespace = self._globals
         exec(compile("\n".join(lines), "<translated PTX>", "exec"), namespace)
         return Step(namespace.pop("run"), block, len(block.body) + (block.end is not None))
 
-    def _check_barrier(self, instruction: Instruction) -> None:
-        """Refuse barriers for some threads of a block only; which warp a warp's barrier is for does not matter."""
-        everybody = instruction.operands == (Constant(0),) or instruction.opcode[:2] == ("bar", "warp")
-        if instruction.guard is not None or not everybody:
-            raise unsupported(instruction)
+    def _result(self, block: Block) -> str:
+        """What the machine wants to know of the instruction that ends a block."""
+        end = block.end
+        if end is None:
+            return "None"
+        if block.is_warp_barrier and end.guard is None and len(end.operands) == 1:
+            return self._source(end, end.operands[0], "u32")
+        # Barriers for some threads of a block only are not known.
+        if block.is_barrier and (end.guard is not None or end.operands != (Constant(0),)):
+            raise unsupported(end)
+        return self._name(end.guard) if end.guard is not None else "None"
 
     def _slot(self, register: Register) -> int:
         return self._slots.setdefault(register, len(self._slots))
