@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
@@ -57,6 +57,35 @@ def installed(site: Path, name: str, source: str) -> EntryPoint:
         ),
         ("import time; time.perf_counter = lambda: 0.0", "loading it replaces time.perf_counter"),
         ("import numpy; del numpy.abs", "loading it replaces numpy.abs"),
+        ("import math; math.sqrt = lambda x: 1e9", "loading it replaces math.sqrt"),
+        ("import math, sys; sys.modules['math'] = object()", "loading it replaces math"),
+        ("import random; random.Random.sample = None", "loading it replaces random.Random.sample"),
+        ("import json; json.dumps = lambda *_: ''", "loading it replaces json.dumps"),
+        ("import pathlib; pathlib.Path.open = None", "loading it replaces pathlib.Path.open"),
+        ("import operator; del operator.mul", "loading it replaces operator.mul"),
+        ("import builtins; builtins.sum = max", "loading it replaces builtins.sum"),
+        ("import builtins; builtins.all = lambda _: True", "loading it replaces builtins.all"),
+        ("import builtins; builtins.open = None", "loading it replaces builtins.open"),
+        (
+            "from mmcore.planning.dtypes import _DTYPES; _DTYPES['float32'] = _DTYPES['float16']",
+            "loading it replaces mmcore.planning.dtypes._DTYPES['float32']",
+        ),
+        (
+            "from mmcore.planning.dtypes import _DTYPES; _DTYPES['float'] = _DTYPES['float16']",
+            "loading it replaces mmcore.planning.dtypes._DTYPES",
+        ),
+        (
+            "from mmcore.conformance.trial import ASPECTS; ASPECTS.popitem()",
+            "loading it replaces mmcore.conformance.trial.ASPECTS['known-faults']",
+        ),
+        (
+            "from mmcore.benchmarking.storage import _COLUMNS; _COLUMNS.reverse()",
+            "loading it replaces mmcore.benchmarking.storage._COLUMNS",
+        ),
+        (
+            "from mmcore_emulator.writer import _NOTHING_TO_DO; _NOTHING_TO_DO.add('bar')",
+            "loading it replaces mmcore_emulator.writer._NOTHING_TO_DO",
+        ),
     ],
 )
 def test_what_would_harm_its_process_is_not_loaded(site: Path, source: str, reason: str) -> None:
@@ -82,10 +111,29 @@ def test_one_that_is_refused_says_nothing_of_the_others(site: Path) -> None:
         "print('x' * 1_000_000)",
         "import sys; sys.stdin.read()",
         "import json, sqlite3, numpy.ma, numpy.testing, pytest",
+        "import asyncio, concurrent.futures, ctypes.util, decimal, multiprocessing.pool, unittest.mock, xml.sax",
+        "import hypothesis.extra.numpy, matplotlib, setuptools.dist",
+        "import warnings; warnings.simplefilter('ignore'); warnings.warn('old')",
+        "import re, linecache; re.compile('never (seen) before'); linecache.getlines(__file__)",
+        "import logging; logging.captureWarnings(True); logging.basicConfig(); logging.setLoggerClass(logging.Logger)",
+        "import sys, threading; sys.excepthook = threading.excepthook = sys.displayhook = lambda *_: None",
+        "import sys; sys.modules.pop('colorsys', None); sys.modules['acme_alias'] = sys; sys.path.append('/nowhere')",
+        "import typing; typing._collect_parameters = None; typing.Optional[int]",
+        "import importlib, sys; [delattr(each, 'find_distributions') for each in sys.meta_path "
+        "if getattr(each, '__module__', '').startswith('_frozen') and 'find_distributions' in vars(each)]",
+        "import numpy; numpy.random, numpy.ma, numpy.f2py, numpy.ctypeslib",
+        "import mimetypes, locale, random, tempfile; mimetypes.init(); random.seed(1); tempfile.gettempdir()",
+        "from mmcore.planning.asking import _unanswered; import mmcore.launching.compiler as c; c._recent[b''] = None",
     ],
 )
 def test_what_merely_fails_or_prints_is_for_the_registry_to_judge(site: Path, source: str) -> None:
     assert vet([installed(site, "clumsy", source)]) == {}
+
+
+def test_the_lectures_plugins_replace_nothing(site: Path) -> None:
+    plugins = [each for each in entry_points(group="mmcore") if each.dist and each.dist.name == "mmcore"]
+    assert len(plugins) > 20
+    assert vet(plugins) == {}
 
 
 def test_what_hangs_is_given_up(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+# Their tables count too: what mmcore knows of types, devices and instructions.
+_OWN = ("mmcore", "mmcore_emulator")
 # What judges, measures and reports.
-_WHOLE = ("mmcore", "mmcore_emulator", "pytest_benchmark")
+_WHOLE = (*_OWN, "pytest_benchmark")
 _GUARDED = (*_WHOLE, "pluggy", "_pytest", "pytest", "numpy", "statistics", "time")
+# Parts of the standard library that packages extend when they are imported, as typing_extensions, importlib_metadata
+# and setuptools do, and that no result passes through.
+_EXTENDED = (
+    "distutils",
+    "importlib",
+    "_frozen_importlib",
+    "_frozen_importlib_external",
+    "logging",
+    "typing",
+    "warnings",
+)
+_STANDARD = sys.stdlib_module_names - {*_EXTENDED, "__main__", "builtins"}
+# They are there to be replaced.
+_HOOKS = frozenset(("excepthook", "displayhook", "unraisablehook", "breakpointhook"))
 _CONSTANTS = (int, float, str, bytes, tuple, frozenset)
+_IMMUTABLE_TYPE = 1 << 8
 
 
 class Guard:
@@ -20,11 +38,17 @@ class Guard:
 
     def __init__(self) -> None:
         _import_all()
-        self._before = dict(_contents())
+        self._modules = {name: module for name, module in sys.modules.items() if _is_guarded(name)}
+        self._before = dict(_contents(self._modules))
+        self._builtins = dict(vars(builtins))
 
     def replaced(self) -> str:
         """The first thing that is not what it was, by its full name; empty if everything is."""
-        now = dict(_contents())
+        # They come first, and without a call of any of them: what follows relies on them.
+        for builtin, content in self._builtins.items():
+            if builtins.__dict__.get(builtin) is not content:
+                return f"builtins.{builtin}"
+        now = dict(_contents({name: sys.modules.get(name, module) for name, module in self._modules.items()}))
         return next((name for name, content in self._before.items() if not _same(now.get(name), content)), "")
 
 
@@ -41,14 +65,54 @@ def _import_all() -> None:
                     continue
 
 
-def _contents() -> Iterator[tuple[str, Any]]:
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _GUARDED:
-            for attribute, value in list(vars(module).items()):
-                yield f"{name}.{attribute}", _essence(value)
-                if isinstance(value, type) and value.__module__ == name:
+def _is_guarded(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root in _GUARDED or root in _STANDARD
+
+
+def _contents(modules: dict[str, ModuleType]) -> Iterator[tuple[str, Any]]:
+    """What must stay, by its full name."""
+    for name, module in modules.items():
+        root = name.partition(".")[0]
+        essence = _essence if root in _GUARDED else _called
+        yield name, module
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            full_name = f"{name}.{attribute}"
+            if isinstance(value, ModuleType):
+                continue
+            if isinstance(value, (dict, list, set)):
+                if root in _OWN and not attribute.startswith("__"):
+                    yield from _entries(full_name, value)
+            elif attribute not in _HOOKS:
+                yield full_name, essence(value)
+                if isinstance(value, type) and value.__module__ == name and not value.__flags__ & _IMMUTABLE_TYPE:
                     for member, content in list(vars(value).items()):
-                        yield f"{name}.{attribute}.{member}", _essence(content)
+                        yield f"{full_name}.{member}", essence(content)
+
+
+def _entries(name: str, container: dict[Any, Any] | list[Any] | set[Any]) -> Iterator[tuple[str, Any]]:
+    """What a table holds; an empty one is a cache, and there to be filled."""
+    if not container:
+        yield name, None
+    elif isinstance(container, dict):
+        for key, content in container.items():
+            yield f"{name}[{key!r}]", _held(content)
+        yield name, _Held(type(container), tuple(container))
+    elif isinstance(container, list):
+        yield name, _Held(type(container), tuple(map(_held, container)))
+    else:
+        yield name, _Held(type(container), (frozenset(container),))
+
+
+def _held(value: Any) -> Any:
+    """What of an entry has to stay: at least that it is the same object."""
+    essence = _essence(value)
+    return value if essence is None else essence
+
+
+def _called(value: Any) -> Any:
+    """What of a value has to stay where only what is called counts."""
+    return None if isinstance(value, _CONSTANTS) else _essence(value)
 
 
 def _essence(value: Any) -> Any:
@@ -68,7 +132,26 @@ class _Code(NamedTuple):
     defaults: object
 
 
+class _Held(NamedTuple):
+    container: type
+    content: tuple[Any, ...]
+
+
 def _same(now: Any, before: Any) -> bool:
+    if now is before or before is None:
+        return True
     if isinstance(before, _Code):
-        return isinstance(now, _Code) and all(one is other for one, other in zip(now, before, strict=True))
-    return before is None or now is before or (isinstance(before, _CONSTANTS) and bool(now == before))
+        return (
+            isinstance(now, _Code)
+            and now.function is before.function
+            and now.code is before.code
+            and now.defaults is before.defaults
+        )
+    if isinstance(before, _Held):
+        return (
+            isinstance(now, _Held)
+            and now.container is before.container
+            and len(now.content) == len(before.content)
+            and all(map(_same, now.content, before.content))
+        )
+    return isinstance(before, _CONSTANTS) and bool(now == before)

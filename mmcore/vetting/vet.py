@@ -19,7 +19,7 @@ from pathlib import Path
 from mmcore.cache import cache_directory
 
 # What a record of the present form is known by.
-_FORMAT = 2
+_FORMAT = 3
 
 #: How long loading one plugin may take.
 SECONDS = 30.0
@@ -30,8 +30,8 @@ REMEMBERED_SECONDS = 3600.0
 def vet(entry_points: Sequence[EntryPoint]) -> dict[EntryPoint, str]:
     """The plugins among ``entry_points`` that must not be loaded, with the reason.
 
-    Such a plugin ends or hangs the process that loads it, or replaces what mmcore, pytest, pytest-benchmark or numpy
-    are made of. One that merely raises, or declares nonsense, is none of these.
+    Such a plugin ends or hangs the process that loads it, or replaces what mmcore, pytest, pytest-benchmark, numpy or
+    the standard library are made of. One that merely raises, or declares nonsense, is none of these.
     """
     known = {each: _remembered(each) for each in entry_points}
     unknown = [each for each, reason in known.items() if reason is None]
@@ -50,7 +50,8 @@ def _verdicts(entry_points: Sequence[EntryPoint]) -> list[str]:
         answers = Path(folder) / "answers"
         answers.touch()
         end = _load(asked, answers)
-        verdicts = [str(json.loads(line)) for line in answers.read_text(encoding="utf-8").splitlines()]
+        # The newline ends what was written whole.
+        verdicts = answers.read_text(encoding="utf-8").split("\n")[:-1]
     if verdicts and (verdicts[-1] or len(verdicts) == len(entry_points) or end == _too_long()):
         return verdicts
     # The process ended in the middle of the next.
