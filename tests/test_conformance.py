@@ -16,12 +16,13 @@ import mmcore as api
 from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, NoDevice, Problem, Square
 from mmcore.api import device as opened
 from mmcore.checking.reach import over_read_elements
-from mmcore.conformance.cases import MOST_PER_BLOCK, USUAL_WORK, find_cases
+from mmcore.conformance.cases import MOST_PER_BLOCK, find_cases
 from mmcore.conformance.conform import Conformance, conform_kernel, watching_device
 from mmcore.conformance.fitting import CAPABILITIES
 from mmcore.conformance.refusing import refusal_trials
 from mmcore.conformance.tiling import USUAL_TILE, tile
 from mmcore.conformance.trial import ASPECTS, FAILED, PASSED, UNTRIED, Setting
+from mmcore.conformance.wishes import USUAL_WORK
 from mmcore.errors import InvalidKernel
 from mmcore.launching.device import Device
 from mmcore.planning.plan import plan
@@ -325,7 +326,7 @@ class Never:
 
 
 def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InvalidKernel, match="no product up to 512 is allowed in 16×8 blocks"):
+    with pytest.raises(InvalidKernel, match="no product was found that is allowed in 16×8 blocks"):
         find_cases(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),)), LIMITS)
     assert failing(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))) == {"refusals"}
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Never(None),)))

@@ -124,7 +124,7 @@ def test_importing_mmcore_loads_neither_plugins_nor_cuda_nor_numpy() -> None:
         ({"blocks": ((0, 16),)}, "(0, 16) is not a block shape"),
         ({"blocks": (16, 16)}, "its blocks are several shapes, such as ((16, 16),), not (16, 16)"),
         ({"blocks": 16}, "its blocks are several: (16,) instead of 16"),
-        ({"blocks": (shape for shape in ())}, "its blocks are several: "),
+        ({"blocks": iter(())}, "its blocks are several: "),
         ({"entry": "f<{tile}>"}, "'f<{tile}>' cannot be filled in: 'tile' is no value of a launch"),
         ({"defines": {"TILE": "{block.w}"}}, "'{block.w}' cannot be filled in"),
         ({"arguments": ("A", Scalar(5, "float31"))}, "'float31' is not a type of a scalar argument"),

@@ -9,11 +9,13 @@ either side, and the smallest that is allowed along each axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+import math
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from mmcore.conformance.tiling import tile
+from mmcore.conformance.wishes import USUAL_WORK, Sizes, deep_grid, grids_of_tiles, whole_tiles, wishes
 from mmcore.errors import InvalidKernel
 from mmcore.planning.constraints import Constraint
 from mmcore.planning.geometry import Dim3, dim3
@@ -22,12 +24,12 @@ from mmcore.planning.limits import Limits
 from mmcore.planning.problem import Problem
 
 LARGEST = 512
-"""The largest size m = n = k that is searched for; one that is allowed below it must exist."""
+"""The largest size m = n = k that is searched for."""
 
-USUAL_WORK = 1 << 21
-"""m·n·k of the largest product that is tried if smaller ones are allowed: a second of emulation, and several blocks."""
+LARGEST_SIZES = (640, 768, 1024, 1536, 2048, 4096)
+"""Sizes along one axis that are tried where no smaller product is allowed; one that is allowed must exist."""
 
-MOST_PER_BLOCK = 40
+MOST_PER_BLOCK = 48
 """Products tried in each block."""
 
 _AXES = ("m", "n", "k")
@@ -36,8 +38,8 @@ _STEPS_AWAY = 128
 _LONG, _THIN = 257, 5
 _LARGEST_INT = 2**31 - 1
 _THREADS = 1024
-_DEPTHS = (8, 16, 32, 64, 96, 120, 128)
-_REST = 33
+_GAPS = {"lda": 3, "ldb": 5, "ldc": 7}
+_LEADING_STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,14 @@ class Cases:
         refused: cases that they refuse.
         unbroken: constraints that no case was found to break, by their sentences.
         left_out: how many allowed cases were found and are not tried.
+        gapless: whether the kernel takes leading dimensions, and no gap between rows was found that it allows.
     """
 
     allowed: tuple[Case, ...]
     refused: tuple[Case, ...]
     unbroken: tuple[str, ...]
     left_out: int
+    gapless: bool = False
 
 
 @dataclass
@@ -134,29 +138,30 @@ def find_cases(kernel: Kernel, limits: Limits) -> Cases:
     for case in refused.values():
         broken |= {each.sentence for each in kernel.constraints if each.refusal(case.problem, case.block)}
     unbroken = [each.sentence for each in kernel.constraints if each.sentence not in broken]
-    return Cases(tuple(allowed), tuple(refused.values()), tuple(dict.fromkeys(unbroken)), left_out)
+    gapless = kernel.strided and all(case.problem == case.problem.packed for case in allowed)
+    return Cases(tuple(allowed), tuple(refused.values()), tuple(dict.fromkeys(unbroken)), left_out, gapless)
 
 
 def _find(kernel: Kernel, block: Dim3, limits: Limits) -> _Found:
     found = _Found(kernel, block)
-    squares = list(islice(_allowed_squares(found), 4))
+    squares = list(itertools.islice(_allowed_squares(found), 4))
     for number, problem in enumerate(squares):
         found.add(problem, "the smallest m = n = k allowed" if number == 0 else "a small m = n = k")
     base = _base(found) or (squares[0] if squares else _any_product(found))
     if base is None:
-        raise InvalidKernel(f"{kernel.name}: no product up to {LARGEST} is allowed in {block} blocks")
+        raise InvalidKernel(f"{kernel.name}: no product was found that is allowed in {block} blocks")
     found.add(base, "a whole block")
     rows, columns = tile(kernel, base, block, limits)
-    whole = _whole_tiles(_allowed_multiple(found, base, "m", rows), _allowed_multiple(found, base, "n", columns))
-    for why, sizes in (*_wishes(block), *whole):
+    rows, columns = _allowed_multiple(found, base, "m", rows), _allowed_multiple(found, base, "n", columns)
+    for why, sizes in (*wishes(block), *whole_tiles(rows, columns)):
         found.add(kernel.problem(*sizes), why)
+    for why, either in grids_of_tiles(rows, columns):
+        grid = found.first(kernel.problem(*sizes) for sizes in either)
+        if grid is not None:
+            found.add(grid, why)
     _add_smallest(found, base)
     if kernel.strided:
-        lda, ldb, ldc = base.k + 3, base.n + 5, base.n + 7
-        found.add(replace(base, lda=lda, ldb=ldb, ldc=ldc), "gaps between all rows")
-        found.add(replace(base, lda=lda), "gaps between A's rows")
-        found.add(replace(base, ldb=ldb), "gaps between B's rows")
-        found.add(replace(base, ldc=ldc), "gaps between C's rows")
+        _add_gaps(found, base, deep_grid(rows, columns))
     _add_long(found, base)
     _add_neighbours(found, base)
     for constraint in kernel.constraints:
@@ -179,27 +184,13 @@ def _allowed_squares(found: _Found, least: int = 1) -> Iterator[Problem]:
 
 
 def _any_product(found: _Found) -> Problem | None:
-    """An allowed product where none with m = n = k is: some of the block's own sizes and their multiples."""
-    sizes = sorted({1, *(factor * extent for extent in found.block for factor in (1, 2, 3, 4, 6, 8))})
-    problems = (found.kernel.problem(m, n, k) for m in sizes for n in sizes for k in sizes)
-    return found.first(problems)
+    """An allowed product where none with m = n = k is: some of the block's own sizes, their multiples, and large ones.
 
-
-def _wishes(block: Dim3) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """What every kernel should be tried with, if its constraints allow it."""
-    x, y = block.x, block.y
-    yield "size 1", (1, 1, 1)
-    yield "k smaller than the tile", (y + 1, x + 1, max(1, min(x, 32) // 2 - 1))
-    yield "prime sizes", _primes(y + 1, x + 1, min(x, 32) + 1)
-    yield "blocks and a rest", (2 * y + 1, 2 * x + 1, 2 * x + 1)
-    yield "one row", (1, x + 2, y + 1)
-    yield "one column", (y + 2, 1, x + 1)
-    yield "k = 1", (y + 1, x + 2, 1)
-    yield "one less than a block", (max(1, y - 1), max(1, x - 1), max(1, x - 1))
-    yield "one more than a block", (y + 1, x + 1, x + 1)
-    yield "wide", (y, 3 * x, 2 * x)
-    yield "tall", (3 * y, x, 2 * x)
-    yield "deep", (y, 2 * x, 3 * x)
+    The one that takes least work comes first.
+    """
+    sizes = {1, 16, *(factor * extent for extent in found.block for factor in (1, 2, 3, 4, 6, 8)), *LARGEST_SIZES}
+    products = sorted(itertools.product(sizes, repeat=3), key=math.prod)
+    return found.first(found.kernel.problem(*product) for product in products)
 
 
 def _allowed_multiple(found: _Found, base: Problem, axis: str, extent: int) -> int:
@@ -207,34 +198,6 @@ def _allowed_multiple(found: _Found, base: Problem, axis: str, extent: int) -> i
     sizes = range(extent, LARGEST + 1, extent)
     allowed = found.first(_resized(base, axis, size) for size in sizes)
     return extent if allowed is None else int(getattr(allowed, axis))
-
-
-def _whole_tiles(rows: int, columns: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Tiles without a remainder, for which a kernel may have code of its own, in m, in n and in k.
-
-    How deep a kernel's tiles are nobody tells; that of most divides a power of two, 96 or 120.
-    """
-    depths = [k for k in _DEPTHS if rows * columns * k <= USUAL_WORK] or _DEPTHS[:1]
-    for k in depths:
-        yield f"a whole tile, k = {k}", (rows, columns, k)
-    size = max(rows, columns)
-    if size**3 <= USUAL_WORK:
-        yield "a whole tile, m = n = k", (size, size, size)
-    yield "whole tiles and a rest", (rows + 1, columns + 1, _REST)
-    if 4 * rows * columns * _REST <= USUAL_WORK:
-        yield "whole tiles", (2 * rows, 2 * columns, _REST - 1)
-        yield "whole tiles but for a row and a column", (2 * rows - 1, 2 * columns - 1, _REST - 2)
-
-
-def _primes(*least: int) -> tuple[int, int, int]:
-    """Three different primes, each at least as large as asked for."""
-    primes: list[int] = []
-    for number in least:
-        while number in primes or number < 2 or any(number % divisor == 0 for divisor in range(2, number)):
-            number += 1
-        primes.append(number)
-    m, n, k = primes
-    return m, n, k
 
 
 def _add_long(found: _Found, base: Problem) -> None:
@@ -254,6 +217,25 @@ def _add_smallest(found: _Found, base: Problem) -> None:
         smallest = found.first(_resized(base, axis, size) for size in range(1, getattr(base, axis)))
         if smallest is not None:
             found.add(smallest, f"the smallest {axis} allowed")
+
+
+def _add_gaps(found: _Found, base: Problem, deep: Iterable[Sizes]) -> None:
+    """Gaps between the rows of the base and of a deep grid of tiles: of all three matrices at once, and of each."""
+    every = tuple(_GAPS)
+    for problem, where in ((base, ""), *((found.kernel.problem(*sizes), " of a deep grid") for sizes in deep)):
+        gapped = {axes: _gapped(found, problem, axes) for axes in (every, *((axis,) for axis in _GAPS))}
+        for axes, each in gapped.items():
+            whose = "all" if axes == every else f"{axes[0][-1].upper()}'s"
+            # Which matrix it is that goes wrong, the base shows.
+            if each is not None and (axes == every or not where or gapped[every] is None):
+                found.add(each, f"gaps between {whose} rows{where}")
+
+
+def _gapped(found: _Found, problem: Problem, axes: Collection[str]) -> Problem | None:
+    """The product with some of its rows further apart, if any distance is found that is allowed."""
+    wished = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
+    stepped = ({axis: (getattr(problem, axis) // step + 1) * step for axis in axes} for step in _LEADING_STEPS)
+    return found.first(replace(problem, **leading) for leading in (wished, *stepped))
 
 
 def _add_neighbours(found: _Found, base: Problem) -> None:

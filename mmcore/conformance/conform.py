@@ -106,9 +106,12 @@ def conform_kernel(
     made = bench.trials(cases.allowed)
     if all(trial.verdict == UNTRIED for trial in made):
         raise NoDevice(f"{kernel.name} cannot be tried on {device.name}: {made[0].reason}")
+    if cases.gapless:
+        reason = "its constraints allow none of the leading dimensions that were looked at"
+        made.append(Trial("product", "gaps between rows", UNTRIED, reason, setting.conform()))
     made += over_read_trials(bench.reaches, setting)
     made += refusal_trials(kernel, cases, device.limits, setting)
-    made += geometry_trials(kernel, bench.tried, setting)
+    made += geometry_trials(kernel, bench.tried, device.limits, setting)
     failures = [trial for trial in made if trial.verdict == FAILED]
     made += known_fault_trials(kernel, cases.refused, device, watcher, setting, failures)
     for each in (device, watcher):

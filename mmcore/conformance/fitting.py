@@ -1,24 +1,33 @@
-"""Whether blocks, grids, registers and shared memory fit GPUs that are not here."""
+"""Whether launches are what was asked for, and fit GPUs that are not here: blocks, grids, registers, shared memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mmcore.conformance.cases import Case
 from mmcore.conformance.trial import FAILED, PASSED, UNTRIED, Setting, Trial
-from mmcore.errors import CompileError, InvalidKernel, Refused
+from mmcore.errors import CompileError, InvalidKernel, MmcoreError, Refused
 from mmcore.launching.deadline import Deadline
 from mmcore.launching.residency import capability_target, compiled_occupancies, target_plan
 from mmcore.planning.geometry import Dim3
 from mmcore.planning.kernel import Kernel
+from mmcore.planning.launch import Launch
+from mmcore.planning.limits import Limits
+from mmcore.planning.plan import launches
+from mmcore.planning.problem import Problem
 from mmcore.reproduce import block_text, sizes
 
 CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
 """The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
 
+_TIMES_ASKED = 3
 
-def geometry_trials(kernel: Kernel, cases: Sequence[Case], setting: Setting) -> list[Trial]:
+
+def geometry_trials(kernel: Kernel, cases: Sequence[Case], limits: Limits, setting: Setting) -> list[Trial]:
     """Whether every case fits each compute capability; it is compiled for the largest product in each block.
+
+    A launch rule that answers the same question now so, now so, or does not heed the block, fails too.
 
     Raises:
         CompilerMissing: NVRTC cannot be loaded.
@@ -26,11 +35,40 @@ def geometry_trials(kernel: Kernel, cases: Sequence[Case], setting: Setting) -> 
     by_block: dict[Dim3, list[Case]] = {}
     for case in cases:
         by_block.setdefault(case.block, []).append(case)
-    return [
+    fitting = [
         _geometry_trial(kernel, capability, block, in_block, setting)
         for block, in_block in by_block.items()
         for capability in CAPABILITIES
     ]
+    return [*_rule_trials(kernel, by_block, limits, setting), *fitting]
+
+
+def _rule_trials(
+    kernel: Kernel, by_block: Mapping[Dim3, Sequence[Case]], limits: Limits, setting: Setting
+) -> Iterator[Trial]:
+    """What is wrong with the launch rule's answers, taken together."""
+    answers: dict[Dim3, dict[Problem, list[tuple[Launch, ...]]]] = {}
+    for block, cases in by_block.items():
+        answers[block] = {case.problem: _answers(kernel, case, limits) for case in cases}
+        for case in cases:
+            given = answers[block][case.problem]
+            if any(answer != given[0] for answer in given):
+                reason = f"asked {len(given)} times for the same launch, its rule does not give the same one"
+                yield Trial("geometry", str(case), FAILED, reason, setting.run(case))
+                break
+    for one, other in itertools.combinations(answers, 2):
+        common = [problem for problem in answers[one] if answers[one][problem] and answers[other].get(problem)]
+        if common and all(answers[one][problem] == answers[other][problem] for problem in common):
+            reason = f"it is launched in the same way in {one} and in {other} blocks, as which both are measured"
+            yield Trial("geometry", f"{other} blocks", FAILED, reason, setting.conform())
+
+
+def _answers(kernel: Kernel, case: Case, limits: Limits) -> list[tuple[Launch, ...]]:
+    """What the rule answers when it is asked several times; nothing where running it complains of it."""
+    try:
+        return [launches(kernel, case.problem, case.block, limits) for _ in range(_TIMES_ASKED)]
+    except MmcoreError:
+        return []
 
 
 def _geometry_trial(

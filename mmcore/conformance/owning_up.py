@@ -11,11 +11,12 @@ import contextlib
 from collections.abc import Sequence
 from itertools import islice
 
-from mmcore.conformance.cases import USUAL_WORK, Case
+from mmcore.conformance.cases import Case
 from mmcore.conformance.complaints import Complaint
 from mmcore.conformance.running import run_case
 from mmcore.conformance.trial import FAILED, PASSED, Setting, Trial
 from mmcore.conformance.watching import watch_complaints
+from mmcore.conformance.wishes import USUAL_WORK
 from mmcore.errors import MmcoreError
 from mmcore.launching.device import Device
 from mmcore.planning.kernel import Kernel
