@@ -38,7 +38,7 @@ def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
     return Launch(grid=(1,), block=block)
 
 
-def planned(source: Path, value: str = "1.0f", entry: str = "f") -> Plan:
+def planned(source: Path, value: str = "1.0f", entry: str = "f", options: tuple[str, ...] = ()) -> Plan:
     kernel = Kernel(
         name="test.f",
         title="a test's own",
@@ -49,6 +49,7 @@ def planned(source: Path, value: str = "1.0f", entry: str = "f") -> Plan:
         launch=launch,
         blocks=((1,),),
         defines={"VALUE": value},
+        options=options,
     )
     return plan(kernel, kernel.problem(8, 8, 8), Dim3(1), COMPUTE_9_0)
 
@@ -164,6 +165,43 @@ def test_cudas_own_headers_are_found(cu_file: Path) -> None:
         '#include <cuda_bf16.h>\nextern "C" __global__ void f(__nv_bfloat16* A) { A[0] = __float2bfloat16(VALUE); }\n'
     )
     assert "cvt.rn.bf16" in compiler.compile_plan(planned(cu_file), "90").ptx
+
+
+@pytest.mark.parametrize("declaration", ["template <int N>", "template <int N,\n typename T = float> static"])
+@pytest.mark.parametrize("entry", ["f", "q::f"])
+def test_a_template_is_called_so_and_its_instances_are_named(cu_file: Path, declaration: str, entry: str) -> None:
+    function = f"{declaration} __global__ void __launch_bounds__(32) f(float* A) {{ A[0] = N * VALUE; }}\n"
+    cu_file.write_text(function if entry == "f" else f"namespace q {{\n{function}}}\n")
+    with pytest.raises(mmcore.CompileError) as error:
+        compiler.compile_plan(planned(cu_file, entry=entry), "90")
+    assert str(error.value) == (
+        f"test.f: {entry} in kernel.cu is a template, whose instances are named {entry}<16> or {entry}<{{block.x}}>, "
+        "with a value for each of its parameters"
+    )
+    assert compiler.compile_plan(planned(cu_file, entry=f"{entry}<{{block.x}}>"), "90").functions
+
+
+def test_a_template_that_stands_before_a_function_makes_it_none(cu_file: Path) -> None:
+    cu_file.write_text("template <int N> struct S { float value; };\n" + SOURCE.replace("f(", "g("))
+    with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu has no function f; it has g$"):
+        compiler.compile_plan(planned(cu_file), "90")
+
+
+@pytest.mark.parametrize("option", ["-dlto", "--dlink-time-opt", "--optix-ir", "-fdevice-syntax-only"])
+def test_an_option_that_keeps_nvrtc_from_making_code_is_named(cu_file: Path, option: str) -> None:
+    cu_file.write_text(SOURCE)
+    with pytest.raises(mmcore.CompileError) as error:
+        compiler.compile_plan(planned(cu_file, options=(option,)), "90")
+    assert str(error.value) == (
+        f"test.f: with the option {option} NVRTC does not make the machine code and the PTX that mmcore needs"
+    )
+
+
+def test_a_source_may_begin_with_a_byte_order_mark(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE, encoding="utf-8-sig")
+    with_mark = compiler.compile_plan(planned(cu_file), "90")
+    cu_file.write_text(SOURCE)
+    assert compiler.compile_plan(planned(cu_file), "90") == with_mark
 
 
 def test_nvrtc_is_stopped_at_the_deadline_and_the_next_source_compiles(cu_file: Path) -> None:

@@ -132,8 +132,10 @@ def test_what_reading_does_not_tell_is_compiled_every_time(
     assert entries() == []
 
 
-def test_precompiled_headers_are_nvrtcs_affair(cu_file: Path, tmp_path: Path) -> None:
-    assert compiled(cu_file, "#define EXTRA 1.0f", "--pch", f"--pch-dir={tmp_path}").functions
+@pytest.mark.parametrize("options", [("--pch", "--pch-dir=."), ("-Xptxas=--options-file=further",)])
+def test_an_option_that_has_other_files_read_leaves_the_cache_out(cu_file: Path, options: tuple[str, ...]) -> None:
+    Path("further").write_text("-O1")
+    assert compiled(cu_file, "#define EXTRA 1.0f", *options).functions
     assert entries() == []
 
 

@@ -61,7 +61,7 @@ def included(source: Path, text: str, options: Sequence[str], folder: Path) -> I
     named, clear = _named(text)
     waiting = [(start.parent, each) for each in named]
     waiting += [(folder, _Named(value, quoted=True)) for value in _values(options, _FILE_OPTIONS)]
-    complete = clear and not any(_is_precompiled(option) for option in options)
+    complete = clear and not any(_has_files(option) for option in options)
     elsewhere = not clear
     while waiting:
         beside, (name, quoted) = waiting.pop()
@@ -102,9 +102,10 @@ def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
             yield option.partition("=")[2].strip()
 
 
-def _is_precompiled(option: str) -> bool:
-    """Whether an option has NVRTC read or write precompiled headers, whose own texts are not to be seen."""
-    return option.lstrip("-").partition("=")[0] in ("pch", "create-pch", "use-pch")
+def _has_files(option: str) -> bool:
+    """Whether an option has files of its own read or written: precompiled headers, or further options for ptxas."""
+    precompiled = option.lstrip("-").partition("=")[0] in ("pch", "create-pch", "use-pch")
+    return precompiled or "-options-file" in option or "-optf" in option
 
 
 def _content(header: Path) -> tuple[str, bool]:

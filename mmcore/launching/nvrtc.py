@@ -28,7 +28,11 @@ _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(
 # What NVRTC says of a name expression that names nothing, once for each.
 _MISSING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 _KERNEL_FUNCTION = re.compile(r"__global__\s(?:[^;{(]*?__\w+__\s*\([^)]*\))*[^;{(]*?\b(?!__)(\w+)\s*\(")
+# What stands before a function that is a template.
+_TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*\Z")
 _SHARED = re.compile(r"(\d+) bytes smem")
+# With these NVRTC makes something else than machine code and PTX.
+_MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
 
 
 @functools.cache
@@ -122,7 +126,7 @@ def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...
             assert isinstance(lowered, bytes)
             symbol = lowered.decode()
             if symbol not in resources:
-                raise CompileError(f"{kernel}: {entry} in {source.name} is not a __global__ function")
+                raise CompileError(f"{kernel}: {_not_compiled(source, entry, options)}")
             functions[entry] = replace(resources[symbol], parameter_bytes=_parameter_bytes(ptx, symbol))
         return Code(
             architecture=options[0].removeprefix("-arch="),
@@ -137,9 +141,26 @@ def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...
 
 def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
     """That name expressions name nothing, and what there is."""
-    there = list(dict.fromkeys(_KERNEL_FUNCTION.findall(text)))
-    has = f"; it has {', '.join(there)}" if there else ""
-    return f"{source.name} has no function {' or '.join(dict.fromkeys(missing))}{has}"
+    functions = {found[1]: _TEMPLATE.search(text[: found.start()]) for found in _KERNEL_FUNCTION.finditer(text)}
+    # NVRTC puts spaces around the signs that qualify a name.
+    missing = list(dict.fromkeys(name.replace(" :: ", "::") for name in missing))
+    templates = [name for name in missing if functions.get(name.rpartition("::")[2])]
+    complaints = [
+        f"{name} in {source.name} is a template, whose instances are named {name}<16> or {name}<{{block.x}}>, "
+        "with a value for each of its parameters"
+        for name in templates
+    ]
+    if absent := [name for name in missing if name not in templates]:
+        has = f"; it has {', '.join(functions)}" if functions else ""
+        complaints.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
+    return "; ".join(complaints)
+
+
+def _not_compiled(source: Path, entry: str, options: tuple[str, ...]) -> str:
+    """Why there is no report of ptxas on a function that the source has."""
+    if culprits := [option for option in options if option in _MAKES_ELSE]:
+        return f"with the option {culprits[0]} NVRTC does not make the machine code and the PTX that mmcore needs"
+    return f"{entry} in {source.name} is not a __global__ function"
 
 
 def _failure(source: Path, log: str) -> str:

@@ -167,7 +167,8 @@ class Kernel:
             InvalidKernel: the file is not there, cannot be read or is not UTF-8 text.
         """
         try:
-            return self.source.read_text(encoding="utf-8")
+            # NVRTC takes a byte order mark for a part of the first word.
+            return self.source.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise InvalidKernel(f"{self.name}: its source {self.source} cannot be read: {reason}") from None
