@@ -187,6 +187,12 @@ def test_a_template_that_stands_before_a_function_makes_it_none(cu_file: Path) -
         compiler.compile_plan(planned(cu_file), "90")
 
 
+def test_an_error_that_costs_the_function_is_what_is_told(cu_file: Path) -> None:
+    cu_file.write_text("§" + SOURCE)
+    with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu does not compile:\n.*kernel\.cu\(1\): error:"):
+        compiler.compile_plan(planned(cu_file), "90")
+
+
 @pytest.mark.parametrize("option", ["-dlto", "--dlink-time-opt", "--optix-ir", "-fdevice-syntax-only"])
 def test_an_option_that_keeps_nvrtc_from_making_code_is_named(cu_file: Path, option: str) -> None:
     cu_file.write_text(SOURCE)

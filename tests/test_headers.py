@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import mmcore
 from mmcore import Dim3
 from mmcore.launching import compiler
 from mmcore.launching.code import Code
@@ -156,6 +157,29 @@ def test_bytes_that_are_no_utf8_count(cu_file: Path) -> None:
         header.write_bytes(b"#define EXTRA 1.0f // " + letter + b"\n")
         compiled(cu_file, '#include "mine.cuh"')
         assert len(entries()) == number
+
+
+@pytest.mark.parametrize("directive", ['#include "sub/mine.cuh"', "#include <mine.cuh>", '#include "{}"'])
+def test_a_header_may_begin_with_a_byte_order_mark(cu_file: Path, tmp_path: Path, directive: str) -> None:
+    header = tmp_path / "sub" / "mine.cuh"
+    write(tmp_path / "sub" / "deep" / "inner.cuh", '\ufeff#include "../value.cuh"\n')
+    write(tmp_path / "sub" / "value.cuh", "__device__ float value() { return 3.0f; }\n")
+    write(header, '\ufeff#pragma once\n#include "deep/inner.cuh"\n#define EXTRA value()\n')
+    declarations = f"{directive.replace('{}', str(header))}\n" * 2
+    code = compiled(cu_file, declarations, "-I../sub")
+    assert code.functions
+    assert len(entries()) == 1
+    header.write_text(header.read_text(encoding="utf-8-sig"))
+    assert compiled(cu_file, declarations, "-I../sub").ptx == code.ptx
+    assert len(entries()) == 2
+
+
+def test_a_name_of_several_headers_is_not_confused_for_a_mark(cu_file: Path, tmp_path: Path) -> None:
+    write(tmp_path / "value.cuh", "#define EXTRA value() + 1.0f\n")
+    write(tmp_path / "sub" / "value.cuh", "\ufeff__device__ float value() { return 3.0f; }\n")
+    write(tmp_path / "sub" / "mine.cuh", '#include "value.cuh"\n')
+    with pytest.raises(mmcore.CompileError, match=r"kernel\.cu does not compile:\n.*sub/value\.cuh\(1\): error:"):
+        compiled(cu_file, '#include "value.cuh"\n#include "sub/mine.cuh"')
 
 
 def test_a_header_that_includes_itself_by_detours_is_one(cu_file: Path, tmp_path: Path) -> None:

@@ -74,7 +74,8 @@ def compile_plan(plan: Plan, architecture: str, deadline: Deadline | None = None
     key = _key(kernel.source, options, plan.entries, read)
     code = (_recent.get(key) or _read(key)) if read.complete else None
     if code is None:
-        code = _compile(deadline or Deadline(), kernel.name, folder, kernel.source, text, options, plan.entries)
+        asked = (kernel.source, text, options, plan.entries, read.replacements())
+        code = _compile(deadline or Deadline(), kernel.name, folder, *asked)
         # NVRTC read the headers later than they were read here.
         if not read.complete or included(kernel.source, text, options, folder).texts != read.texts:
             return code

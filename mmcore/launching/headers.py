@@ -16,6 +16,7 @@ _INCLUDE = re.compile(rf"^(?:.*\*/)?[ \t\v\f]*(?:#|%:){_SPACE}include(?:_next)?\
 _HAS_INCLUDE = re.compile(
     rf"(?P<whether>\bdefined{_SPACE}\(?{_SPACE}|\bifn?def{_SPACE})?\b__has_include\b(?:{_SPACE}\({_SPACE}{_NAME})?"
 )
+_MARK = "\ufeff"
 _FOLDER_OPTIONS = ("-I", "--include-path")
 _FILE_OPTIONS = ("-include", "--pre-include")
 
@@ -27,11 +28,21 @@ class Included(NamedTuple):
         texts: the source and the headers that are found, by path; bytes that are no UTF-8 are surrogates.
         complete: whether there can be no header that is not among them, CUDA's own excepted.
         elsewhere: whether a header is named that was not found, as CUDA's own are not.
+        marked: the headers that begin with a byte order mark, by the one name that each is included by.
     """
 
     texts: dict[Path, str]
     complete: bool
     elsewhere: bool
+    marked: dict[str, Path]
+
+    def replacements(self) -> dict[str, str]:
+        """What NVRTC is to take for the headers that it would not understand, by name.
+
+        Their own headers lie beside them, which NVRTC finds where one is known by its whole path.
+        """
+        clean = {str(path): self.texts[path].removeprefix(_MARK) for path in self.marked.values()}
+        return {name: f'#include "{path}"\n' for name, path in self.marked.items()} | clean
 
 
 class _Named(NamedTuple):
@@ -63,18 +74,23 @@ def included(source: Path, text: str, options: Sequence[str], folder: Path) -> I
     waiting += [(folder, _Named(value, quoted=True)) for value in _values(options, _FILE_OPTIONS)]
     complete = clear and not any(_has_files(option) for option in options)
     elsewhere = not clear
+    meant: dict[str, set[Path]] = {}
     while waiting:
         beside, (name, quoted) = waiting.pop()
         paths = [_in_real_folder(place / name) for place in (*([beside] if quoted else []), *folders)]
         found = [path for path in paths if os.path.isfile(path)]
         elsewhere = elsewhere or not found
+        meant.setdefault(name, set()).update(found[:1])
         for path in found:
             if path not in texts:
                 texts[path], readable = _content(path)
                 named, clear = _named(texts[path])
                 waiting += [(path.parent, each) for each in named]
                 complete, elsewhere = complete and readable and clear, elsewhere or not clear
-    return Included(texts, complete, elsewhere)
+    # A name that means several headers is left to NVRTC.
+    single = {name: next(iter(paths)) for name, paths in meant.items() if len(paths) == 1}
+    marked = {name: path for name, path in single.items() if texts[path].startswith(_MARK)}
+    return Included(texts, complete, elsewhere, marked)
 
 
 @functools.cache
@@ -124,7 +140,7 @@ def _in_real_folder(path: Path) -> Path:
 @functools.lru_cache(maxsize=1024)
 def _named(text: str) -> tuple[tuple[_Named, ...], bool]:
     """The headers that a text names, and whether each one is named: the operand may also be a macro."""
-    joined = _SPLICE.sub("", text.removeprefix("\ufeff")).replace("\r", "\n")
+    joined = _SPLICE.sub("", text.removeprefix(_MARK)).replace("\r", "\n")
     found = [*_INCLUDE.finditer(joined)]
     found += [each for each in _HAS_INCLUDE.finditer(joined) if not each["whether"] or each["quoted"] or each["angled"]]
     named = [_Named(each["quoted"] or each["angled"] or "", each["quoted"] is not None) for each in found]

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ _RESOURCES = re.compile(
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(?:\[(\d+)\])?")
 # What NVRTC says of a name expression that names nothing, once for each.
 _MISSING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
+# An error in the source or a header may be why a name expression names nothing.
+_ERROR_IN_A_FILE = re.compile(r"^(?!__nv_name_map\().*\(\d+\): (?:catastrophic )?error:", re.MULTILINE)
 _KERNEL_FUNCTION = re.compile(r"__global__\s(?:[^;{(]*?__\w+__\s*\([^)]*\))*[^;{(]*?\b(?!__)(\w+)\s*\(")
 # What stands before a function that is a template.
 _TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*\Z")
@@ -77,7 +79,14 @@ def compile_in(folder: Path, *asked: Any) -> Code:
     return compile_source(*asked)
 
 
-def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> Code:
+def compile_source(
+    kernel: str,
+    source: Path,
+    text: str,
+    options: tuple[str, ...],
+    entries: tuple[str, ...],
+    headers: Mapping[str, str] | None = None,
+) -> Code:
     """What NVRTC makes of a source.
 
     Args:
@@ -86,6 +95,7 @@ def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...
         text: the source itself.
         options: NVRTC's; the first says the architecture, "-arch=sm_90".
         entries: name expressions of the functions that are needed.
+        headers: texts that it takes for the headers of these names.
 
     Raises:
         CompileError: NVRTC rejects it; the text holds its log.
@@ -107,7 +117,9 @@ def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...
         call(f"Get{what}", program, content)
         return content
 
-    program = call("CreateProgram", text.encode(), str(source).encode(), 0, [], [])
+    names = [name.encode() for name in headers or {}]
+    contents = [content.encode(errors="surrogateescape") for content in (headers or {}).values()]
+    program = call("CreateProgram", text.encode(), str(source).encode(), len(names), contents, names)
     try:
         for entry in entries:
             call("AddNameExpression", program, entry.encode())
@@ -115,7 +127,7 @@ def compile_source(kernel: str, source: Path, text: str, options: tuple[str, ...
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            if "__nv_name_map(" in log:
+            if "__nv_name_map(" in log and not _ERROR_IN_A_FILE.search(log):
                 raise CompileError(f"{kernel}: {_no_function(source, text, _MISSING.findall(log) or entries)}")
             raise CompileError(f"{kernel}: {_failure(source, log)}:\n{log or result.name}")
         resources = _resources(log)
