@@ -152,6 +152,148 @@ def test_a_conversion_from_an_integer_rounds_once(to: str, origin: str, data: st
     assert got == (rounded(Fraction(whole), to) if whole else 0)
 
 
+# Subnormal numbers as zeros.
+
+
+def to_zero(kind: str, bits: int) -> Fraction:
+    """The number that an operand stands for where subnormal float32 numbers are zeros."""
+    value = number(kind, bits)
+    return Fraction(0 if kind == "f32" and abs(value) < 2.0**-126 else value)
+
+
+def flushed(exact: Fraction) -> float:
+    """``exact`` rounded to 24 bits of whatever exponent; then zero if it is below the least normal number."""
+    exponent = abs(exact.numerator).bit_length() - exact.denominator.bit_length() - 1
+    while abs(exact) >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    unit = Fraction(2) ** (exponent - 23)
+    if abs(round(exact / unit) * unit) < Fraction(2) ** -126:
+        return math.copysign(0.0, exact)
+    return rounded(exact, "f32")
+
+
+@many
+@given(data=st.data())
+def test_subnormal_numbers_are_zeros_with_ftz(data: st.DataObject) -> None:
+    bits = [data.draw(patterns("f32")) for _ in range(3)]
+    a, b, c = (to_zero("f32", each) for each in bits)
+    exact = {"add.ftz": a + b, "sub.ftz": a - b, "add.rn.ftz": a + b, "mul.ftz": a * b, "fma.rn.ftz": a * b + c}
+    if b:
+        exact["div.rn.ftz"] = a / b
+    if a:
+        exact["rcp.rn.ftz"] = 1 / a
+    for name, value in exact.items():
+        opcode = f"{name}.f32"
+        found = operation(tuple(opcode.split(".")))
+        assert found is not None
+        got = compute(opcode, *bits[: len(found.sources)])
+        assert same(got, flushed(value)) if value else got == 0
+
+
+@many
+@given(first=st.integers(0, 2**23 - 1), near=st.integers(-2, 2), sign=st.sampled_from([0, 1 << 31]))
+def test_products_about_the_least_normal_number(first: int, near: int, sign: int) -> None:
+    a = 0x20000000 | first
+    b = int(np.float32(2.0**-126 / number("f32", a)).view(np.uint32)) + near | sign
+    exact = Fraction(number("f32", a)) * Fraction(number("f32", b))
+    assert same(compute("mul.ftz.f32", a, b), flushed(exact))
+    assert same(compute("fma.rn.ftz.f32", a, b, sign), flushed(exact))
+
+
+@many
+@given(st.integers(-(2**31), 2**31), st.sampled_from([0, 1 << 63]))
+def test_a_conversion_to_about_the_least_normal_number(near: int, sign: int) -> None:
+    bits = (0x3810000000000000 + near) | sign
+    assert same(compute("cvt.rn.ftz.f32.f64", bits), flushed(Fraction(number("f64", bits))))
+
+
+@pytest.mark.parametrize(
+    ("opcode", "operands", "expected"),
+    [
+        # As ptxas works them out.
+        ("mul.ftz.f32", (0x3F7FFFFF, 0x00800000), 0x00000000),  # rounds up to 2^-126 only among subnormal numbers
+        ("mul.f32", (0x3F7FFFFF, 0x00800000), 0x00800000),
+        ("mul.ftz.f32", (0x20000400, 0x1FFFF800), 0x00800000),  # rounds up to 2^-126 in any case
+        ("mul.ftz.f32", (0x80800000, 0x3F000000), 0x80000000),
+        ("mul.ftz.f32", (0x3F7FFFFF, 0x00800001), 0x00800000),
+        ("add.ftz.f32", (0x00800001, 0x80000001), 0x00800001),
+        ("add.ftz.f32", (0x00800001, 0x80800000), 0x00000000),
+        ("add.ftz.f32", (0x80000001, 0x80000000), 0x80000000),
+        ("sub.ftz.f32", (0x00800001, 0x00800000), 0x00000000),
+        ("min.ftz.f32", (0x00000001, 0x80000000), 0x80000000),
+        ("min.ftz.f32", (0x80000001, 0x00000000), 0x80000000),
+        ("max.ftz.f32", (0x80000001, 0x00000000), 0x00000000),
+        ("abs.ftz.f32", (0x80000001,), 0x00000000),
+        ("neg.ftz.f32", (0x00000001,), 0x80000000),
+        ("sqrt.rn.ftz.f32", (0x00000001,), 0x00000000),
+        ("cvt.rn.ftz.f32.f64", (0x380FFFFFE0000000,), 0x00000000),
+        ("cvt.rn.f32.f64", (0x380FFFFFE0000000,), 0x00800000),
+        ("cvt.rn.ftz.f32.f64", (0xB80FFFFFF0000000,), 0x80800000),
+        # As the PTX manual says.
+        ("rcp.rn.ftz.f32", (0x80000001,), 0xFF800000),
+        ("div.rn.ftz.f32", (0x3F800000, 0x80000001), 0xFF800000),
+        ("fma.rn.ftz.f32", (0x3F7FFFFF, 0x80800000, 0x80000001), 0x80000000),
+        ("fma.rn.ftz.f32", (0x7F7FFFFF, 0x00000001, 0x3F800000), 0x3F800000),
+        ("mad.rn.ftz.f32", (0x7F7FFFFF, 0x00000001, 0x3F800000), 0x3F800000),
+        ("cvt.ftz.f64.f32", (0x80000001,), 0x8000000000000000),
+        ("cvt.ftz.f32.f16", (0x0001,), 0x33800000),  # no subnormal float32
+        ("cvt.rpi.ftz.s32.f32", (0x00000001,), 0),
+        ("cvt.rpi.s32.f32", (0x00000001,), 1),
+    ],
+)
+def test_instructions_with_ftz_at_the_ends_of_the_range(opcode: str, operands: tuple[int, ...], expected: int) -> None:
+    found = operation(tuple(opcode.split(".")))
+    assert found is not None
+    sources = [
+        np.array([bits], f"u{NUMPY[kind].itemsize}").view(NUMPY[kind])
+        for bits, kind in zip(operands, found.sources, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        assert bits_of(found.compute(*sources)) == [hex(expected)]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "a", "b", "expected"),
+    [
+        ("setp.lt.ftz.f32", 0, 1, False),
+        ("setp.lt.f32", 0, 1, True),
+        ("setp.eq.ftz.f32", 0x80000001, 0x00000001, True),
+        ("setp.ne.ftz.f32", 1, 2, False),
+        ("setp.geu.ftz.f32", 1, 2, True),
+        ("setp.lt.ftz.f32", 1, 0x00800000, True),
+    ],
+)
+def test_comparisons_with_ftz_take_subnormal_numbers_for_zeros(opcode: str, a: int, b: int, expected: bool) -> None:
+    found = operation(tuple(opcode.split(".")))
+    assert found is not None
+    first, second = (np.array([bits], np.uint32).view(np.float32) for bits in (a, b))
+    assert found.compute(first, second).tolist() == [expected]
+
+
+# Whole numbers.
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize(
+    ("rounding", "expected"),
+    [
+        ("rni", [0.0, 2.0, 2.0, -0.0, -2.0, 8388609.0, -0.0, math.inf]),
+        ("rzi", [0.0, 1.0, 2.0, -0.0, -2.0, 8388609.0, -0.0, math.inf]),
+        ("rmi", [0.0, 1.0, 2.0, -1.0, -3.0, 8388609.0, -0.0, math.inf]),
+        ("rpi", [1.0, 2.0, 3.0, -0.0, -2.0, 8388609.0, -0.0, math.inf]),
+    ],
+)
+def test_rounding_to_a_whole_number(kind: str, rounding: str, expected: list[float]) -> None:
+    values = np.array([0.25, 1.5, 2.5, -0.5, -2.5, 8388609.0, -0.0, math.inf], NUMPY[kind])
+    found = operation(("cvt", rounding, kind, kind))
+    assert found is not None
+    got = found.compute(values).tolist()
+    assert [same(*pair) for pair in zip(got, expected, strict=True)] == [True] * len(expected)
+    to_integer = operation(("cvt", rounding, "s32", kind))
+    assert to_integer is not None
+    assert to_integer.compute(values[:-1]).tolist() == [int(each) for each in expected[:-1]]
+
+
 def bits_of(values: NDArray[np.floating]) -> list[str]:
     return [hex(int(each)) for each in values.view(f"u{values.itemsize}")]
 

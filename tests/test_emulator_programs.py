@@ -606,3 +606,24 @@ def test_damaged_ptx_is_refused_in_words(data: st.DataObject) -> None:
             text = data.draw(st.text("%r0123[]{}(),;.+-@abfdsux_ ", max_size=3))
             lines[at] = lines[at][:column] + text + lines[at][column + data.draw(st.integers(0, 2)) :]
     read("\n".join(lines))
+
+
+# Options of the compiler.
+
+
+@pytest.mark.parametrize("options", [(), ("-ftz=true",), ("-use_fast_math",)])
+def test_options_of_fast_arithmetic_make_zeros_of_subnormal_numbers(options: tuple[str, ...]) -> None:
+    source = """
+    extern "C" __global__ void f(float* a, float* b) {
+        const int i = threadIdx.x;
+        float sum = 0;
+        for (int p = 0; p < 4; ++p) sum += a[i] * b[p];
+        __syncthreads();
+        b[i] = a[i] < 1 ? ceilf(fmaxf(-fabsf(a[i]), a[i])) : floorf(0.5f * a[i]);
+        a[i] = sum;
+    }"""
+    sums, bounds = np.array([6.0, 2.0**-100, 2.0**-130, 0.0], np.float32), np.full(4, 2.0**-40, np.float32)
+    sums, bounds = emulate(source, sums, bounds, block=(4,), options=options).arrays
+    assert sums.tolist() == [6 * 2.0**-38, 0.0 if options else 2.0**-138, 0.0, 0.0]
+    assert bounds.tolist()[:1] == [3.0]
+    assert bounds.tolist()[1:] == [1.0, 0.0 if options else 1.0, 0.0]

@@ -10,6 +10,13 @@ from mmcore_emulator import floats
 from mmcore_emulator.floats import Values
 from mmcore_emulator.kinds import FLOATS, INTEGERS, NUMPY, Operation
 
+_TO_WHOLE: dict[str, Callable[[Values], Values]] = {
+    "rni": np.rint,
+    "rzi": np.trunc,
+    "rmi": np.floor,
+    "rpi": np.ceil,
+}
+
 
 def convert(modifiers: tuple[str, ...]) -> Operation | None:
     """The operation of cvt with these modifiers; None for one that is not known."""
@@ -23,8 +30,11 @@ def convert(modifiers: tuple[str, ...]) -> Operation | None:
     if to in (*FLOATS, "f16") and origin in integers and rounding == ["rn"]:
         dtype = NUMPY[to]
         return Operation(lambda a: a.astype(dtype), (origin,), to)
-    if to in integers and origin in FLOATS and rounding == ["rzi"]:
-        return Operation(_to_integer(to, origin), (origin,), to)
+    if origin in FLOATS and len(rounding) == 1 and rounding[0] in _TO_WHOLE:
+        whole = _TO_WHOLE[rounding[0]]
+        if to in integers:
+            return Operation(_to_integer(to, origin, whole), (origin,), to)
+        return Operation(_to_whole(whole, origin), (origin,), to) if to == origin else None
     return _between_floats(rounding, to, origin)
 
 
@@ -52,7 +62,11 @@ def _to_float(kind: str, origin: str) -> Callable[[Values], Values]:
     return lambda a: floats.with_one_nan(a.astype(dtype))
 
 
-def _to_integer(kind: str, origin: str) -> Callable[[Values], Values]:
+def _to_whole(whole: Callable[[Values], Values], kind: str) -> Callable[[Values], Values]:
+    return whole if kind == "f64" else lambda a: floats.with_one_nan(whole(a))
+
+
+def _to_integer(kind: str, origin: str, whole_of: Callable[[Values], Values]) -> Callable[[Values], Values]:
     # Out of range saturates. The largest 64-bit integers are no floats, hence the two bounds.
     dtype = NUMPY[kind]
     info = np.iinfo(dtype)
@@ -62,7 +76,7 @@ def _to_integer(kind: str, origin: str) -> Callable[[Values], Values]:
 
     def convert(a: Values) -> Values:
         nan = np.isnan(a)
-        whole = np.trunc(np.where(nan, 0, a).astype(np.float64))
+        whole = whole_of(np.where(nan, 0, a).astype(np.float64))
         above, below = whole >= float(info.max), whole <= float(info.min)
         inside = np.where(above | below, 0, whole).astype(dtype)
         clamped = np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Values: TypeAlias = NDArray[Any]
 
 _LOW_28_BITS = np.int64(0x0FFFFFFF)
+LEAST_NORMAL = np.float32(2.0**-126)
 _SPLIT = np.float64(2**27 + 1)
 # From here on a float64 product's rounding error is a float64 too.
 _LEAST_SPLIT_PRODUCT = 2.0**-967
@@ -29,6 +30,12 @@ def with_one_nan(values: Values) -> Values:
     """``values`` with the NaN that the GPU's arithmetic makes of any NaN in float16 and float32: all ones."""
     nan = np.isnan(values)
     return np.where(nan, _NAN[values.dtype], values) if nan.any() else values
+
+
+def flushed(values: Values) -> Values:
+    """float32 numbers with zeros of the same sign for subnormal ones."""
+    tiny = np.abs(values) < LEAST_NORMAL
+    return np.where(tiny, np.copysign(np.float32(0), values), values) if tiny.any() else values
 
 
 def fma32(a: Values, b: Values, c: Values) -> Values:
@@ -58,8 +65,8 @@ def _towards_exact(a: Values, b: Values, total: Values) -> Values:
 def fma64(a: Values, b: Values, c: Values) -> Values:
     """a·b + c of float64, rounded once (Boldo and Melquiond, Emulation of a FMA, 2008: sum the exact parts to odd)."""
     high, low = _two_product(a, b)
-    carry, rest = _two_sum(c, low)
-    total, error = _two_sum(high, carry)
+    carry, rest = two_sum(c, low)
+    total, error = two_sum(high, carry)
     result = np.asarray(total + _add_to_odd(rest, error))
     sound = np.isfinite(result) & (np.abs(high) >= _LEAST_SPLIT_PRODUCT)
     return result if sound.all() else _mend(result, sound | (np.isfinite(result) & ((a == 0) | (b == 0))), a, b, c)
@@ -105,7 +112,7 @@ def _halves(a: Values) -> tuple[Values, Values]:
     return high, a - high
 
 
-def _two_sum(a: Values, b: Values) -> tuple[Values, Values]:
+def two_sum(a: Values, b: Values) -> tuple[Values, Values]:
     """a + b as the sum of two float64, exactly (Knuth)."""
     total = a + b
     virtual = total - a
@@ -114,7 +121,7 @@ def _two_sum(a: Values, b: Values) -> tuple[Values, Values]:
 
 def _add_to_odd(a: Values, b: Values) -> Values:
     """a + b rounded to odd: where inexact, the neighbour whose last bit is one."""
-    total, error = _two_sum(a, b)
+    total, error = two_sum(a, b)
     even = (total.view(np.int64) & 1) == 0
     suspect = even & (np.abs(error) > 0)
     if suspect.any():

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from mmcore.errors import DeviceFault
 from mmcore.judging.poison import POISON_HALFWORD
-from mmcore_emulator.floats import Values
+from mmcore_emulator.floats import Values, flushed
 from mmcore_emulator.lanes import Mask
 
 _RANGE_BITS = 40
 _COPIED_RANGE_BITS = 20
 _LARGEST = 1 << (_RANGE_BITS - 1)
 _PADDING = 64
-_LEAST_NORMAL = np.float32(2.0**-126)
 _LEAST_UNFLUSHED = np.float32(2.0**-102)
 
 
@@ -280,12 +279,8 @@ def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) ->
     if (np.abs(touched[touched != 0]) >= _LEAST_UNFLUSHED).all():
         np.add.at(stored, index, value)
         return
-    for each, added in zip(index.tolist(), _flushed(value), strict=True):
-        stored[each] = _flushed(_flushed(stored[each]) + added)
-
-
-def _flushed(values: Values) -> Values:
-    return np.where(np.abs(values) < _LEAST_NORMAL, np.copysign(np.float32(0), values), values)
+    for each, added in zip(index.tolist(), flushed(value), strict=True):
+        stored[each] = flushed(flushed(stored[each]) + added)
 
 
 def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> Violation:

@@ -13,13 +13,19 @@ import numpy as np
 from mmcore_emulator import bitfields, floats
 from mmcore_emulator.conversions import convert
 from mmcore_emulator.floats import Values
+from mmcore_emulator.flushing import flushing
 from mmcore_emulator.kinds import BITS, FLOATS, INTEGERS, NUMPY, Operation
 
 
 def operation(opcode: tuple[str, ...]) -> Operation | None:
     """The operation of an opcode such as ("fma", "rn", "f32"); None for one that is not known."""
-    find = _FAMILIES.get(opcode[0])
-    return find(opcode[1:]) if find and len(opcode) > 1 else None
+    name, *modifiers = opcode
+    types = 2 if name == "cvt" else 1
+    if modifiers[-1 - types : -types] == ["ftz"] and modifiers.count("ftz") == 1:
+        plain = operation((name, *modifiers[: -1 - types], *modifiers[-types:]))
+        return flushing(name, plain) if plain else None
+    find = _FAMILIES.get(name)
+    return find(tuple(modifiers)) if find and modifiers else None
 
 
 def _arithmetic(function: Callable[..., Values], modifiers: tuple[str, ...], *, arity: int = 2) -> Operation | None:
