@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mmcore.judging.poison import is_poison
 from mmcore_emulator.ptx import UnsupportedInstruction
 from mmcore_emulator.translate import translate
-from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
+from tests.emulation import emulate, function_of, ptx_kernel, words
 
 THREADS = range(32)
 
@@ -305,12 +305,17 @@ def test_warps_meet_at_their_own_barriers_while_others_wait_for_the_block() -> N
         "bar.sync 0, 64;",
         "bar.sync %r1;",
         "bar.arrive 0, 64;",
-        "bar.red.popc.u32 %r2, 0, %p1;",
+        "bar.red.popc.u32 %r2, 1, %p1;",
+        "bar.red.popc.u32 %r2, 0, 64, %p1;",
+        "bar.red.popc.u32 %d2, 0, %p1;",
+        "bar.red.or.pred %r2, 0, %p1;",
+        "bar.red.xor.pred %p2, 0, %p1;",
+        "@%p1 bar.red.popc.u32 %r2, 0, %p1;",
         "@%p1 bar.sync 0;",
         "@!%p1 barrier.sync.aligned 0;",
         "barrier.cluster.arrive.aligned;",
         "barrier.cluster.wait.aligned;",
-        "barrier.red.and.pred %p2, 0, %p1;",
+        "barrier.red.and.pred %p2, 0, 64, %p1;",
     ],
 )
 def test_barriers_that_are_not_for_the_whole_block_are_refused(statement: str) -> None:
@@ -331,10 +336,55 @@ def test_a_blocks_barrier_has_several_names(barrier: str) -> None:
     assert words(body, module=".shared .align 4 .b8 s[128];").arrays[0].tolist() == list(THREADS)[::-1]
 
 
-def test_counting_at_a_barrier_is_refused() -> None:
-    source = 'extern "C" __global__ void f(int* a) { a[threadIdx.x] = __syncthreads_count(threadIdx.x > 4); }'
-    with pytest.raises(UnsupportedInstruction, match=r"bar\.red\.popc\.u32 \(test\.cu:1\)"):
-        translate(function_of(ptx_of(source)))
+def test_the_threads_of_a_block_count_and_ask_at_a_barrier() -> None:
+    source = """
+    extern "C" __global__ void f(int* out, const int* limits, int exited) {
+        const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+        if (t >= blockDim.x - exited) return;
+        __shared__ int last;
+        if (t == 0) last = blockIdx.x;
+        const bool above = t > limits[blockIdx.x];
+        const int count = __syncthreads_count(above);
+        out[i] = count + 100 * (__syncthreads_or(above) != 0) + 1000 * (__syncthreads_and(above) != 0) + 10000 * last;
+    }"""
+    limits = [4, 63, -1, 61]
+    for exited in (0, 2):
+        out = emulate(
+            source, np.zeros(256, np.int32), np.array(limits, np.int32), np.int32(exited), grid=(4,), block=(64,)
+        )
+        assert {fault.kind for fault in out.faults} == ({"divergent-barrier"} if exited else set())
+        threads = 64 - exited
+        for block, limit in enumerate(limits):
+            count = sum(t > limit for t in range(threads))
+            told = count + 100 * (count > 0) + 1000 * (count == threads) + 10000 * block
+            assert out.arrays[0][64 * block :][:64].tolist() == [told] * threads + [0] * exited
+
+
+def test_what_is_counted_at_a_barrier_goes_only_to_who_was_there() -> None:
+    """The second warp leaves the kernel without having been there, with what it had."""
+    source = """
+    extern "C" __global__ void f(int* out) {
+        int told = -1;
+        if (threadIdx.x < 32) told = __syncthreads_count(threadIdx.x < 3);
+        out[threadIdx.x] = told;
+    }"""
+    run = emulate(source, np.zeros(64, np.int32), block=(64,))
+    assert run.arrays[0].tolist() == [3] * 32 + [-1] * 32
+
+
+@pytest.mark.parametrize(
+    "barrier",
+    [
+        "bar.red.popc.u32 %r2, 0, %p1;",
+        "bar.cta.red.popc.u32 %r2, 0, %p1;",
+        "barrier.cta.red.popc.aligned.u32 %r2, 0, %p1;",
+        "barrier.red.and.pred %p2, 0, %p1; selp.u32 %r2, 50, 10, %p2;",
+        "barrier.red.or.pred %p1, 0, %p1; selp.u32 %r2, 10, 50, %p1;",
+    ],
+)
+def test_a_barrier_that_counts_has_several_names(barrier: str) -> None:
+    body = f"setp.lt.u32 %p1, %r1, 10; {barrier} st.global.u32 [%d2], %r2;"
+    assert words(body).arrays[0].tolist() == [10] * 32
 
 
 # Atomic additions.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.ptx import Address, Function, Instruction, Operand, Register, Symbol
+from mmcore_emulator.reductions import is_reduction
 
 EXIT = -1
 
@@ -31,6 +32,7 @@ class Block:
         following: block entered when the branch is not taken, or behind the barrier; EXIT at the function's end.
         live_in: registers whose value on entry may still be read.
         live_out: registers whose value on leaving may still be read.
+        defines: registers that the body writes.
     """
 
     body: list[Instruction]
@@ -61,7 +63,8 @@ class Block:
 
 def is_barrier(instruction: Instruction) -> bool:
     """Whether it makes the threads of a block or a warp wait for each other."""
-    return instruction.opcode in _BLOCK_BARRIERS or instruction.opcode == _WARP_BARRIER
+    opcode = instruction.opcode
+    return opcode in _BLOCK_BARRIERS or opcode == _WARP_BARRIER or is_reduction(instruction)
 
 
 def reads(instruction: Instruction) -> Iterator[Register]:
@@ -80,7 +83,8 @@ def reads(instruction: Instruction) -> Iterator[Register]:
 
 def destinations(instruction: Instruction) -> tuple[Register, ...]:
     """Registers that an instruction writes."""
-    if instruction.opcode[0] in _NO_RESULT or not instruction.operands:
+    without_result = instruction.opcode[0] in _NO_RESULT and not is_reduction(instruction)
+    if without_result or not instruction.operands:
         return ()
     first = instruction.operands[0]
     return () if isinstance(first, Address) else tuple(_registers(first))

@@ -16,6 +16,7 @@ from mmcore_emulator.flow import EXIT
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.memory import Array, CopiedMemory, Space, Violation
 from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.reductions import Reduction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 
@@ -52,6 +53,8 @@ class BatchRun:
         self._at_barrier: dict[int, Mask | None] = {}
         # The mask that each lane names which waits at a barrier of its warp.
         self._named: Values = np.zeros((1,) * 6, np.uint32)
+        # The predicate that each lane brings which waits at a barrier where threads find out something together.
+        self._votes: Values = np.zeros((1,) * 6, np.bool_)
 
     def execute(self) -> None:
         """Run the batch to its end."""
@@ -73,10 +76,11 @@ class BatchRun:
         self._run.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
         keep = mask is not None and self._others_need(block.defines)
         predicate = step.run(self._registers, mask, keep, self)
-        if block.is_warp_barrier:
-            assert predicate is not None
-            self._named = predicate if mask is None else np.where(mask.lanes, predicate, self._named)
         if block.is_barrier:
+            if block.is_warp_barrier:
+                self._named = self._brought(predicate, mask, self._named)
+            elif step.reduction is not None:
+                self._votes = self._brought(predicate, mask, self._votes)
             self._join(self._at_barrier, index, mask)
         elif predicate is None:
             self._enter(block.following if block.taken is None else block.taken, mask)
@@ -85,6 +89,11 @@ class BatchRun:
             assert block.taken is not None
             taken = ~predicate if block.end.negated else predicate
             self._branch(taken, mask, block.taken, block.following)
+
+    def _brought(self, values: Values | None, mask: Mask | None, others: Values) -> Values:
+        """What lanes bring to a barrier, beside what ``others`` have brought."""
+        assert values is not None
+        return values if mask is None else self.merge(mask, values, others)
 
     def _others_need(self, defined: frozenset[Any]) -> bool:
         """Whether lanes that wait elsewhere will read a register that the running step is about to define."""
@@ -133,7 +142,17 @@ class BatchRun:
         for index in list(self._at_barrier):
             mask = self._at_barrier.pop(index)
             self._pass(steps[index], mask)
+            self._reduce(steps[index].reduction, mask)
             self._enter(steps[index].block.following, mask)
+
+    def _reduce(self, reduction: Reduction | None, mask: Mask | None) -> None:
+        """Tell lanes at a barrier what they have found out together."""
+        if reduction is None:
+            return
+        present = np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape)
+        told = reduction.of(np.broadcast_to(self._votes, self._batch.shape), present)
+        before = self._registers[reduction.slot]
+        self._registers[reduction.slot] = told if mask is None else self.merge(mask, told, before)
 
     def _release_warps(self, indices: list[int]) -> None:
         """Let those lanes go on from the barriers of their warps that wait for nobody any more."""

@@ -12,6 +12,7 @@ from mmcore_emulator.floats import Values
 from mmcore_emulator.flow import Block
 from mmcore_emulator.lanes import Mask
 from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.reductions import Reduction
 
 # Generic addresses of shared and local memory; device arrays lie far above.
 SHARED_WINDOW = 1 << 32
@@ -82,11 +83,14 @@ class Step:
 
     Attributes:
         run: ``run(registers, mask, keep, ports)``; ``keep`` preserves what other lanes still need in registers. It
-            returns the predicate of the branch that ends the block, or the mask that its warp's barrier names.
+            returns the predicate that the branch or barrier at the block's end asks for, or the mask that a warp's
+            barrier names.
         block: the block it was made from.
         instructions: how many instructions each lane executes in it.
+        reduction: what threads find out together at the barrier that ends it, if anything.
     """
 
     run: Translated
     block: Block
     instructions: int
+    reduction: Reduction | None = None

@@ -1,7 +1,8 @@
 """The Python of a basic block: one function over numpy arrays of lanes.
 
 It takes the register file, the lanes that run it, and the :class:`~mmcore_emulator.step.Ports` to memory, and returns
-the predicate of the branch that ends it, or the mask of the warp's barrier. Registers are plain local variables inside.
+the predicate of the branch or barrier that ends it, or the mask of a warp's barrier. Registers are plain local
+variables inside.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mmcore_emulator.lanes import SPECIAL_REGISTERS
 from mmcore_emulator.literals import TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.operations import operation
 from mmcore_emulator.ptx import Address, Instruction, Operand, Register, Symbol, UnsupportedInstruction
+from mmcore_emulator.reductions import Reduction, is_reduction, kind_of, reduction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
 
 # How an access is ordered, too, has nothing to say where all are made in order and none is left out.
@@ -79,7 +81,8 @@ class Writer:
         lines.append(f"    return {result}")
         namespace = self._globals
         exec(compile("\n".join(lines), "<translated PTX>", "exec"), namespace)
-        return Step(namespace.pop("run"), block, len(block.body) + (block.end is not None))
+        instructions = len(block.body) + (block.end is not None)
+        return Step(namespace.pop("run"), block, instructions, self._reduction(block.end))
 
     def _result(self, block: Block) -> str:
         """What the machine wants to know of the instruction that ends a block."""
@@ -88,10 +91,21 @@ class Writer:
             return "None"
         if block.is_warp_barrier and end.guard is None and len(end.operands) == 1:
             return self._source(end, end.operands[0], "u32")
+        if is_reduction(end) and end.guard is None and len(end.operands) == 3 and end.operands[1] == Constant(0):
+            return self._source(end, end.operands[2], "pred")
         # Barriers for some threads of a block only are not known.
         if block.is_barrier and (end.guard is not None or end.operands != (Constant(0),)):
             raise unsupported(end)
         return self._name(end.guard) if end.guard is not None else "None"
+
+    def _reduction(self, end: Instruction | None) -> Reduction | None:
+        """What threads find out together at the barrier that ends a block, if anything."""
+        if end is None or not is_reduction(end):
+            return None
+        target = end.operands[0]
+        if not isinstance(target, Register) or NUMPY[target.type] != NUMPY[kind_of(end)]:
+            raise unsupported(end)
+        return reduction(end, self._slot(target))
 
     def _slot(self, register: Register) -> int:
         return self._slots.setdefault(register, len(self._slots))
