@@ -119,6 +119,7 @@ def test_one_that_is_refused_says_nothing_of_the_others(site: Path) -> None:
         "import sys, threading; sys.excepthook = threading.excepthook = sys.displayhook = lambda *_: None",
         "import sys; sys.modules.pop('colorsys', None); sys.modules['acme_alias'] = sys; sys.path.append('/nowhere')",
         "import typing; typing._collect_parameters = None; typing.Optional[int]",
+        "import inspect; inspect.getfile = lambda object: ''",
         "import importlib, sys; [delattr(each, 'find_distributions') for each in sys.meta_path "
         "if getattr(each, '__module__', '').startswith('_frozen') and 'find_distributions' in vars(each)]",
         "import numpy; numpy.random, numpy.ma, numpy.f2py, numpy.ctypeslib",

@@ -15,18 +15,16 @@ _OWN = ("mmcore", "mmcore_emulator")
 # What judges, measures and reports.
 _WHOLE = (*_OWN, "pytest_benchmark")
 _GUARDED = (*_WHOLE, "pluggy", "_pytest", "pytest", "numpy", "statistics", "time")
-# Parts of the standard library that packages extend when they are imported, as typing_extensions, importlib_metadata
-# and setuptools do, and that no result passes through.
-_EXTENDED = (
-    "distutils",
-    "importlib",
-    "_frozen_importlib",
-    "_frozen_importlib_external",
-    "logging",
-    "typing",
-    "warnings",
+# The standard library's part in it. Much of the rest is replaced by honest packages when they are imported, as
+# inspect.getfile is by PyTorch.
+_STANDARD = frozenset(
+    (
+        *("abc", "array", "base64", "collections", "contextlib", "copy", "dataclasses", "enum", "fnmatch", "functools"),
+        *("hashlib", "itertools", "json", "math", "numbers", "operator", "random", "re", "secrets", "string", "struct"),
+        *("cmath", "ctypes", "decimal", "fractions", "io", "os", "pathlib", "posix", "posixpath", "shutil", "tempfile"),
+        *("fcntl", "gc", "multiprocessing", "select", "signal", "subprocess", "tomllib", "zlib"),
+    )
 )
-_STANDARD = sys.stdlib_module_names - {*_EXTENDED, "__main__", "builtins"}
 # They are there to be replaced.
 _HOOKS = frozenset(("excepthook", "displayhook", "unraisablehook", "breakpointhook"))
 _CONSTANTS = (int, float, str, bytes, tuple, frozenset)
