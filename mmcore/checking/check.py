@@ -105,6 +105,6 @@ def _poisoned_output(planned: Plan, output: Output, findings: list[Finding]) -> 
     row, column = (int(index) for index in np.argwhere(wrong)[0])
     message = (
         f"element ({row}, {column}) of C is NaN although A and B are numbers: "
-        "what was read from memory that nobody wrote, behind a matrix or between its rows, has reached it"
+        "what nobody wrote has reached it, from behind a matrix or between its rows, or from a variable never set"
     )
     return [Finding("uninitialized-read", "C", None, None, None, None, int(wrong.sum()), message)]
