@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -109,7 +110,7 @@ def _is_cudas(folder: Path) -> bool:
 
 def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
     """The values of an option, as NVRTC takes them: ``-Ivalue``, ``-I value``, ``-I=value``, or in the next one."""
-    for option, following in zip(options, [*options[1:], ""], strict=True):
+    for option, following in itertools.pairwise((*options, "")):
         if option in names:
             yield from dict.fromkeys((following, following.strip()))
         elif option.startswith("-I") and "-I" in names:
