@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mmcore.checking.check import Check
 from mmcore.checking.findings import Finding
 from mmcore.cli.output import fields
-from mmcore.cli.report import geometry
+from mmcore.cli.report import geometry, product
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +25,7 @@ def report(check: Check, *, chosen: bool) -> list[RenderableType]:
     kernel, plan = check.plan.kernel, check.plan
     facts = [
         ("device", f"{check.device}{' (chosen by auto)' if chosen else ''}: {check.device_description}"),
-        ("problem", f"{kernel.operation}, m×n×k = {plan.problem}, {kernel.dtype}{kernel.sums}"),
+        ("problem", product(plan)),
         *geometry(plan),
     ]
     text = kernel.source_text().splitlines()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
-from mmcore.cli.report import geometry
+from mmcore.cli.report import geometry, product
 from mmcore.profiling.counters import Counters, total
 from mmcore.profiling.device import Line
 from mmcore.profiling.profile import Profile
@@ -91,7 +91,7 @@ def _facts(profile: Profile, chosen: bool) -> list[tuple[str, str]]:
     plan = profile.plan
     return [
         ("device", f"{profile.device}{' (chosen by auto)' if chosen else ''}: {profile.device_description}"),
-        ("problem", f"{plan.kernel.operation}, m×n×k = {plan.problem}, {plan.kernel.dtype}{plan.kernel.sums}"),
+        ("problem", product(plan)),
         *geometry(plan),
         ("counted", _extent(profile)),
     ]

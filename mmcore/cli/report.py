@@ -31,13 +31,10 @@ def report(outcome: Outcome, *, chosen: bool) -> list[RenderableType]:
 
 
 def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
-    plan, problem = outcome.plan, outcome.plan.problem
+    plan = outcome.plan
     return [
         ("device", f"{outcome.device}{' (chosen by auto)' if chosen else ''}: {outcome.device_description}"),
-        (
-            "problem",
-            f"{plan.kernel.operation}, m×n×k = {problem}, {plan.kernel.dtype}{plan.kernel.sums}{_leading(outcome)}",
-        ),
+        ("problem", product(plan) + _leading(outcome)),
         *geometry(plan),
         ("registers", f"{outcome.registers} per thread"),
         ("shared memory", f"{outcome.shared_bytes} bytes per block"),
@@ -47,6 +44,12 @@ def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
         ("seed", str(outcome.seed)),
         ("verification", _verification(outcome)),
     ]
+
+
+def product(plan: Plan) -> str:
+    """What is computed, of what size, and in which types."""
+    kernel = plan.kernel
+    return f"{kernel.operation}, m×n×k = {plan.problem}, {kernel.dtype}{kernel.sums}"
 
 
 def geometry(plan: Plan) -> list[tuple[str, str]]:

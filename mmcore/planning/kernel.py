@@ -118,10 +118,10 @@ class Kernel:
         object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
         object.__setattr__(self, "accumulator", dtype_named(self.accumulator or self.dtype).name)
         object.__setattr__(self, "output", dtype_named(self.output or self.accumulator).name)
-        object.__setattr__(self, "blocks", self._several("blocks"))
-        if any(isinstance(shape, int) for shape in self.blocks):
-            raise InvalidKernel(f"its blocks are several shapes, such as ((16, 16),), not {self.blocks}")
-        object.__setattr__(self, "blocks", tuple(dim3(shape) for shape in self.blocks))
+        shapes = self._several("blocks")
+        if any(isinstance(shape, int) for shape in shapes):
+            raise InvalidKernel(f"its blocks are several shapes, such as ((16, 16),), not {shapes}")
+        object.__setattr__(self, "blocks", tuple(map(dim3, shapes)))
         for several in ("arguments", "constraints", "options", "known_faults"):
             object.__setattr__(self, several, self._several(several))
         if not self.blocks:
