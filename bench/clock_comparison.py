@@ -17,16 +17,16 @@ from typing import Any
 from cuda.core import Device as Gpu
 
 from mmcore.api import kernels
-from mmcore.benchmarking.machine import describe
+from mmcore.pytest_plugin.machine import describe
 from mmcore.experiment import Experiment
-from mmcore.launching.choose import open_in_process
-from mmcore.launching.cuda.clock import elapsed
-from mmcore.launching.cuda.device import CudaProgram
-from mmcore.launching.device import Call, Device
-from mmcore.launching.stopwatch import Stopwatch
+from mmcore.devices.choose import open_in_process
+from mmcore.devices.cuda.event_timer import elapsed
+from mmcore.devices.cuda.device import CudaModule
+from mmcore.devices.base import BoundLaunch, Device
+from mmcore.devices.timer import Timer
 from mmcore.registry import registry
 
-Measure = Callable[[CudaProgram, Sequence[Call]], dict[str, float]]
+Measure = Callable[[CudaModule, Sequence[BoundLaunch]], dict[str, float]]
 
 CASES = (
     ("upc.kernel01", 128, 16),
@@ -68,35 +68,35 @@ def _measured(opened: Device, case: tuple[str, int, int], measure: Measure) -> d
         if not experiment.verify().verified:
             raise SystemExit(f"{name} at {n} is wrong; nothing was timed")
         program = experiment.prepared.program
-        assert isinstance(program, CudaProgram)
+        assert isinstance(program, CudaModule)
         times = measure(program, experiment.prepared.calls)
     return {method: round(seconds * 1e6, 3) for method, seconds in times.items()}
 
 
-def _by_events(program: CudaProgram, calls: Sequence[Call]) -> dict[str, float]:
+def _by_events(program: CudaModule, calls: Sequence[BoundLaunch]) -> dict[str, float]:
     gpu, launches = Gpu(0), program.bind(calls)
     stream = gpu.create_stream()
     single = [elapsed(gpu, stream, lambda: launches(stream)) for _ in range(51)]
-    warm, cold = (program.event_stopwatch(calls, program.before(cold)) for cold in (False, True))
+    warm, cold = (program.event_timer(calls, program.before(cold)) for cold in (False, True))
     return {"events_around_one": statistics.median(single), **_medians({"mmcore_warm": warm, "mmcore_cold": cold})}
 
 
-def _by_cupti(program: CudaProgram, calls: Sequence[Call]) -> dict[str, float]:
-    warm, cold = (program.cupti_stopwatch(calls, program.before(cold)) for cold in (False, True))
+def _by_cupti(program: CudaModule, calls: Sequence[BoundLaunch]) -> dict[str, float]:
+    warm, cold = (program.cupti_timer(calls, program.before(cold)) for cold in (False, True))
     if warm is None or cold is None:
         raise SystemExit("CUPTI cannot be used here: pip install 'mmcore[cupti]', and see mmcore doctor")
     return _medians({"cupti_warm": warm, "cupti_cold": cold})
 
 
-def _medians(stopwatches: Mapping[str, Stopwatch]) -> dict[str, float]:
+def _medians(timeres: Mapping[str, Timer]) -> dict[str, float]:
     """The methods take turns, so that all see the same state of the GPU."""
-    readings: dict[str, list[float]] = {method: [] for method in stopwatches}
+    readings: dict[str, list[float]] = {method: [] for method in timeres}
     for _ in range(REPETITIONS):
-        for method, stopwatch in stopwatches.items():
-            count = max(round(READING_SECONDS / max(stopwatch.seconds(1), 1e-5)), 1)
-            readings[method].append(stopwatch.seconds(count) / count)
-    for stopwatch in stopwatches.values():
-        stopwatch.close()
+        for method, timer in timeres.items():
+            count = max(round(READING_SECONDS / max(timer.seconds(1), 1e-5)), 1)
+            readings[method].append(timer.seconds(count) / count)
+    for timer in timeres.values():
+        timer.close()
     return {method: statistics.median(values) for method, values in readings.items()}
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.api import device, kernels
-from mmcore.benchmarking.machine import describe
-from mmcore.planning.geometry import dim3
-from mmcore.profiling.ncu import COUNTERS, profiles_by_ncu
-from mmcore.profiling.profile import profile_kernel
+from mmcore.pytest_plugin.machine import describe
+from mmcore.kernel.geometry import dim3
+from mmcore_ncu.ncu import COUNTERS, profiles_by_ncu
+from mmcore_emulator.profile.profile import profile_kernel
 
 SIZE = 640
 

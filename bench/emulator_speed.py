@@ -7,8 +7,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from mmcore.api import device, kernels
 from mmcore.experiment import host_arrays
-from mmcore.judging.inputs import draw
-from mmcore.launching.prepared import Prepared
+from mmcore.verify.inputs import draw
+from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
 
 
@@ -19,10 +19,10 @@ def test_emulated_instructions_per_second(
     emulator, kernel = device("emulator"), kernels()[name]
     planned = plan(kernel, kernel.problem(640, 640, 640), kernel.block(block), emulator.limits)
     benchmark.group = "emulator, 640×640×640: EMULATION time on the host, not kernel time"
-    with Prepared(planned, emulator) as prepared:
+    with LoadedKernel(planned, emulator) as prepared:
         prepared.upload(host_arrays(planned, draw(planned.problem, seed=1)))
-        faults = benchmark.pedantic(prepared.run, rounds=1)
-        assert not faults
+        violations = benchmark.pedantic(prepared.run, rounds=1)
+        assert not violations
         instructions = prepared.program.thread_instructions  # type: ignore[attr-defined]
     if benchmark.stats is None:  # --benchmark-disable
         return

@@ -19,10 +19,10 @@ from cuda.core import Device as Gpu
 from cuda.core import LaunchConfig, ObjectCode, launch
 
 from mmcore.api import kernels
-from mmcore.benchmarking.machine import describe
-from mmcore.launching.choose import open_in_process
-from mmcore.launching.cuda.device import CudaProgram
-from mmcore.launching.prepared import Prepared
+from mmcore.pytest_plugin.machine import describe
+from mmcore.devices.choose import open_in_process
+from mmcore.devices.cuda.device import CudaModule
+from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
 
@@ -36,8 +36,8 @@ def main(path: Path) -> None:
     kernel = kernels()[KERNEL]
     planned = plan(kernel, kernel.problem(N, N, N), kernel.block(BLOCK), opened.limits)
     machine: dict[str, Any] = {}
-    with Prepared(planned, opened) as prepared:
-        assert isinstance(prepared.program, CudaProgram)
+    with LoadedKernel(planned, opened) as prepared:
+        assert isinstance(prepared.program, CudaModule)
         gpu = Gpu(0)
         stream = gpu.create_stream()
         ways = {
@@ -59,8 +59,8 @@ def main(path: Path) -> None:
     print(json.dumps(costs))
 
 
-def _ours(prepared: Prepared, stream: Any) -> Callable[[], None]:
-    assert isinstance(prepared.program, CudaProgram)
+def _ours(prepared: LoadedKernel, stream: Any) -> Callable[[], None]:
+    assert isinstance(prepared.program, CudaModule)
     launches = prepared.program.bind(prepared.calls)
 
     def repeat() -> None:
@@ -70,7 +70,7 @@ def _ours(prepared: Prepared, stream: Any) -> Callable[[], None]:
     return repeat
 
 
-def _bare(prepared: Prepared, stream: Any) -> Callable[[], None]:
+def _bare(prepared: LoadedKernel, stream: Any) -> Callable[[], None]:
     (call,) = prepared.calls
     module = ObjectCode.from_cubin(prepared.code.cubin)
     kernel = module.get_kernel(call.function.symbol)
@@ -84,7 +84,7 @@ def _bare(prepared: Prepared, stream: Any) -> Callable[[], None]:
     return repeat
 
 
-def _cupy(prepared: Prepared, planned: Any) -> dict[str, Callable[[], None]]:
+def _cupy(prepared: LoadedKernel, planned: Any) -> dict[str, Callable[[], None]]:
     try:
         import cupy
     except ImportError:
@@ -100,7 +100,7 @@ def _cupy(prepared: Prepared, planned: Any) -> dict[str, Callable[[], None]]:
     return {"CuPy RawKernel": repeat}
 
 
-def _arguments(prepared: Prepared) -> tuple[Any, ...]:
+def _arguments(prepared: LoadedKernel) -> tuple[Any, ...]:
     """Addresses and scalars, as mmcore passes them."""
     (call,) = prepared.calls
     return tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmcore.benchmarking.measuring import CellBenchmark
+from mmcore.pytest_plugin.measuring import CellBenchmark
 
 
 def test_kernel(mm_benchmark: CellBenchmark) -> None:

@@ -1,7 +1,6 @@
 """mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, on a GPU or an emulator.
 
-What a plugin declares is imported from here; so are :func:`kernels`, :func:`run`,
-:func:`matmul`, :func:`profile` and :func:`check`. Importing mmcore
+What a plugin declares is imported from here; so are :func:`kernels`, :func:`run` and :func:`matmul`. Importing mmcore
 imports neither CUDA nor numpy; running something does.
 """
 
@@ -12,24 +11,23 @@ from typing import TYPE_CHECKING, Any
 from mmcore.errors import (
     CompileError,
     CompilerMissing,
-    ConflictingKernels,
-    ConflictingSweeps,
-    DeviceFault,
+    ConstraintViolation,
+    DeviceError,
     DeviceLost,
+    DuplicateName,
     InvalidBlock,
+    InvalidConfig,
     InvalidKernel,
     InvalidProblem,
-    InvalidSweep,
-    KernelFault,
+    KernelError,
     MmcoreError,
     NoDevice,
-    Refused,
-    UnknownCapability,
     UnknownKernel,
-    UnknownSweep,
 )
-from mmcore.hookspecs import hookimpl
-from mmcore.planning.constraints import (
+from mmcore.hookspecs import hookimpl, hookspec
+from mmcore.kernel.arguments import Scalar, TensorMap, Workspace
+from mmcore.kernel.configs import Config, Space
+from mmcore.kernel.constraints import (
     BlockAmong,
     Constraint,
     FlatBlock,
@@ -38,74 +36,64 @@ from mmcore.planning.constraints import (
     Square,
     SquareBlock,
 )
-from mmcore.planning.geometry import Dim3, ceil_div
-from mmcore.planning.kernel import Kernel
-from mmcore.planning.launch import Launch, Scalar, TensorMap, Workspace
-from mmcore.planning.limits import Limits
-from mmcore.planning.problem import Problem
-from mmcore.sweeping.sweep import Sweep
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3, ceil_div
+from mmcore.kernel.launch import Launch
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
 
 if TYPE_CHECKING:
-    from mmcore.analysis import check, profile
     from mmcore.api import kernels, matmul, run
-    from mmcore.checking.check import Check
-    from mmcore.outcome import Outcome
-    from mmcore.profiling.profile import Profile
+    from mmcore.cell import Cell
+    from mmcore.result import Result
 
 __all__ = [
     "BlockAmong",
-    "Check",
+    "Cell",
     "CompileError",
     "CompilerMissing",
-    "ConflictingKernels",
-    "ConflictingSweeps",
+    "Config",
     "Constraint",
-    "DeviceFault",
+    "ConstraintViolation",
+    "DeviceError",
     "DeviceLost",
+    "DeviceProperties",
     "Dim3",
+    "DuplicateName",
     "FlatBlock",
     "Int32Index",
     "InvalidBlock",
+    "InvalidConfig",
     "InvalidKernel",
     "InvalidProblem",
-    "InvalidSweep",
     "Kernel",
-    "KernelFault",
+    "KernelError",
     "Launch",
-    "Limits",
     "MmcoreError",
     "Multiple",
     "NoDevice",
-    "Outcome",
     "Problem",
-    "Profile",
-    "Refused",
+    "Result",
     "Scalar",
+    "Space",
     "Square",
     "SquareBlock",
-    "Sweep",
     "TensorMap",
-    "UnknownCapability",
     "UnknownKernel",
-    "UnknownSweep",
     "Workspace",
     "ceil_div",
-    "check",
     "hookimpl",
+    "hookspec",
     "kernels",
     "matmul",
-    "profile",
     "run",
 ]
 
 _LAZY = {
-    "Check": "mmcore.checking.check",
-    "Outcome": "mmcore.outcome",
-    "Profile": "mmcore.profiling.profile",
-    "check": "mmcore.analysis",
+    "Cell": "mmcore.cell",
+    "Result": "mmcore.result",
     "kernels": "mmcore.api",
     "matmul": "mmcore.api",
-    "profile": "mmcore.analysis",
     "run": "mmcore.api",
 }
 
@@ -118,7 +106,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("mmcore")
+        return version("mmcore-cuda")
     if name not in _LAZY:
         raise AttributeError(f"module 'mmcore' has no attribute {name!r}")
     from importlib import import_module

@@ -8,16 +8,16 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import InvalidProblem, KernelFault
-from mmcore.launching.choose import open_device, open_in_process
-from mmcore.launching.device import Buffer, Device, DeviceProvider
-from mmcore.launching.prepared import Prepared
+from mmcore.errors import InvalidProblem, KernelError
+from mmcore.devices.choose import open_device, open_in_process
+from mmcore.devices.base import Buffer, Device, DeviceProvider
+from mmcore.devices.loaded import LoadedKernel
 from mmcore.outcome import Outcome
-from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.geometry import Dim3, Shape
-from mmcore.planning.kernel import Kernel
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.geometry import Dim3, Shape
+from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan
-from mmcore.planning.problem import Problem, three_sizes
+from mmcore.kernel.problem import Problem, three_sizes
 from mmcore.registry import registry
 from mmcore.runner import run_kernel
 
@@ -41,7 +41,7 @@ def able_device(protocol: type) -> Device | None:
 
     Those without device time come first: to open a GPU only to learn that it cannot takes a second.
     """
-    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].keeps_time):
+    for name, provider in sorted(registry().providers.items(), key=lambda each: each[1].supports_timing):
         if provider.count() and isinstance(found := _open(name), protocol):
             return found
     return None
@@ -155,8 +155,8 @@ def matmul(
 
     Raises:
         InvalidProblem: the shapes, types or places of the arrays do not fit each other, the kernel or the device.
-        Refused: the kernel's launch rule forbids this product.
-        KernelFault: the launch failed or left its memory; ``out`` is unchanged.
+        ConstraintViolation: the kernel's launch rule forbids this product.
+        KernelError: the launch failed or left its memory; ``out`` is unchanged.
     """
     found = _kernel(kernel)
     on_gpu = [_on_gpu(array) for array in (a, b, out) if array is not None]
@@ -226,7 +226,7 @@ def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, block: Block, device:
     if not out.flags.writeable:
         raise InvalidProblem("out is read-only")
     planned = _planned(found, found.problem(m, n, k), block, device)
-    with Prepared(planned, device) as prepared:
+    with LoadedKernel(planned, device) as prepared:
         host: dict[str, NDArray[Any]] = {"A": np.ascontiguousarray(a), "B": np.ascontiguousarray(b)}
         if found.accumulate:
             host["C"] = np.ascontiguousarray(out)
@@ -260,7 +260,7 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, block: Block, spec
                 f"{found.name} reads {planned.over_read(label)} elements past the end of {label}, which need not be "
                 "the caller's own; pass numpy arrays, or take a kernel that stays inside"
             )
-    with Prepared(planned, device, buffers) as prepared:
+    with LoadedKernel(planned, device, buffers) as prepared:
         _launch(prepared)
     return out
 
@@ -287,7 +287,7 @@ def _zeros_like(array: Any, rows: int, columns: int) -> Any:
     raise InvalidProblem(f"how to make a new {type(array).__name__} is not known; pass out")
 
 
-def _launch(prepared: Prepared) -> None:
-    faults = prepared.run()
-    if faults:
-        raise KernelFault(f"{prepared.plan.kernel.name}: {faults[0].message}")
+def _launch(prepared: LoadedKernel) -> None:
+    violations = prepared.run()
+    if violations:
+        raise KernelError(f"{prepared.plan.kernel.name}: {violations[0].message}")

@@ -20,32 +20,24 @@ class InvalidBlock(MmcoreError):
     """A block shape that is not one, two or three positive whole numbers."""
 
 
+class InvalidConfig(MmcoreError):
+    """A config whose parameters are not there, or have no such values."""
+
+
 class InvalidKernel(MmcoreError):
     """A plugin's declaration of a kernel contradicts itself or names something that does not exist."""
 
 
-class Unanswered(InvalidKernel):
-    """A plugin's launch rule or constraint does not return."""
+class UnknownName(MmcoreError):
+    """No plugin brings anything of that name."""
 
 
-class UnknownKernel(MmcoreError):
+class UnknownKernel(UnknownName):
     """No registered kernel has that name."""
 
 
-class ConflictingKernels(MmcoreError):
-    """Several plugins claim one kernel name; none of them gets it."""
-
-
-class InvalidSweep(MmcoreError):
-    """A plugin's declaration of an experiment contradicts itself."""
-
-
-class UnknownSweep(MmcoreError):
-    """No registered experiment has that name."""
-
-
-class ConflictingSweeps(MmcoreError):
-    """Several plugins claim one experiment's name; none of them gets it."""
+class DuplicateName(MmcoreError):
+    """Several plugins bring something of one name; it belongs to none of them."""
 
 
 class LockFailed(MmcoreError):
@@ -56,16 +48,12 @@ class UnknownCapability(MmcoreError):
     """The limits of that compute capability are not known."""
 
 
-class PluginNotWritten(MmcoreError):
-    """A new plugin's package cannot be written: its name is taken, its folder is not free, or its model is no model."""
-
-
-class Refused(MmcoreError):
-    """The launch rule forbids this launch.
+class ConstraintViolation(MmcoreError):
+    """The kernel's constraints, or the device's limits, forbid this launch.
 
     Attributes:
         kernel: the kernel's name.
-        reasons: one clause for each constraint that does not hold, with the numbers at hand.
+        reasons: one clause for each constraint or limit that is violated, with the numbers at hand.
     """
 
     def __init__(self, kernel: str, reasons: Sequence[str]) -> None:
@@ -78,10 +66,6 @@ class CompileError(MmcoreError):
     """NVRTC rejected the source; the text holds its log, with the .cu file's own name and lines."""
 
 
-class CompilerStopped(CompileError):
-    """NVRTC had not ended when the time limit was reached."""
-
-
 class CompilerMissing(MmcoreError):
     """NVRTC cannot be loaded on this machine."""
 
@@ -91,20 +75,17 @@ class NoDevice(MmcoreError):
 
 
 class DeviceLost(MmcoreError):
-    """An earlier fault destroyed this process's CUDA context; only a new process can use the GPU again."""
+    """A kernel took the process that used the device with it; only a new process can use the device again."""
 
 
-class DeviceFault(MmcoreError):
+class TimeLimit(MmcoreError):
+    """The time limit was reached before there was a result."""
+
+
+class DeviceError(MmcoreError):
     """The device refused an operation other than the kernel itself (an allocation, a copy, a module load)."""
 
 
-class KernelFault(MmcoreError):
+class KernelError(MmcoreError):
     """A launch did something it must not do, so that its product cannot be trusted."""
 
-
-class InvalidResults(MmcoreError):
-    """A file holds no results of mmcore's, is damaged, or has nothing for the figure that was asked for."""
-
-
-class NothingToDrawWith(MmcoreError):
-    """Figures take matplotlib, which is not installed."""

@@ -1,24 +1,27 @@
-"""The hooks a plugin can implement. A plugin is a module named by an entry point in the group ``mmcore``."""
+"""The hooks a plugin can implement. A plugin is a module named by an entry point in the group ``mmcore``.
+
+A plugin can declare hooks of its own with :data:`hookspec`; others implement them as they do these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pluggy
 
 if TYPE_CHECKING:
-    from mmcore.launching.device import DeviceProvider
-    from mmcore.planning.kernel import Kernel
-    from mmcore.sweeping.sweep import Sweep
+    from mmcore.devices.base import Device, DeviceProvider
+    from mmcore.devices.loaded import LoadedKernel
+    from mmcore.kernel.declaration import Kernel
 
 hookspec = pluggy.HookspecMarker("mmcore")
 hookimpl = pluggy.HookimplMarker("mmcore")
 
 
 @hookspec
-def mmcore_kernels() -> Iterable[Kernel]:  # type: ignore[empty-body]
-    """Return the kernels that this plugin adds."""
+def mmcore_kernels() -> Kernel | Iterable[Kernel]:  # type: ignore[empty-body]
+    """Return the kernel, or the kernels, that this plugin adds."""
 
 
 @hookspec
@@ -27,5 +30,10 @@ def mmcore_devices() -> Iterable[DeviceProvider]:  # type: ignore[empty-body]
 
 
 @hookspec
-def mmcore_experiments() -> Iterable[Sweep]:  # type: ignore[empty-body]
-    """Return the experiments that this plugin declares: sweeps over kernels, sizes and blocks."""
+def mmcore_commands() -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Return click commands by name, each as "module:function", which is imported when the command is called."""
+
+
+@hookspec
+def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:  # type: ignore[empty-body]
+    """Return further figures of a kernel that was verified, by name: results hold them, and tables show them."""

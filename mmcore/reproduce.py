@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from mmcore.planning.geometry import Dim3
-from mmcore.planning.problem import Problem
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import Problem
 
 
 def launch_command(

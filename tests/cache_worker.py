@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from mmcore.cache import cache_directory
-from mmcore.launching import compiler
+from mmcore.compile import compiler
 from tests.test_compiler import planned
 
 VARIANTS = 24

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.launching.choose import open_device
-from mmcore.launching.cuda import CudaProvider
-from mmcore.launching.device import Device
+from mmcore.devices.choose import open_device
+from mmcore.devices.cuda import CudaProvider
+from mmcore.devices.base import Device
 from mmcore.registry import registry
 
 pytest_plugins = ["pytester"]

@@ -10,9 +10,9 @@ import numpy as np
 from cuda.bindings import nvrtc
 from numpy.typing import NDArray
 
-from mmcore.launching.deadline import Deadline
-from mmcore.launching.faults import Fault
-from mmcore.planning.geometry import Dim3
+from mmcore.deadline import Deadline
+from mmcore.devices.violations import Violation
+from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
@@ -44,10 +44,10 @@ def function_of(text: str) -> Function:
 
 @dataclass
 class Emulated:
-    """What came of an emulation: the arrays afterwards, the faults, and the run."""
+    """What came of an emulation: the arrays afterwards, the violations, and the run."""
 
     arrays: list[NDArray[Any]]
-    faults: list[Fault]
+    violations: list[Violation]
     run: Run
 
 
@@ -81,7 +81,7 @@ def emulate(
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held
     ]
-    return Emulated(arrays, list(run.faults.values()), run)
+    return Emulated(arrays, list(run.violations.values()), run)
 
 
 def ptx_kernel(body: str, *, module: str = "", directives: str = "") -> str:

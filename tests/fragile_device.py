@@ -12,19 +12,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmcore.errors import DeviceFault
-from mmcore.launching.code import Code
-from mmcore.launching.device import Call, Device, Refresh
-from mmcore.launching.faults import Fault
-from tests.timed_emulator import MadeUpStopwatch, TimedEmulator, TimedProgram
+from mmcore.errors import DeviceError
+from mmcore.compile.module import CompiledModule
+from mmcore.devices.base import BoundLaunch, Device, Refresh
+from mmcore.devices.violations import Violation
+from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
 
 
-class FragileProgram(TimedProgram):
-    """Code that misbehaves when it is run, or only when it is timed."""
+class FragileProgram(TimedModule):
+    """CompiledModule that misbehaves when it is run, or only when it is timed."""
 
     _runs = 0
 
-    def run(self, calls: Sequence[Call]) -> list[Fault]:
+    def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
         match self._source:
             case "segfaults.cu":
                 os.kill(os.getpid(), signal.SIGSEGV)
@@ -32,8 +32,8 @@ class FragileProgram(TimedProgram):
                 os._exit(3)
             case "hangs.cu":
                 time.sleep(3600)
-            case "faults.cu":
-                return [Fault("illegal-address", "the kernel accessed memory that is not there", fatal=True)]
+            case "violations.cu":
+                return [Violation("illegal-address", "the kernel accessed memory that is not there", fatal=True)]
             case "raises.cu":
                 raise RuntimeError("the driver is confused")
             case "tires.cu":
@@ -44,16 +44,16 @@ class FragileProgram(TimedProgram):
                 print("x" * 100_000)
         return super().run(calls)
 
-    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         if self._source == "hangs_when_timed.cu":
-            return HangingStopwatch(lambda: 1e-4)
+            return HangingTimer(lambda: 1e-4)
         if self._source == "lazy.cu":
             # Copies take no time here.
-            return MadeUpStopwatch(lambda: 0.0 if not calls else 1e-4 if refresh else 1e-6)
-        return super().stopwatch(calls, cold=cold, refresh=refresh)
+            return MadeUpTimer(lambda: 0.0 if not calls else 1e-4 if refresh else 1e-6)
+        return super().timer(calls, cold=cold, refresh=refresh)
 
 
-class HangingStopwatch(MadeUpStopwatch):
+class HangingTimer(MadeUpTimer):
     """A launch that never ends."""
 
     def seconds(self, count: int) -> float:
@@ -75,10 +75,10 @@ class FragileDevice(TimedEmulator):
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Any:
         if nbytes > 1 << 20:
-            raise DeviceFault(f"the {nbytes} bytes of {label} cannot be allocated: out of memory")
+            raise DeviceError(f"the {nbytes} bytes of {label} cannot be allocated: out of memory")
         return super().allocate(label, nbytes, over_read_bytes)
 
-    def load(self, code: Code) -> FragileProgram:
+    def load(self, code: CompiledModule) -> FragileProgram:
         return FragileProgram(self._memory, code, self.deadline, self._seconds)
 
 
@@ -86,7 +86,7 @@ class FragileProvider:
     """Provides it."""
 
     name = "fragile"
-    keeps_time = True
+    supports_timing = True
     isolated = True
 
     def count(self) -> int:

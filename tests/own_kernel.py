@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mmcore import Dim3, Kernel, Launch, Limits, Problem
-from mmcore.planning.geometry import Shape
+from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
+from mmcore.kernel.geometry import Shape
 
 FIRST_LINE = 3
 """Where the body stands in the file."""
@@ -24,7 +24,7 @@ def own(
 ) -> Kernel:
     """A kernel with arguments A, B, C and n; ``body`` begins on line :data:`FIRST_LINE` of the file."""
 
-    def launch(problem: Problem, shape: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, shape: Dim3, limits: DeviceProperties) -> Launch:
         return Launch(grid=grid, block=shape, over_read=over_read or {})
 
     element = {"float64": "double"}.get(declared.get("dtype", "float32"), "float")

@@ -8,7 +8,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from mmcore import BlockAmong, Constraint, Dim3, FlatBlock, Int32Index, Kernel, Multiple, Problem, Square, SquareBlock
-from mmcore.planning.geometry import dim3
+from mmcore.kernel.geometry import dim3
 
 LARGEST = 96
 THREADS = 1024

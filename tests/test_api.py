@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Problem, Scalar, Workspace
-from mmcore.launching.device import Device
-from mmcore.planning.limits import COMPUTE_9_0
+from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem, Scalar, Workspace
+from mmcore.devices.base import Device
+from mmcore.kernel.properties import COMPUTE_9_0
 from mmcore.planning.plan import plan
 from mmcore.runner import run_kernel
 from tests.conftest import DEVICES
@@ -37,7 +37,7 @@ def source(cu_file: Path) -> Path:
 def kernel_of(source: Path, **changes: Any) -> Kernel:
     """A kernel whose every attribute a test can change."""
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         return Launch(grid=(1,), block=block)
 
     attributes: dict[str, Any] = {
@@ -154,20 +154,20 @@ def test_run_returns_what_it_launched_and_how_it_judged(device: Device) -> None:
     assert record["seed"] == 5
     assert record["first_mismatch"] is None
     assert record["registers"] > 0
-    assert (record["kernel_ms"] is None) == (not device.keeps_time)
-    assert (record["global_gflops"] is None) == (not device.keeps_time)
+    assert (record["kernel_ms"] is None) == (not device.supports_timing)
+    assert (record["end_to_end_gflops"] is None) == (not device.supports_timing)
 
 
 @pytest.mark.parametrize("memory", ["pageable", "pinned"])
 def test_a_device_that_keeps_time_times_kernel_and_copies(device: Device, memory: str) -> None:
     outcome = mmcore.run("upc.kernel10", 512, block=32, device=device.name, memory=memory)
     assert outcome.verified
-    if not device.keeps_time:
-        assert outcome.kernel_seconds is outcome.global_seconds is None
+    if not device.supports_timing:
+        assert outcome.kernel_seconds is outcome.end_to_end_seconds is None
         return
     assert outcome.kernel_seconds is not None
-    assert outcome.global_seconds is not None
-    assert 0 < outcome.kernel_seconds < outcome.global_seconds
+    assert outcome.end_to_end_seconds is not None
+    assert 0 < outcome.kernel_seconds < outcome.end_to_end_seconds
     assert outcome.kernel_gflops == outcome.plan.problem.flops / outcome.kernel_seconds / 1e9
 
 
@@ -204,7 +204,7 @@ def test_a_bad_request_is_refused_in_one_sentence(arguments: dict[str, Any], sen
 def test_matrices_larger_than_the_devices_memory_are_refused_with_both_sizes(device: Device) -> None:
     kernel = mmcore.kernels()["upc.kernel01"]
     limits = replace(device.limits, memory_bytes=10**9)
-    with pytest.raises(mmcore.Refused, match=r"the matrices take 1\.2 GB; the device has 1\.0 GB"):
+    with pytest.raises(mmcore.ConstraintViolation, match=r"the matrices take 1\.2 GB; the device has 1\.0 GB"):
         plan(kernel, kernel.problem(10_000, 10_000, 10_000), Dim3(16, 16), limits)
 
 
@@ -237,7 +237,7 @@ def test_only_the_entry_that_is_missing_is_called_so_and_what_there_is_is_named(
         "template <int B> __global__ void\ntiled(float* A) { A[0] = B; }\n"
     )
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> list[Launch]:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> list[Launch]:
         return [Launch((1,), block), Launch((1,), block, entry="reduse")]
 
     kernel = kernel_of(source, launch=launch)
@@ -299,7 +299,7 @@ def test_a_launch_rule_that_returns_no_launch_is_the_kernels_fault(source: Path,
 def test_what_takes_too_much_memory_is_said(source: Path) -> None:
     launch = Launch(grid=(1,), block=(1,), over_read={"A": 1 << 40}, arguments=(Workspace("sums", 16),))
     kernel = kernel_of(source, launch=lambda problem, block, limits: launch)
-    with pytest.raises(mmcore.Refused, match="and what may be read behind them and workspaces take 4398"):
+    with pytest.raises(mmcore.ConstraintViolation, match="and what may be read behind them and workspaces take 4398"):
         plan(kernel, kernel.problem(8, 8, 8), Dim3(1), COMPUTE_9_0)
 
 
@@ -335,8 +335,8 @@ def test_a_missing_header_is_told_from_a_mistake(device: Device, source: Path) -
 
 
 def test_a_newer_architecture_than_the_device_is_refused(device: Device, source: Path) -> None:
-    kernel = kernel_of(source, least_capability=(99, 0))
-    with pytest.raises(mmcore.Refused, match=r"it needs compute capability 99\.0; the device has 9\.0"):
+    kernel = kernel_of(source, min_compute_capability=(99, 0))
+    with pytest.raises(mmcore.ConstraintViolation, match=r"it needs compute capability 99\.0; the device has 9\.0"):
         run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
 
 
@@ -347,7 +347,7 @@ def test_a_kernel_with_more_registers_than_the_device_has_is_refused(device: Dev
     parameters = "volatile float* A, volatile float* B, volatile float* C, int n"
     source.write_text(f'extern "C" __global__ void f({parameters}) {{{loads}{stores}}}')
     kernel = kernel_of(source, blocks=((1024,),))
-    with pytest.raises(mmcore.Refused, match=r"takes \d+ registers; the device allows 65536"):
+    with pytest.raises(mmcore.ConstraintViolation, match=r"takes \d+ registers; the device allows 65536"):
         run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1024), device)
 
 
@@ -359,9 +359,9 @@ def test_what_a_kernel_writes_outside_c_is_a_fault(device: Device, source: Path)
     kernel = kernel_of(source)
     outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
     assert not outcome.verified
-    assert [(fault.kind, fault.array) for fault in outcome.faults] == [("out-of-bounds-write", "C")] * 2
-    assert "4 bytes before the start of C" in outcome.faults[0].message
-    assert "4 bytes" in outcome.faults[1].message
+    assert [(violation.kind, violation.array) for violation in outcome.violations] == [("out-of-bounds-write", "C")] * 2
+    assert "4 bytes before the start of C" in outcome.violations[0].message
+    assert "4 bytes" in outcome.violations[1].message
 
 
 def test_a_sum_that_met_unwritten_memory_is_wrong_but_not_unwritten(device: Device, source: Path) -> None:
@@ -372,8 +372,8 @@ def test_a_sum_that_met_unwritten_memory_is_wrong_but_not_unwritten(device: Devi
     )
     kernel = kernel_of(source, launch=lambda problem, block, limits: Launch((1,), block, over_read={"A": 1}))
     outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
-    assert outcome.faults == ()
-    mismatch = outcome.verdict.mismatch if outcome.verdict else None
+    assert outcome.violations == ()
+    mismatch = outcome.verification.mismatch if outcome.verification else None
     assert mismatch is not None
     assert np.isnan(mismatch.got)
     assert not mismatch.unwritten
@@ -385,8 +385,8 @@ def test_overwriting_an_input_is_a_fault(device: Device, source: Path) -> None:
     )
     kernel = kernel_of(source)
     outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
-    assert [(fault.kind, fault.array) for fault in outcome.faults] == [("input-overwritten", "A")]
-    assert "element 3 of A" in outcome.faults[0].message
+    assert [(violation.kind, violation.array) for violation in outcome.violations] == [("input-overwritten", "A")]
+    assert "element 3 of A" in outcome.violations[0].message
 
 
 def test_writing_between_the_rows_of_a_strided_c_is_a_fault(device: Device, source: Path) -> None:
@@ -395,8 +395,8 @@ def test_writing_between_the_rows_of_a_strided_c_is_a_fault(device: Device, sour
     )
     kernel = kernel_of(source, arguments=("A", "B", "C", "n", "ldc"))
     outcome = run_kernel(kernel, kernel.problem(8, 8, 8, ldc=12), Dim3(1), device)
-    assert [(fault.kind, fault.array) for fault in outcome.faults] == [("out-of-bounds-write", "C")]
-    assert "row 1, column 8 of C" in outcome.faults[0].message
+    assert [(violation.kind, violation.array) for violation in outcome.violations] == [("out-of-bounds-write", "C")]
+    assert "row 1, column 8 of C" in outcome.violations[0].message
 
 
 needs_gpu = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")

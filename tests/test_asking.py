@@ -13,11 +13,11 @@ from typing import NoReturn
 
 import pytest
 
-from mmcore import Dim3, Launch, Limits, Problem
+from mmcore import Dim3, Launch, DeviceProperties, Problem
 from mmcore.errors import Unanswered
-from mmcore.planning import asking as module
-from mmcore.planning.asking import asking
-from mmcore.planning.limits import COMPUTE_9_0
+from mmcore.planning import rules as module
+from mmcore.kernel.rules import asking
+from mmcore.kernel.properties import COMPUTE_9_0
 from mmcore.planning.plan import plan
 from mmcore.registry import Registered, registry
 from tests.own_kernel import own
@@ -89,7 +89,7 @@ def test_a_constraint_that_never_returns_is_interrupted(cu_file: Path) -> None:
 def test_the_same_is_not_asked_twice(cu_file: Path) -> None:
     asked = []
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         asked.append(problem.n)
         while problem.n == 8:
             pass

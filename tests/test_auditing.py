@@ -1,4 +1,4 @@
-"""Launches on fresh inputs beside repeated ones, read from stopwatches with made-up times."""
+"""Launches on fresh inputs beside repeated ones, read from timeres with made-up times."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 
 from mmcore.auditing import audit
 from mmcore.experiment import Experiment
-from mmcore.launching.code import Code
-from mmcore.launching.device import Call, Refresh
+from mmcore.compile.module import CompiledModule
+from mmcore.devices.base import BoundLaunch, Refresh
 from mmcore.registry import registry
-from tests.timed_emulator import TimedEmulator, TimedProgram
+from tests.timed_emulator import TimedEmulator, TimedModule
 
 Script = Callable[[int], float]
 
 
-class ScriptedStopwatch:
+class ScriptedTimer:
     """Says of each reading what a function of the reading's number makes up, in seconds for one of ``count``."""
 
     method = "a script"
-    grain = 2e-7
+    resolution = 2e-7
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -46,20 +46,20 @@ class ScriptedEmulator(TimedEmulator):
 
     def __init__(self, repeated: Script, fresh: Script, copies: Script) -> None:
         super().__init__(lambda source: 1.0)
-        self.stopwatches = {
-            (True, False): ScriptedStopwatch(repeated),
-            (True, True): ScriptedStopwatch(fresh),
-            (False, True): ScriptedStopwatch(copies),
+        self.timeres = {
+            (True, False): ScriptedTimer(repeated),
+            (True, True): ScriptedTimer(fresh),
+            (False, True): ScriptedTimer(copies),
         }
 
-    def load(self, code: Code) -> TimedProgram:
-        stopwatches = self.stopwatches
+    def load(self, code: CompiledModule) -> TimedModule:
+        timeres = self.timeres
 
-        class Program(TimedProgram):
-            def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
-                return stopwatches[bool(calls), bool(refresh)]
+        class LoadedModule(TimedModule):
+            def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+                return timeres[bool(calls), bool(refresh)]
 
-        return Program(self._memory, code, self.deadline, lambda source: 1.0)
+        return LoadedModule(self._memory, code, self.deadline, lambda source: 1.0)
 
 
 def always(seconds: float) -> Script:
@@ -77,8 +77,8 @@ def audited(repeated: Script, fresh: Script, copies: Script) -> tuple[list[str],
     device = ScriptedEmulator(repeated, fresh, copies)
     with Experiment(kernel, kernel.problem(8, 8, 8), kernel.block("8"), device) as experiment:
         outcome = audit(experiment, experiment.verify())
-    readings = [stopwatch.readings for stopwatch in device.stopwatches.values()]
-    return [str(fault) for fault in outcome.faults], sum(map(sum, readings)), max(map(len, readings))
+    readings = [timer.readings for timer in device.timeres.values()]
+    return [str(violation) for violation in outcome.violations], sum(map(sum, readings)), max(map(len, readings))
 
 
 @pytest.mark.parametrize("seconds", [2e-6, 1e-4, 1e-2, 1.1, 30.0])

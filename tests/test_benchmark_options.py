@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmcore.benchmarking.cells import Cells, find_cells
-from mmcore.benchmarking.selection import Selection
-from mmcore.benchmarking.specs import Sizes, parse_sizes
+from mmcore.pytest_plugin.cells import Cells, find_cells
+from mmcore.pytest_plugin.options import Selection
+from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.launching.device import Device
+from mmcore.devices.base import Device
 from mmcore.registry import registry
 from mmcore_emulator.device import Emulator
 from tests.timed_emulator import TimedEmulator
@@ -117,7 +117,7 @@ def test_every_kernel_without_known_faults_has_a_cell_for_each_of_its_blocks_by_
     for device in (GPU, Emulator()):
         found = select(device)
         kernels = {name: each.kernel for name, each in registry().kernels.items()}
-        assert set(found.faulty) == {name for name, kernel in kernels.items() if kernel.known_faults}
+        assert set(found.faulty) == {name for name, kernel in kernels.items() if kernel.known_bugs}
         assert not found.refused
         measured = {(cell.point.kernel.name, cell.point.block) for cell in found.cells.values()}
         assert measured == {

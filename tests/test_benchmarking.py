@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.benchmarking import session as session_module
+from mmcore.pytest_plugin import session as session_module
 from mmcore.registry import Registered, registry
 from mmcore_emulator.device import Emulator
 from tests.timed_emulator import TimedEmulator
@@ -111,7 +111,7 @@ def test_results_carry_what_the_summary_shows(pytester: pytest.Pytester) -> None
         assert info[name]["percent_of_best"] == pytest.approx(100 * 70 / microseconds)
         assert info[name]["verified"] is True
         assert info[name]["clock"] == "a made-up clock"
-        assert info[name]["global_gflops"] is None
+        assert info[name]["end_to_end_gflops"] is None
     assert info["upc.kernel10"]["shared_bytes"] == 2048
     assert info["upc.kernel10"]["occupancy"] == 1.0
     with (pytester.path / "out.csv").open(newline="", encoding="utf-8") as file:
@@ -180,7 +180,7 @@ def test_memory_traffic_is_held_against_the_clock_too(pytester: pytest.Pytester,
 INTERRUPTED = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from mmcore.benchmarking import session
+from mmcore.pytest_plugin import session
 from tests.timed_emulator import TimedEmulator
 
 readings = 0
@@ -344,7 +344,7 @@ def test_global_and_cold_times_have_tables_of_their_own(pytester: pytest.Pyteste
     assert len({each["group"] for each in found.values()}) == 4
     info = found["upc.kernel01-32x32x32-b16-global-pinned"]["extra_info"]
     assert (info["measure"], info["memory"], info["caches"]) == ("global", "pinned", None)
-    assert info["global_ms"] == pytest.approx(0.36)
+    assert info["end_to_end_ms"] == pytest.approx(0.36)
     assert info["kernel_ms"] is None
 
 
@@ -478,4 +478,4 @@ def test_cells_on_each_device_of_this_machine(pytester: pytest.Pytester, device:
     result.assert_outcomes(passed=8)
     info = [each["extra_info"] for each in saved(pytester)[0]["benchmarks"]]
     assert len(info) == 8
-    assert all((each["gflops"] is not None) == device.keeps_time for each in info)
+    assert all((each["gflops"] is not None) == device.supports_timing for each in info)

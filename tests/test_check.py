@@ -13,10 +13,10 @@ import pytest
 
 import mmcore
 from mmcore import Check, Dim3, Kernel
-from mmcore.checking.check import check_kernel
-from mmcore.checking.findings import KINDS, Finding
-from mmcore.launching.device import Device
-from mmcore.planning.geometry import dim3
+from mmcore_emulator.check.check import check_kernel
+from mmcore_emulator.check.findings import KINDS, Finding
+from mmcore.devices.base import Device
+from mmcore.kernel.geometry import dim3
 from tests.modern import BF16_PANEL, SPLIT_K
 from tests.own_kernel import FIRST_LINE, own
 from tests.test_kernels import KERNELS

@@ -10,7 +10,7 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, Profile
-from mmcore.planning.limits import COMPUTE_9_0
+from mmcore.kernel.properties import COMPUTE_9_0
 from mmcore.planning.plan import plan
 from tests.command_line import mmcore as command
 
@@ -33,9 +33,9 @@ def test_claim_1_kernel00_covers_640_and_leaves_the_last_column_of_641_unwritten
     assert mmcore.run("upc.kernel00", 640, block=32, device="emulator").verified
     assert grid("upc.kernel00", 641, 32, force=True) == Dim3(20, 20)
     outcome = mmcore.run("upc.kernel00", 641, block=32, device="emulator", force=True)
-    assert outcome.verdict is not None
-    assert outcome.verdict.mismatch is not None
-    mismatch = outcome.verdict.mismatch
+    assert outcome.verification is not None
+    assert outcome.verification.mismatch is not None
+    mismatch = outcome.verification.mismatch
     assert (mismatch.row, mismatch.column, mismatch.unwritten) == (0, 640, True)
 
 
@@ -43,7 +43,7 @@ def test_claim_2_kernel01_takes_641_and_kernel10_leaves_its_memory() -> None:
     assert grid("upc.kernel01", 641, 32) == grid("upc.kernel10", 641, 32, force=True) == Dim3(21, 21)
     assert mmcore.run("upc.kernel01", 641, block=32, device="emulator").verified
     outcome = mmcore.run("upc.kernel10", 641, block=32, device="emulator", force=True)
-    assert {(fault.kind, fault.array) for fault in outcome.faults} == {
+    assert {(violation.kind, violation.array) for violation in outcome.violations} == {
         ("out-of-bounds-read", "A"),
         ("out-of-bounds-write", "C"),
     }
@@ -51,7 +51,7 @@ def test_claim_2_kernel01_takes_641_and_kernel10_leaves_its_memory() -> None:
 
 def test_claim_3_kernel11s_first_try_drops_the_remainder_of_k() -> None:
     outcome = mmcore.run("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, device="emulator", force=True)
-    assert outcome.faults == ()
+    assert outcome.violations == ()
     assert not outcome.verified
     counters = mmcore.profile("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, force=True).counters
     assert counters.fmas == 64 * 64 * 64, "one of 65 products of each element is left out"
@@ -96,7 +96,7 @@ def test_claim_5_loads_and_operations_of_a_tile_step(block: int, loads: int, ope
 @pytest.mark.parametrize("name", ["unsa.traditional", "unsa.tiled"])
 def test_claim_6_a_block_of_2500_threads_is_refused_and_the_four_that_ran_are_right(name: str) -> None:
     for edge, threads in ((50, 2500), (40, 1600)):
-        with pytest.raises(mmcore.Refused) as refusal:
+        with pytest.raises(mmcore.ConstraintViolation) as refusal:
             mmcore.run(name, 500, block=edge, device="emulator", force=True)
         assert f"a {edge}×{edge} block has {threads} threads; the device allows 1024" in str(refusal.value)
         for verb in ("profile", "run"):

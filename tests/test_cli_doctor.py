@@ -14,7 +14,7 @@ import pytest
 import mmcore as api
 from mmcore.cli.examination import DEPENDENCIES
 from mmcore.errors import CompilerMissing
-from mmcore.launching.device import Device
+from mmcore.devices.base import Device
 from mmcore.registry import Registry, registry
 from tests.command_line import install, mmcore, process
 
@@ -38,7 +38,7 @@ class Provider:
     """A third party's provider of one device that cannot be opened."""
 
     name = "fpga"
-    keeps_time = True
+    supports_timing = True
     isolated = False
 
     def count(self) -> int:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from mmcore import Dim3, Launch, Limits, Problem
-from mmcore.locking import Lock
+from mmcore import Dim3, Launch, DeviceProperties, Problem
+from mmcore.locks import Lock
 from mmcore.registry import RegisteredSweep, registry
-from mmcore.sweeping.sweep import Sweep
+from mmcore_experiments.preset import Sweep
 from tests.command_line import install, mmcore, process
 from tests.test_sweep import sweep
 from tests.timed_emulator import TimedProvider
@@ -196,7 +196,7 @@ def test_other_code_is_measured_again(declare: Any, tmp_path: Path, monkeypatch:
         assert isinstance(before, int)
         return before
 
-    def wider(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def wider(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         launch = registered.kernel.launch(problem, block, limits)
         assert isinstance(launch, Launch)
         return dataclasses.replace(launch, grid=(launch.grid_dim.x + 1, launch.grid_dim.y))
@@ -210,7 +210,7 @@ def test_other_code_is_measured_again(declare: Any, tmp_path: Path, monkeypatch:
     assert [measured_before(), measured_before()] == [0, 4]
     change(source=source, launch=wider, options=("-DNOTHING",))
     assert [measured_before(), measured_before()] == [0, 4]
-    monkeypatch.setattr("mmcore.sweeping.identity.nvrtc_version", lambda: (99, 1))
+    monkeypatch.setattr("mmcore_experiments.identity.nvrtc_version", lambda: (99, 1))
     assert [measured_before(), measured_before()] == [0, 4]
 
 

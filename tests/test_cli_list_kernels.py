@@ -19,7 +19,7 @@ from mmcore.cli.kernels import typed_operation
 from tests.command_line import install, mmcore
 
 ENTRIES = {
-    *("name", "title", "lecture", "dtype", "operation", "blocks", "constraints", "known_faults"),
+    *("name", "title", "lecture", "dtype", "operation", "blocks", "constraints", "known_bugs"),
     *("plugin", "distribution", "source"),
 }
 
@@ -43,7 +43,7 @@ def test_json_says_what_the_plugin_declares() -> None:
     assert kernel["operation"] == "C=AB"
     assert kernel["blocks"] == [[32, 32, 1], [16, 16, 1], [8, 8, 1]]
     assert "n is a multiple of block.x" in kernel["constraints"]
-    assert kernel["known_faults"] == []
+    assert kernel["known_bugs"] == []
     assert (kernel["plugin"], kernel["distribution"]) == ("upc.kernel00", "mmcore")
     assert Path(kernel["source"]).name == "kernel00.cu"
 
@@ -107,7 +107,7 @@ def test_a_sum_that_is_narrower_than_the_matrices_is_no_secret(types: dict[str, 
 
 
 def test_kernels_that_are_wrong_on_purpose_are_marked() -> None:
-    marked = [row for row in mmcore("list-kernels").stdout.splitlines() if "[known faults]" in row]
+    marked = [row for row in mmcore("list-kernels").stdout.splitlines() if "[known violations]" in row]
     assert [row.split()[0] for row in marked] == ["upc.kernel11_naive_guard"]
 
 

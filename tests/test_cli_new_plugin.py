@@ -114,7 +114,7 @@ def assert_ruff_is_silent(folder: str) -> None:
 def test_the_template_is_right_at_unequal_sizes_and_refused_with_its_reason() -> None:
     kernel = kernel_of(written("acme.tiled"))
     assert_right(kernel)
-    with pytest.raises(api.Refused, match="one thread along z"):
+    with pytest.raises(api.ConstraintViolation, match="one thread along z"):
         run_kernel(kernel, kernel.problem(5, 6, 7), kernel.block("8x8x2"), device("emulator"))
 
 
@@ -231,7 +231,7 @@ def made(columns):
         blocks=((64,), (128,)),
         constraints=(Whole("block"),),
         options=("--fmad=false",),
-        least_capability=(8, 0),
+        min_compute_capability=(8, 0),
     )
 
 

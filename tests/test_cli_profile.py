@@ -8,7 +8,7 @@ import re
 import pytest
 
 import mmcore as api
-from mmcore.profiling.counters import NAMES
+from mmcore_emulator.profile.counters import NAMES
 from tests.command_line import mmcore
 
 # What the issue that asked for the command names.

@@ -17,11 +17,11 @@ import mmcore as api
 from mmcore import Dim3, Kernel, Launch, Multiple
 from mmcore.cli.kernels import usual_size
 from mmcore.cli.report import geometry, report
-from mmcore.judging.verdict import Mismatch
-from mmcore.launching.cuda import CudaProvider
-from mmcore.launching.faults import Fault
+from mmcore.verify.verification import Mismatch
+from mmcore.devices.cuda import CudaProvider
+from mmcore.devices.violations import Violation
 from mmcore.outcome import Outcome
-from mmcore.planning.limits import COMPUTE_9_0
+from mmcore.kernel.properties import COMPUTE_9_0
 from mmcore.planning.plan import plan
 from tests.command_line import install, kernel_module, mmcore, process
 
@@ -90,9 +90,9 @@ def test_kernel10_forced_past_the_end_is_caught_at_its_line() -> None:
     result = mmcore(*arguments)
     assert result.exit_code == 1
     assert result.stdout.endswith("\nTEST FAIL\n")
-    (fault,) = (line for line in result.stdout.splitlines() if line.startswith("out-of-bounds-read: "))
-    line = json.loads(mmcore(*arguments, "--json").stdout)["faults"][0]["line"]
-    assert fault.endswith(f"at kernel10.cu:{line}")
+    (violation,) = (line for line in result.stdout.splitlines() if line.startswith("out-of-bounds-read: "))
+    line = json.loads(mmcore(*arguments, "--json").stdout)["violations"][0]["line"]
+    assert violation.endswith(f"at kernel10.cu:{line}")
     source = api.kernels()["upc.kernel10"].source.read_text(encoding="utf-8").splitlines()
     assert "A[" in source[line - 1]
 
@@ -217,7 +217,7 @@ def printed(outcome: Outcome) -> str:
 
 
 def test_times_are_given_in_milliseconds_with_their_rates(outcome: Outcome) -> None:
-    said = facts(printed(dataclasses.replace(outcome, kernel_seconds=1e-5, global_seconds=2.5e-3)))
+    said = facts(printed(dataclasses.replace(outcome, kernel_seconds=1e-5, end_to_end_seconds=2.5e-3)))
     assert said["kernel time"] == "0.0100 ms, 52.4 GFLOP/s"
     assert said["global time"] == "2.5000 ms, 0.2097 GFLOP/s"
 
@@ -230,15 +230,15 @@ def test_several_launches_are_all_reported(outcome: Outcome) -> None:
 
 
 def test_a_fault_that_leaves_no_product_fails_the_test(outcome: Outcome) -> None:
-    fault = Fault("illegal-address", "the kernel accessed memory that is not there")
-    said = printed(dataclasses.replace(outcome, verdict=None, faults=(fault,)))
-    assert facts(said)["verification"] == "none: the fault left no product to judge"
+    violation = Violation("illegal-address", "the kernel accessed memory that is not there")
+    said = printed(dataclasses.replace(outcome, verification=None, violations=(violation,)))
+    assert facts(said)["verification"] == "none: the violation left no product to judge"
     assert said.endswith("\nillegal-address: the kernel accessed memory that is not there\nTEST FAIL")
 
 
 def test_a_fault_names_its_line_once() -> None:
-    assert str(Fault("misaligned", "it is", source="a.cu", line=3)) == "misaligned: it is at a.cu:3"
-    assert str(Fault("misaligned", "it is at a.cu:3", source="a.cu", line=3)) == "misaligned: it is at a.cu:3"
+    assert str(Violation("misaligned", "it is", source="a.cu", line=3)) == "misaligned: it is at a.cu:3"
+    assert str(Violation("misaligned", "it is at a.cu:3", source="a.cu", line=3)) == "misaligned: it is at a.cu:3"
 
 
 def test_a_mismatch_is_printed_as_the_lecture_prints_it() -> None:

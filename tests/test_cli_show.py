@@ -35,7 +35,7 @@ def test_json_has_signature_rule_and_source() -> None:
     kernel = shown("upc.kernel11")
     assert kernel["entry"] == "kernel11"
     assert kernel["arguments"] == ["A", "B", "C", "m", "n", "k"]
-    assert kernel["launch_rule"].startswith("def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:")
+    assert kernel["launch_rule"].startswith("def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:")
     assert kernel["source_text"] == api.kernels()["upc.kernel11"].source.read_text(encoding="utf-8")
 
 
@@ -43,7 +43,7 @@ def test_json_has_signature_rule_and_source() -> None:
 def test_every_kernel_can_be_shown(name: str) -> None:
     kernel = api.kernels()[name]
     output = mmcore("show", name).stdout
-    for text in (kernel.title, kernel.lecture, *kernel.known_faults, *(each.sentence for each in kernel.constraints)):
+    for text in (kernel.title, kernel.lecture, *kernel.known_bugs, *(each.sentence for each in kernel.constraints)):
         assert text in output
     assert "for example" in output
     assert all(line.strip() in output for line in kernel.source.read_text(encoding="utf-8").splitlines())

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Problem
+from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
 from mmcore.cache import cache_directory
-from mmcore.launching import compiler
-from mmcore.launching.deadline import Deadline
-from mmcore.launching.nvrtc import compile_source, nvrtc_version
-from mmcore.planning.limits import COMPUTE_9_0
+from mmcore.compile import compiler
+from mmcore.deadline import Deadline
+from mmcore.compile.nvrtc import compile_source, nvrtc_version
+from mmcore.kernel.properties import COMPUTE_9_0
 from mmcore.planning.plan import Plan, plan
 from tests.own_kernel import own
 
@@ -34,7 +34,7 @@ TREE = (
 ENDLESS = TREE + SOURCE.replace("VALUE", "Tree<40, 0>::value")
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     return Launch(grid=(1,), block=block)
 
 
@@ -142,7 +142,7 @@ def test_processes_that_compile_at_once_agree(cu_file: Path) -> None:
     cu_file.write_text(SOURCE)
     script = (
         "import sys; from pathlib import Path; from tests.test_compiler import planned\n"
-        "from mmcore.launching.compiler import compile_plan\n"
+        "from mmcore.compile.compiler import compile_plan\n"
         "print(len(compile_plan(planned(Path(sys.argv[1]), sys.argv[2]), '90').ptx))"
     )
     processes = [

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, NoDevice, Problem, Square
+from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, NoDevice, Problem, Square
 from mmcore.api import device as opened
-from mmcore.checking.reach import over_read_elements
-from mmcore.conformance.cases import MOST_PER_BLOCK, find_cases
-from mmcore.conformance.conform import Conformance, conform_kernel, watching_device
-from mmcore.conformance.fitting import CAPABILITIES
-from mmcore.conformance.refusing import refusal_trials
-from mmcore.conformance.tiling import USUAL_TILE, tile
-from mmcore.conformance.trial import ASPECTS, FAILED, PASSED, UNTRIED, Setting
-from mmcore.conformance.wishes import USUAL_WORK
+from mmcore_emulator.check.over_read import over_read_elements
+from mmcore_conform.cases import MOST_PER_BLOCK, find_cases
+from mmcore_conform.conform import Conformance, conform_kernel, watching_device
+from mmcore_conform.fitting import CAPABILITIES
+from mmcore_conform.refusing import refusal_trials
+from mmcore_conform.tiling import USUAL_TILE, tile
+from mmcore_conform.trial import ASPECTS, FAILED, PASSED, UNTRIED, Setting
+from mmcore_conform.wishes import USUAL_WORK
 from mmcore.errors import InvalidKernel
-from mmcore.launching.device import Device
+from mmcore.devices.base import Device
 from mmcore.planning.plan import plan
 from tests import wrong_kernels
 from tests.command_line import mmcore
@@ -32,7 +32,7 @@ from tests.modern import SPLIT_K, TENSOR_MAP
 from tests.test_kernels import KERNELS
 from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering_by, reading_past, rounding_down
 
-RIGHT = [kernel for kernel in KERNELS if not kernel.known_faults]
+RIGHT = [kernel for kernel in KERNELS if not kernel.known_bugs]
 FAULTY = "upc.kernel11_naive_guard"
 SEED = 5
 LIMITS = opened("emulator").limits
@@ -52,7 +52,7 @@ def failing(kernel: Kernel, *, watched: bool = True) -> set[str]:
 def test_a_lectures_kernel_conforms(device: Device, kernel: Kernel) -> None:
     found = conform_kernel(kernel, device, watching_device(device))
     assert found.conforms, found.failures
-    tried = [trial for trial in found.trials if trial.verdict != UNTRIED]
+    tried = [trial for trial in found.trials if trial.verification != UNTRIED]
     assert {trial.aspect for trial in tried} >= set(ASPECTS) - {"over-read"}
     assert {trial.what.rpartition(", ")[2] for trial in found.of("geometry")} == {
         f"{Dim3(*block)} blocks" for block in kernel.blocks
@@ -62,9 +62,9 @@ def test_a_lectures_kernel_conforms(device: Device, kernel: Kernel) -> None:
 def test_the_known_faulty_kernel_fails_for_what_it_declares_and_for_nothing_else() -> None:
     kernel = api.kernels()[FAULTY]
     found = conformance(kernel)
-    assert {trial.aspect for trial in found.failures} == {"known-faults"}
+    assert {trial.aspect for trial in found.failures} == {"known-violations"}
     declared, *evidence = (trial.reason for trial in found.failures)
-    assert all(sentence in declared for sentence in kernel.known_faults)
+    assert all(sentence in declared for sentence in kernel.known_bugs)
     assert any("elements compared are wrong" in reason for reason in evidence)
     assert any(reason.startswith("divergent-barrier") for reason in evidence)
 
@@ -114,7 +114,7 @@ WRONG = {
     "a constraint missing": Wrong("product", FOURS),
     "the last column not written": Wrong("written", (("column >= n", "column >= n - 1"),)),
     "a block too large": Wrong("geometry", (), lambda: {"blocks": ((16, 8), (64, 32))}),
-    "no known fault, but declared": Wrong("known-faults", (), lambda: {"known_faults": ("It is slow.",)}),
+    "no known violation, but declared": Wrong("known-violations", (), lambda: {"known_bugs": ("It is slow.",)}),
 }
 
 
@@ -156,7 +156,7 @@ def test_what_a_device_cannot_watch_is_said_and_a_stale_result_found_by_running_
     found = conformance(stale, watched=False)
     assert {trial.aspect for trial in found.failures} == {"repeatable"}
     assert "run twice on the same inputs, element (0, 0) of C is " in found.failures[0].reason
-    assert {trial.verdict for trial in found.of("hazards")} == {UNTRIED}
+    assert {trial.verification for trial in found.of("hazards")} == {UNTRIED}
 
 
 @pytest.mark.parametrize("constraints", [(Multiple("k", of=4),), (Square(), Multiple("k", of=32)), (Int32Index(),)])
@@ -277,7 +277,7 @@ def test_the_rule_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: i
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wrong_kernels.kernel(tmp_path)
     every = find_cases(kernel, LIMITS)
-    monkeypatch.setattr("mmcore.conformance.cases.MOST_PER_BLOCK", 3)
+    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_BLOCK", 3)
     few = find_cases(kernel, LIMITS)
     assert len(few.allowed) == 3
     assert few.left_out == every.left_out + len(every.allowed) - 3
@@ -330,7 +330,7 @@ def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_
         find_cases(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),)), LIMITS)
     assert failing(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))) == {"refusals"}
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Never(None),)))
-    (untried,) = (trial for trial in found.of("refusals") if trial.verdict == UNTRIED)
+    (untried,) = (trial for trial in found.of("refusals") if trial.verification == UNTRIED)
     assert (untried.what, found.conforms) == ("never", True)
 
 
@@ -340,7 +340,7 @@ def test_a_refusal_that_comes_too_late_or_not_at_all_fails(tmp_path: Path, monke
     trials = refusal_trials(
         kernel, find_cases(kernel, LIMITS), emulator.limits, Setting(kernel.name, "emulator", "", SEED)
     )
-    assert {trial.verdict for trial in trials} == {FAILED}
+    assert {trial.verification for trial in trials} == {FAILED}
     assert "it is not refused: the device was asked for its architecture" in {trial.reason for trial in trials}
 
 
@@ -352,13 +352,13 @@ def test_blocks_in_a_row_are_tried_around_their_length(tmp_path: Path) -> None:
 
 
 def test_an_architecture_of_its_own_is_tried_where_it_runs(tmp_path: Path) -> None:
-    kernel = wrong_kernels.kernel(tmp_path, architecture="90a", least_capability=(9, 0))
-    tried = [trial.what for trial in conformance(kernel).of("geometry") if trial.verdict == PASSED]
+    kernel = wrong_kernels.kernel(tmp_path, architecture="90a", min_compute_capability=(9, 0))
+    tried = [trial.what for trial in conformance(kernel).of("geometry") if trial.verification == PASSED]
     assert tried == ["compute capability 9.0, 16×8 blocks"]
 
 
 def test_shared_memory_that_some_capability_has_not_fails_unless_a_later_one_is_required(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         return replace(wrong_kernels.covering(problem, block, limits), shared_bytes=80_000)
 
     kernel = wrong_kernels.kernel(tmp_path, launch=launch)
@@ -366,13 +366,13 @@ def test_shared_memory_that_some_capability_has_not_fails_unless_a_later_one_is_
     assert (failure.aspect, failure.what) == ("geometry", "compute capability 7.5, 16×8 blocks")
     assert "80000 bytes of dynamic shared memory; the device allows 65536" in failure.reason
     assert "--cc 7.5" in failure.reproduce
-    later = conformance(replace(kernel, least_capability=(8, 0)))
+    later = conformance(replace(kernel, min_compute_capability=(8, 0)))
     assert later.conforms
-    assert [trial.verdict for trial in later.of("geometry")] == [UNTRIED] + [PASSED] * (len(CAPABILITIES) - 1)
+    assert [trial.verification for trial in later.of("geometry")] == [UNTRIED] + [PASSED] * (len(CAPABILITIES) - 1)
 
 
 def test_static_and_dynamic_shared_memory_count_together(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         return replace(wrong_kernels.covering(problem, block, limits), shared_bytes=30_000)
 
     static = (
@@ -387,11 +387,11 @@ def test_static_and_dynamic_shared_memory_count_together(tmp_path: Path) -> None
 def test_source_that_does_not_compile_is_no_product_on_any_capability(tmp_path: Path) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, ("float sum", "flaot sum")))
     assert {trial.aspect for trial in found.failures} == {"product", "geometry"}
-    assert not any(trial.verdict == PASSED for trial in found.of("written"))
+    assert not any(trial.verification == PASSED for trial in found.of("written"))
 
 
 def test_a_rule_that_raises_gives_no_product_and_no_geometry(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         if problem.n == 17:
             raise ValueError("not 17")
         return wrong_kernels.covering(problem, block, limits)
@@ -409,7 +409,7 @@ def test_what_the_device_cannot_run_at_all_cannot_be_tried(tmp_path: Path) -> No
     with pytest.raises(NoDevice, match="cannot be tried on emulator: the emulator does not know"):
         conformance(TENSOR_MAP)
     with pytest.raises(NoDevice, match=r"needs compute capability 10\.0; emulator has 9\.0"):
-        conformance(wrong_kernels.kernel(tmp_path, least_capability=(10, 0)))
+        conformance(wrong_kernels.kernel(tmp_path, min_compute_capability=(10, 0)))
 
 
 @pytest.mark.parametrize(
@@ -461,7 +461,7 @@ def test_json_holds_every_trial_of_every_kernel() -> None:
         3,
     )
     assert simple["aspects"]["product"] == {"passed": 18}
-    assert {*simple["trials"][0]} == {"aspect", "what", "verdict", "reason", "reproduce"}
+    assert {*simple["trials"][0]} == {"aspect", "what", "verification", "reason", "reproduce"}
 
 
 @pytest.mark.parametrize(
@@ -483,11 +483,11 @@ def test_what_cannot_be_carried_out_exits_with_2(arguments: tuple[str, ...], sai
 
 def test_a_pattern_leaves_kernels_with_known_faults_out() -> None:
     result = mmcore("conform", "*naive*")
-    assert result.stderr.startswith(f"left out for their known faults unless named: {FAULTY}\n")
+    assert result.stderr.startswith(f"left out for their known violations unless named: {FAULTY}\n")
 
 
 def conform_by_pytest(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    always = ("--pyargs", "mmcore.conformance", "-p", "no:cacheprovider", "--mm-device", "emulator")
+    always = ("--pyargs", "mmcore_conform", "-p", "no:cacheprovider", "--mm-device", "emulator")
     return pytester.runpytest_subprocess(*always, *options)
 
 
@@ -501,14 +501,14 @@ def test_pytest_makes_a_test_of_each_kernel_and_aspect(pytester: pytest.Pytester
 def test_pytest_fails_in_the_aspect_with_the_command_that_shows_it(pytester: pytest.Pytester) -> None:
     result = conform_by_pytest(pytester, "--mm-kernel", FAULTY)
     result.assert_outcomes(passed=len(ASPECTS) - 2, skipped=1, failed=1)
-    result.stdout.fnmatch_lines([f"*{FAULTY}, known-faults: nothing is declared to be wrong", "*$ mmcore run *--force"])
+    result.stdout.fnmatch_lines([f"*{FAULTY}, known-violations: nothing is declared to be wrong", "*$ mmcore run *--force"])
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (("--mm-kernel", "acme.*"), "no kernel's name matches 'acme.*'"),
-        (("--mm-kernel", "*naive*"), "kernels with known faults must be named"),
+        (("--mm-kernel", "*naive*"), "kernels with known violations must be named"),
         (("--mm-size", "64"), "leave out --mm-size"),
     ],
     ids=str,

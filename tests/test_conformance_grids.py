@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mmcore import Dim3, Launch, Limits, Multiple, Problem, ceil_div
-from mmcore.conformance.trial import UNTRIED
+from mmcore import Dim3, Launch, DeviceProperties, Multiple, Problem, ceil_div
+from mmcore_conform.trial import UNTRIED
 from tests import wrong_kernels
 from tests.test_conformance import conformance, failing
 
@@ -71,7 +71,7 @@ class Packed:
 def test_leading_dimensions_that_are_never_allowed_are_untried(tmp_path: Path) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, **LEADING, constraints=(Packed(),)))
     (untried,) = (trial for trial in found.trials if trial.what == "gaps between rows")
-    assert (untried.verdict, found.conforms) == (UNTRIED, True)
+    assert (untried.verification, found.conforms) == (UNTRIED, True)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_kernel_that_takes_only_large_sizes_is_tried_there(tmp_path: Path, con
 def test_a_rule_that_answers_now_so_now_so_fails(tmp_path: Path) -> None:
     rows = itertools.cycle([0, 1])
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         return Launch((ceil_div(problem.n, block.x), ceil_div(problem.m, block.y) + next(rows)), block)
 
     found = conformance(wrong_kernels.kernel(tmp_path, launch=launch))
@@ -100,7 +100,7 @@ def test_a_rule_that_answers_now_so_now_so_fails(tmp_path: Path) -> None:
 
 
 def test_blocks_that_make_no_difference_fail(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         return Launch((ceil_div(problem.n, 32), ceil_div(problem.m, 8)), (32, 8))
 
     assert failing(wrong_kernels.kernel(tmp_path, launch=launch, blocks=((16, 16),))) == set()

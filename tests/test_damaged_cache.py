@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from mmcore.cache import cache_directory
-from mmcore.launching import compiler
-from mmcore.launching.code import Code
+from mmcore.compile import compiler
+from mmcore.compile.module import CompiledModule
 from tests.cache_worker import VARIANTS
 from tests.test_compiler import SOURCE, entries, forget, planned
 
@@ -33,7 +33,7 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget()
 
 
-def compiled(source: Path, value: str = "1.0f") -> Code:
+def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
     return compiler.compile_plan(planned(source, value), "90")
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import mmcore as library
-from mmcore.benchmarking.specs import parse_sizes
+from mmcore.pytest_plugin.sizes import parse_sizes
 from mmcore.errors import InvalidBlock, InvalidProblem, MmcoreError, NoDevice
-from mmcore.launching.choose import open_device
-from mmcore.planning.geometry import dim3, parse_shape
+from mmcore.devices.choose import open_device
+from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore.registry import registry
 from tests.command_line import mmcore
 

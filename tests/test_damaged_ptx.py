@@ -16,11 +16,11 @@ import mmcore
 import mmcore.api
 from mmcore.errors import MmcoreError
 from mmcore.experiment import Experiment, rows_of_product
-from mmcore.judging.inputs import draw
-from mmcore.launching import prepared
-from mmcore.launching.compiler import compile_plan
-from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.geometry import dim3
+from mmcore.verify.inputs import draw
+from mmcore.devices import loaded
+from mmcore.compile.compiler import compile_plan
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.geometry import dim3
 from mmcore.planning.plan import plan
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.ptx import parse
@@ -106,9 +106,9 @@ def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
     except MmcoreError:
         return "refused"
     truth = truth_of(problem, kernel.accumulator, draw(problem, 1))
-    assert outcome.verdict is not None
-    assert not (outcome.verdict.verified and truth.wrong(product))
-    assert not (truth.right(product) and not outcome.verdict.verified)
+    assert outcome.verification is not None
+    assert not (outcome.verification.verified and truth.wrong(product))
+    assert not (truth.right(product) and not outcome.verification.verified)
     return "right" if outcome.verified else "wrong"
 
 

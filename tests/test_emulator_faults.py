@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.judging.poison import is_poison
-from mmcore.launching.code import Code, Function
-from mmcore.launching.device import Call
-from mmcore.launching.faults import Fault
-from mmcore.planning.launch import Launch
+from mmcore.verify.poison import is_poison
+from mmcore.compile.module import CompiledModule, CompiledFunction
+from mmcore.devices.base import BoundLaunch
+from mmcore.devices.violations import Violation
+from mmcore.kernel.launch import Launch
 from mmcore_emulator.device import EmulatedBuffer, Emulator
 from tests.emulation import emulate, ptx_kernel, ptx_of, words
 
 
 def on(
     emulator: Emulator, source: str, *buffers: EmulatedBuffer, grid: Sequence[int] = (1,), block: Sequence[int] = (1,)
-) -> list[Fault]:
+) -> list[Violation]:
     """What a kernel ``f`` does wrong with buffers that outlive it."""
-    program = emulator.load(Code("sm_90", "test.cu", {}, b"", ptx_of(source)))
-    return program.run([Call(Function("f", 16, 0, 0), Launch(grid=tuple(grid), block=tuple(block)), buffers)])
+    program = emulator.load(CompiledModule("sm_90", "test.cu", {}, b"", ptx_of(source)))
+    return program.run([BoundLaunch(Function("f", 16, 0, 0), Launch(grid=tuple(grid), block=tuple(block)), buffers)])
 
 
 def content(buffer: EmulatedBuffer, count: int, dtype: Any = np.float32) -> NDArray[Any]:
@@ -34,9 +34,9 @@ def content(buffer: EmulatedBuffer, count: int, dtype: Any = np.float32) -> NDAr
 
 def test_the_thread_named_is_the_first_that_did_it_not_the_first_of_its_block() -> None:
     run = words("setp.eq.u32 %p1, %r1, 5; @%p1 ld.global.u32 %r2, [%d1+4096];")
-    (fault,) = run.faults
-    assert (fault.block, fault.thread) == ((0, 0, 0), (5, 0, 0))
-    assert fault.message == "thread (5, 0) of block (0, 0) reads 3968 bytes past the end of P"
+    (violation,) = run.violations
+    assert (violation.block, violation.thread) == ((0, 0, 0), (5, 0, 0))
+    assert violation.message == "thread (5, 0) of block (0, 0) reads 3968 bytes past the end of P"
 
 
 def test_the_place_named_is_where_the_thread_named_went() -> None:
@@ -46,8 +46,8 @@ def test_the_place_named_is_where_the_thread_named_went() -> None:
         const bool wrong = (blockIdx.x == 1 && blockIdx.y == 0 && threadIdx.y == 1) || blockIdx.y == 1;
         if (wrong) out[8 + 100 * blockIdx.y + 10 * threadIdx.y] = 1;
     }"""
-    (fault,) = emulate(source, np.zeros(8, np.int32), grid=(2, 2), block=(1, 2)).faults
-    assert fault.message == "thread (0, 1) of block (1, 0) writes 40 bytes past the end of P at test.cu:4"
+    (violation,) = emulate(source, np.zeros(8, np.int32), grid=(2, 2), block=(1, 2)).violations
+    assert violation.message == "thread (0, 1) of block (1, 0) writes 40 bytes past the end of P at test.cu:4"
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_the_place_named_is_where_the_thread_named_went() -> None:
 )
 def test_a_message_says_how_far_outside(index: str, where: str) -> None:
     source = f'extern "C" __global__ void f(int* out) {{ out[{index} + (int)threadIdx.z] = 1; }}'
-    (fault,) = emulate(source, np.zeros(8, np.int32), block=(1,)).faults
-    assert fault.message == f"thread (0, 0) of block (0, 0) writes {where} at test.cu:1"
+    (violation,) = emulate(source, np.zeros(8, np.int32), block=(1,)).violations
+    assert violation.message == f"thread (0, 0) of block (0, 0) writes {where} at test.cu:1"
 
 
 def test_an_access_across_the_end_is_outside() -> None:
     source = 'extern "C" __global__ void f(double* out) { out[1] = out[0]; }'
-    assert {fault.kind for fault in emulate(source, np.zeros(3, np.float32), block=(1,)).faults} == {
+    assert {violation.kind for violation in emulate(source, np.zeros(3, np.float32), block=(1,)).violations} == {
         "out-of-bounds-write"
     }
 
@@ -75,9 +75,9 @@ def test_an_access_across_the_end_is_outside() -> None:
 @pytest.mark.parametrize("address", ["0", "64", "1ull << 63", "~7ull"])
 def test_an_address_that_is_nowhere_near_an_array_is_said_to_be(address: str) -> None:
     source = f'extern "C" __global__ void f(int* out) {{ *(volatile int*)({address}) = 1; }}'
-    (fault,) = emulate(source, np.zeros(8, np.int32), block=(1,)).faults
-    assert (fault.kind, fault.array) == ("out-of-bounds-write", None)
-    assert "far from every array" in fault.message
+    (violation,) = emulate(source, np.zeros(8, np.int32), block=(1,)).violations
+    assert (violation.kind, violation.array) == ("out-of-bounds-write", None)
+    assert "far from every array" in violation.message
 
 
 def test_every_thread_may_go_somewhere_else() -> None:
@@ -90,7 +90,7 @@ def test_every_thread_may_go_somewhere_else() -> None:
         out[2 + threadIdx.x] = *place;
     }"""
     run = emulate(source, np.arange(8, dtype=np.float32), np.arange(10, 18, dtype=np.float32), block=(6,))
-    assert {(fault.array, fault.thread) for fault in run.faults if fault.kind == "out-of-bounds-read"} == {
+    assert {(violation.array, violation.thread) for violation in run.violations if violation.kind == "out-of-bounds-read"} == {
         ("P", (2, 0, 0)),
         ("Q", (3, 0, 0)),
         (None, (4, 0, 0)),
@@ -108,7 +108,7 @@ def test_a_fault_is_told_once_for_each_kind_array_and_line() -> None:
         }
     }"""
     run = emulate(source, np.zeros(32, np.int32), np.zeros(4, np.int32), np.int32(3), grid=(9,))
-    assert sorted((fault.kind, fault.array or "", fault.line or 0) for fault in run.faults) == [
+    assert sorted((violation.kind, violation.array or "", violation.line or 0) for violation in run.violations) == [
         ("out-of-bounds-read", "P", 5),
         ("out-of-bounds-read", "Q", 4),
         ("out-of-bounds-write", "P", 4),
@@ -125,11 +125,11 @@ def test_the_room_behind_a_matrix_is_nan_and_may_be_read_but_not_written() -> No
     values = content(c, 16)
     np.testing.assert_array_equal(values[:8], np.arange(8))
     assert np.isnan(values[8:12]).all()
-    (fault,) = on(emulator, read, a, c, block=(13,))
-    assert (fault.kind, fault.array, fault.thread) == ("out-of-bounds-read", "A", (12, 0, 0))
-    assert "16 bytes past the end of A" in fault.message
-    (fault,) = on(emulator, 'extern "C" __global__ void f(float* a) { a[8] = 1; }', a)
-    assert (fault.kind, fault.array) == ("out-of-bounds-write", "A")
+    (violation,) = on(emulator, read, a, c, block=(13,))
+    assert (violation.kind, violation.array, violation.thread) == ("out-of-bounds-read", "A", (12, 0, 0))
+    assert "16 bytes past the end of A" in violation.message
+    (violation,) = on(emulator, 'extern "C" __global__ void f(float* a) { a[8] = 1; }', a)
+    assert (violation.kind, violation.array) == ("out-of-bounds-write", "A")
 
 
 def test_memory_that_was_freed_is_nobodys() -> None:
@@ -137,8 +137,8 @@ def test_memory_that_was_freed_is_nobodys() -> None:
     gone, kept = emulator.allocate("A", 32), emulator.allocate("C", 32)
     gone.close()
     source = 'extern "C" __global__ void f(const int* a, int* c) { c[0] = a[0]; }'
-    (fault,) = on(emulator, source, gone, kept)
-    assert (fault.kind, fault.array) == ("out-of-bounds-read", None)
+    (violation,) = on(emulator, source, gone, kept)
+    assert (violation.kind, violation.array) == ("out-of-bounds-read", None)
     again = emulator.allocate("B", 32)
     again.upload(np.full(8, 7, np.int32))
     assert on(emulator, source, again, kept) == []
@@ -153,7 +153,7 @@ def test_arithmetic_on_a_nan_that_was_read_out_of_bounds_is_not_what_nobody_wrot
     extern "C" __global__ void f(float* c) {
         c[0] = c[8] + 1; c[1] = c[9] * c[1]; c[2] = fmaf(c[8], c[8], 1.0f); c[3] = c[4] / 3; c[5] = sqrtf(c[5]);
     }"""
-    assert {fault.kind for fault in on(emulator, source, c)} == {"out-of-bounds-read"}
+    assert {violation.kind for violation in on(emulator, source, c)} == {"out-of-bounds-read"}
     assert is_poison(content(c, 8)).tolist() == [False] * 4 + [True, False, True, True]
 
 
@@ -164,14 +164,14 @@ def test_a_threads_own_array_has_bounds() -> None:
         for (int i = 0; i < 8; ++i) mine[(i * 3) % 8] = i + n;
         out[threadIdx.x] = mine[threadIdx.x + n];
     }"""
-    (fault,) = emulate(source, np.zeros(32, np.int32), np.int32(2), block=(7,)).faults
-    assert (fault.kind, fault.array, fault.line, fault.thread) == ("out-of-bounds-read", "local", 5, (6, 0, 0))
+    (violation,) = emulate(source, np.zeros(32, np.int32), np.int32(2), block=(7,)).violations
+    assert (violation.kind, violation.array, violation.line, violation.thread) == ("out-of-bounds-read", "local", 5, (6, 0, 0))
 
 
 def test_parameters_have_bounds() -> None:
     text = ptx_kernel("mov.b64 %d3, f_param_0; ld.param.u32 %r2, [%d3+4]; ld.param.u32 %r3, [%d3+8];")
-    (fault,) = emulate("", np.zeros(1, np.int32), text=text).faults
-    assert (fault.kind, fault.array) == ("out-of-bounds-read", "parameters")
+    (violation,) = emulate("", np.zeros(1, np.int32), text=text).violations
+    assert (violation.kind, violation.array) == ("out-of-bounds-read", "parameters")
 
 
 def test_before_a_shared_array_is_outside_it() -> None:
@@ -183,9 +183,9 @@ def test_before_a_shared_array_is_outside_it() -> None:
         __syncthreads();
         out[threadIdx.x] = second[(int)threadIdx.x - 2] + first[31 - threadIdx.x];
     }"""
-    (fault,) = emulate(source, np.zeros(32, np.int32)).faults
-    assert (fault.kind, fault.array, fault.thread) == ("out-of-bounds-read", "shared", (0, 0, 0))
-    assert "8 bytes before the start of second (shared)" in fault.message
+    (violation,) = emulate(source, np.zeros(32, np.int32)).violations
+    assert (violation.kind, violation.array, violation.thread) == ("out-of-bounds-read", "shared", (0, 0, 0))
+    assert "8 bytes before the start of second (shared)" in violation.message
 
 
 def test_dynamic_shared_memory_ends_with_what_the_launch_asked_for() -> None:
@@ -199,10 +199,10 @@ def test_dynamic_shared_memory_ends_with_what_the_launch_asked_for() -> None:
         out[threadIdx.x] = dynamic[threadIdx.x] + fixed[threadIdx.x % 4];
     }"""
     run = emulate(source, np.zeros(32, np.int32), shared_bytes=128)
-    assert run.faults == []
+    assert run.violations == []
     assert run.arrays[0].tolist() == [thread + 5 for thread in range(32)]
-    fault, _ = emulate(source, np.zeros(32, np.int32), shared_bytes=120).faults
-    assert (fault.kind, fault.array, fault.thread) == ("out-of-bounds-write", "shared", (30, 0, 0))
+    violation, _ = emulate(source, np.zeros(32, np.int32), shared_bytes=120).violations
+    assert (violation.kind, violation.array, violation.thread) == ("out-of-bounds-write", "shared", (30, 0, 0))
 
 
 def test_threads_with_much_memory_of_their_own_run_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,6 +218,6 @@ def test_threads_with_much_memory_of_their_own_run_fewer_at_a_time(monkeypatch: 
         out[i] = shared[threadIdx.x ^ 1];
     }"""
     run = emulate(source, np.zeros(1024, np.int32), grid=(16,), block=(64,))
-    assert run.faults == []
+    assert run.violations == []
     mine = [i + next(j for j in range(64) if (j * 7 + i) % 64 == i % 64) for i in range(1024)]
     assert run.arrays[0].tolist() == [mine[i ^ 1] for i in range(1024)]

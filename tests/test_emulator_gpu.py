@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.launching.choose import open_device
-from mmcore.launching.compiler import compile_plan
-from mmcore.launching.device import Call, Device
-from mmcore.planning.geometry import Dim3
-from mmcore.planning.kernel import Kernel
-from mmcore.planning.launch import Launch
+from mmcore.devices.choose import open_device
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import BoundLaunch, Device
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan
 from mmcore.registry import registry
 from mmcore_emulator.kinds import NUMPY
@@ -118,7 +118,7 @@ def run_on(device: Device, path: Path, source: str, out: int, words: Words, bloc
     try:
         buffers[0].upload(result)
         buffers[1].upload(words)
-        assert program.run([Call(code.functions["f"], launch, buffers)]) == []
+        assert program.run([BoundLaunch(code.functions["f"], launch, buffers)]) == []
         buffers[0].download(result)
     finally:
         program.close()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcore.judging.poison import is_poison
+from mmcore.verify.poison import is_poison
 from mmcore_emulator.ptx import UnsupportedInstruction
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, words
@@ -53,7 +53,7 @@ def test_a_guarded_load_and_store_touch_only_what_their_threads_do() -> None:
     @%p1 st.global.v2.u32 [%d3], {%r2, %r1};
     @!%p1 st.global.u32 [%d2], %r2;"""
     run = words(body, range(100, 132))
-    assert run.faults == []
+    assert run.violations == []
     assert run.arrays[0].tolist() == [77] * 4 + [104, 77] + [77] * 26
 
 
@@ -94,8 +94,8 @@ def test_a_register_that_was_never_set_is_nan_and_not_what_nobody_wrote(instruct
     ],
 )
 def test_a_register_that_was_never_set_is_an_index_into_nothing(address: str) -> None:
-    (fault,) = words(address).faults
-    assert fault.kind in ("out-of-bounds-read", "out-of-bounds-write")
+    (violation,) = words(address).violations
+    assert violation.kind in ("out-of-bounds-read", "out-of-bounds-write")
 
 
 def test_a_register_of_8_bits_that_was_never_set_is_no_zero() -> None:
@@ -183,7 +183,7 @@ def test_addresses_of_32_bits_wrap_at_32_bits() -> None:
     ld.shared.u32 %r4, [%r2+1024];
     st.global.u32 [%d2], %r4;"""
     run = words(body, module=".shared .align 4 .b8 s[128];")
-    assert run.faults == []
+    assert run.violations == []
     assert run.arrays[0].tolist() == list(THREADS)
 
 
@@ -234,7 +234,7 @@ def test_a_part_of_a_warp_meets_while_the_rest_waits_for_it_further_on() -> None
         out[t] = s[t ^ 16];
     }"""
     run = emulate(source, np.zeros(64, np.int32), block=(64,))
-    assert run.faults == []
+    assert run.violations == []
     expected = [t // 32 * 32 + ((t + 3) % 16 if t % 32 >= 16 else t % 32 + 16) for t in range(64)]
     assert run.arrays[0].tolist() == expected
 
@@ -245,7 +245,7 @@ def test_the_mask_of_a_warps_barrier_may_be_in_a_register_and_differ() -> None:
     bar.warp.sync %r2;
     st.global.u32 [%d2], %r1;"""
     run = words(body)
-    assert run.faults == []
+    assert run.violations == []
     assert run.arrays[0].tolist() == list(THREADS)
 
 
@@ -259,14 +259,14 @@ def test_a_warps_barrier_that_is_never_complete_is_a_fault_and_no_end() -> None:
     st.global.u32 [%d2], 1;"""
     run = words(body)
     assert run.arrays[0].tolist() == [1] * 32
-    (fault,) = run.faults
-    assert (fault.kind, fault.thread) == ("divergent-barrier", (0, 0, 0))
-    assert "waits for its warp with the mask 0x0000001f, and not all whom that names come" in fault.message
+    (violation,) = run.violations
+    assert (violation.kind, violation.thread) == ("divergent-barrier", (0, 0, 0))
+    assert "waits for its warp with the mask 0x0000001f, and not all whom that names come" in violation.message
 
 
 def test_who_has_left_the_kernel_is_not_waited_for() -> None:
     run = words("setp.gt.u32 %p1, %r1, 20; @%p1 ret; bar.warp.sync -1; st.global.u32 [%d2], 1;")
-    assert run.faults == []
+    assert run.violations == []
     assert run.arrays[0].tolist() == [int(t <= 20) for t in THREADS]
 
 
@@ -293,7 +293,7 @@ def test_warps_meet_at_their_own_barriers_while_others_wait_for_the_block() -> N
         out[t] = s[63 - t];
     }"""
     run = emulate(source, np.zeros(64, np.int32), block=(64,))
-    assert run.faults == []
+    assert run.violations == []
     final = [*range(32), *(32 + (t + 3) % 32 for t in range(32))]
     assert run.arrays[0].tolist() == final[::-1]
 
@@ -352,7 +352,7 @@ def test_the_threads_of_a_block_count_and_ask_at_a_barrier() -> None:
         out = emulate(
             source, np.zeros(256, np.int32), np.array(limits, np.int32), np.int32(exited), grid=(4,), block=(64,)
         )
-        assert {fault.kind for fault in out.faults} == ({"divergent-barrier"} if exited else set())
+        assert {violation.kind for violation in out.violations} == ({"divergent-barrier"} if exited else set())
         threads = 64 - exited
         for block, limit in enumerate(limits):
             count = sum(t > limit for t in range(threads))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mmcore
-from mmcore.launching.compiler import header_options
+from mmcore.compile.compiler import header_options
 from mmcore.runner import run_kernel
 from mmcore_emulator import lanes
 from mmcore_emulator.device import Emulator
@@ -111,7 +111,7 @@ def test_a_switch_with_fall_through() -> None:
     assert emulate(source, ints(32)).arrays[0].tolist() == [expected[i % 6] for i in range(32)]
 
 
-class Program:
+class LoadedModule:
     """A random program of bounded loops and branches over a few ints, as CUDA C and as Python."""
 
     def __init__(self, seed: int) -> None:
@@ -163,7 +163,7 @@ def indented(lines: list[str]) -> list[str]:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32))
 def test_random_programs_do_what_python_does(seed: int) -> None:
-    program = Program(seed)
+    program = LoadedModule(seed)
     store = "out[3 * t] = a; out[3 * t + 1] = b; out[3 * t + 2] = c;"
     statements = "\n".join(program.c).replace("return;", f"{{ {store} return; }}")
     source = f"""
@@ -177,7 +177,7 @@ def test_random_programs_do_what_python_does(seed: int) -> None:
     body = ["a, b, c = i & 15, i >> 3, 5", *program.python, "return a, b, c"]
     exec("\n".join(["def scalar(i):", *indented(body)]), namespace)
     run = emulate(source, ints(3 * 80), grid=(2,), block=(40,))
-    assert run.faults == []
+    assert run.violations == []
     assert [tuple(each) for each in run.arrays[0].reshape(80, 3).tolist()] == [
         namespace["scalar"](i) for i in range(80)
     ]
@@ -211,7 +211,7 @@ def test_every_thread_runs_once_and_knows_where_it_is(grid: tuple[int, ...], blo
     threads = int(np.prod(grid) * np.prod(block))
     run = emulate(source, ints(threads), ints(threads), grid=grid, block=block)
     count, where = run.arrays
-    assert run.faults == []
+    assert run.violations == []
     assert (count == 1).all()
     index = np.arange(threads)
     np.testing.assert_array_equal(where, index * 8 + index % np.prod(block) % block[0] % 8)
@@ -317,9 +317,9 @@ def test_a_misaligned_vector_is_a_fault() -> None:
     extern "C" __global__ void f(float* out) {
         *(float4*)(out + 4 * threadIdx.x + (threadIdx.x == 5 ? 1 : 0)) = make_float4(1, 2, 3, 4);
     }"""
-    (fault,) = emulate(source, np.zeros(200, np.float32)).faults
-    assert (fault.kind, fault.array, fault.line) == ("misaligned", "P", 3)
-    assert fault.thread == (5, 0, 0)
+    (violation,) = emulate(source, np.zeros(200, np.float32)).violations
+    assert (violation.kind, violation.array, violation.line) == ("misaligned", "P", 3)
+    assert violation.thread == (5, 0, 0)
 
 
 def test_narrow_types_extend_and_wrap() -> None:
@@ -371,7 +371,7 @@ def test_atomic_additions_all_count() -> None:
 def one_thread(statement: str, *, line: int = 3) -> tuple[Any, ...]:
     source = f'extern "C" __global__ void f(float* P, const float* Q, int n)\n{{\n    {statement}\n}}'
     run = emulate(source, np.zeros(8, np.float32), np.ones(8, np.float32), np.int32(8), block=(4,), grid=(2,))
-    return tuple((fault.kind, fault.array, fault.block, fault.thread) for fault in run.faults if fault.line == line)
+    return tuple((violation.kind, violation.array, violation.block, violation.thread) for violation in run.violations if violation.line == line)
 
 
 @pytest.mark.parametrize(
@@ -411,8 +411,8 @@ def test_shared_memory_has_bounds_too() -> None:
         __syncthreads();
         out[threadIdx.x] = s[threadIdx.x];
     }"""
-    (fault,) = emulate(source, ints(32)).faults
-    assert (fault.kind, fault.array, fault.line, fault.thread) == ("out-of-bounds-write", "shared", 4, (31, 0, 0))
+    (violation,) = emulate(source, ints(32)).violations
+    assert (violation.kind, violation.array, violation.line, violation.thread) == ("out-of-bounds-write", "shared", 4, (31, 0, 0))
 
 
 def test_a_shared_array_ends_where_it_ends_and_not_where_the_next_does() -> None:
@@ -424,8 +424,8 @@ def test_a_shared_array_ends_where_it_ends_and_not_where_the_next_does() -> None
         __syncthreads();
         out[threadIdx.x] = first[threadIdx.x + out[0] + 8];
     }"""
-    (fault,) = emulate(source, ints(32)).faults
-    assert (fault.kind, fault.array, fault.line, fault.thread) == ("out-of-bounds-read", "shared", 7, (24, 0, 0))
+    (violation,) = emulate(source, ints(32)).violations
+    assert (violation.kind, violation.array, violation.line, violation.thread) == ("out-of-bounds-read", "shared", 7, (24, 0, 0))
 
 
 def test_one_bad_access_in_many_leaves_the_others_alone() -> None:
@@ -435,7 +435,7 @@ def test_one_bad_access_in_many_leaves_the_others_alone() -> None:
         out[i == 37 ? 5000 : i] = in[i == 11 ? -3 : i] + 1;
     }}"""
     run = emulate(source, ints(64), np.arange(64, dtype=np.int32), grid=(2,))
-    assert {(fault.kind, fault.array) for fault in run.faults} == {
+    assert {(violation.kind, violation.array) for violation in run.violations} == {
         ("out-of-bounds-read", "Q"),
         ("out-of-bounds-write", "P"),
     }
@@ -456,8 +456,8 @@ def test_threads_that_never_come_to_a_barrier_are_named() -> None:
         }}
     }}"""
     run = emulate(source, ints(64), grid=(2,))
-    (fault,) = run.faults
-    assert (fault.kind, fault.line, fault.block, fault.thread) == ("divergent-barrier", 6, (1, 0, 0), (8, 0, 0))
+    (violation,) = run.violations
+    assert (violation.kind, violation.line, violation.block, violation.thread) == ("divergent-barrier", 6, (1, 0, 0), (8, 0, 0))
     assert run.arrays[0].tolist() == [2] * 40 + [0] * 24
 
 
@@ -470,7 +470,7 @@ def test_a_whole_block_may_leave_before_a_barrier() -> None:
         out[{INDEX}] += 1;
     }}"""
     run = emulate(source, ints(96), grid=(3,))
-    assert run.faults == []
+    assert run.violations == []
     assert run.arrays[0].tolist() == [2] * 32 + [0] * 32 + [2] * 32
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmcore.errors import DeviceFault
-from mmcore.launching.code import Code
-from mmcore.launching.code import Function as CompiledFunction
-from mmcore.launching.device import Call
-from mmcore.planning.launch import Launch
+from mmcore.errors import DeviceError
+from mmcore.compile.module import CompiledModule
+from mmcore.compile.module import Function as CompiledFunction
+from mmcore.devices.base import BoundLaunch
+from mmcore.kernel.launch import Launch
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.literals import Constant, PtxError
 from mmcore_emulator.ptx import UnsupportedInstruction, parse
@@ -129,10 +129,10 @@ def test_shared_arrays_of_a_modules_other_functions_take_no_room() -> None:
 def launch(directives: str, *block: int) -> None:
     emulator = Emulator()
     text = ptx_kernel("st.global.u32 [%d2], %r1;", directives=directives)
-    program = emulator.load(Code("sm_90", "test.cu", {}, b"", text))
+    program = emulator.load(CompiledModule("sm_90", "test.cu", {}, b"", text))
     buffer = emulator.allocate("A", 4096)
     function = CompiledFunction("f", 16, 0, 0)
-    assert program.run([Call(function, Launch(grid=(1,), block=block), (buffer,))]) == []
+    assert program.run([BoundLaunch(function, Launch(grid=(1,), block=block), (buffer,))]) == []
 
 
 @pytest.mark.parametrize("directives", ["", ".maxntid 64, 1, 1", ".maxntid 64\n.reqntid 8, 8", ".minnctapersm 2"])
@@ -148,7 +148,7 @@ def test_a_kernel_runs_in_the_blocks_it_is_made_for(directives: str) -> None:
     ],
 )
 def test_a_kernel_does_not_run_in_blocks_it_is_not_made_for(directives: str, reason: str) -> None:
-    with pytest.raises(DeviceFault, match=f"f is made for blocks of {reason}"):
+    with pytest.raises(DeviceError, match=f"f is made for blocks of {reason}"):
         launch(directives, 8, 8)
 
 

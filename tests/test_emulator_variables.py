@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 import mmcore
 from mmcore import Dim3, Launch
-from mmcore.checking.findings import Finding
-from mmcore.checking.reach import over_read_elements
-from mmcore.errors import DeviceFault
-from mmcore.launching.code import Code, Function
-from mmcore.launching.device import Call, Device
-from mmcore.launching.faults import Fault
-from mmcore.launching.prepared import Prepared
+from mmcore_emulator.check.findings import Finding
+from mmcore_emulator.check.over_read import over_read_elements
+from mmcore.errors import DeviceError
+from mmcore.compile.module import CompiledModule, CompiledFunction
+from mmcore.devices.base import BoundLaunch, Device
+from mmcore.devices.violations import Violation
+from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
-from mmcore.profiling.counters import Counters
+from mmcore_emulator.profile.counters import Counters
 from mmcore.runner import run_kernel
 from mmcore_emulator.declarations import Variable, module_variables, variable
-from mmcore_emulator.device import EmulatedBuffer, EmulatedProgram, Emulator
+from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.layout import as_written
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.ptx import UnsupportedInstruction, parse
@@ -36,7 +36,7 @@ def value(declarations: str, expression: str, **run: Any) -> Any:
     """What an expression gives a kernel's only thread, which knows the declarations and i = 1."""
     source = f'{declarations}\nextern "C" __global__ void f(double* out, int i) {{ out[0] = {expression}; }}'
     emulated = emulate(source, np.zeros(1), np.int32(1), block=(1,), **run)
-    assert emulated.faults == []
+    assert emulated.violations == []
     return emulated.arrays[0][0]
 
 
@@ -50,13 +50,13 @@ class Loaded:
 
     def __init__(self, source: str, emulator: Emulator | None = None) -> None:
         self.emulator = emulator or Emulator()
-        self.program: EmulatedProgram = self.emulator.load(Code("sm_90", "test.cu", {}, b"", ptx_of(source)))
+        self.program: EmulatedModule = self.emulator.load(CompiledModule("sm_90", "test.cu", {}, b"", ptx_of(source)))
         self.buffer: EmulatedBuffer = self.emulator.allocate("out", 128)
         self.buffer.upload(np.zeros(32, np.int32))
 
-    def launch(self, n: int = 0, *, grid: Sequence[int] = (1,), block: Sequence[int] = (32,)) -> list[Fault]:
+    def launch(self, n: int = 0, *, grid: Sequence[int] = (1,), block: Sequence[int] = (32,)) -> list[Violation]:
         launch = Launch(grid=tuple(grid), block=tuple(block))
-        return self.program.run([Call(Function("f", 16, 0, 0), launch, (self.buffer, np.int32(n)))])
+        return self.program.run([BoundLaunch(Function("f", 16, 0, 0), launch, (self.buffer, np.int32(n)))])
 
     @property
     def out(self) -> NDArray[np.int32]:
@@ -237,7 +237,7 @@ def test_every_device_keeps_a_variable_from_launch_to_launch_and_forgets_it_with
     kernel = own(cu_file, body, declarations=declarations, block=(1,))
     planned = plan(kernel, kernel.square_problem(1, Dim3(1)), Dim3(1), device.limits)
     for _ in range(2):
-        with Prepared(planned, device) as prepared:
+        with LoadedKernel(planned, device) as prepared:
             out = np.zeros((1, 1), np.float32)
             for expected in (112, 114):
                 assert prepared.run() == []
@@ -251,7 +251,7 @@ def test_the_functions_of_a_program_share_its_variables() -> None:
     extern "C" __global__ void put(int* out, int n) { x = n; }
     extern "C" __global__ void f(int* out, int n) { out[threadIdx.x] = x + n; }"""
     run = Loaded(source)
-    put = Call(Function("put", 16, 0, 0), Launch(grid=(1,), block=(1,)), (run.buffer, np.int32(40)))
+    put = BoundLaunch(Function("put", 16, 0, 0), Launch(grid=(1,), block=(1,)), (run.buffer, np.int32(40)))
     assert run.program.run([put]) == []
     assert run.launch(2) == []
     assert run.out.tolist() == [42] * 32
@@ -296,7 +296,7 @@ def test_what_a_function_does_not_use_is_none_of_its_faults() -> None:
 
 
 def test_a_variable_beyond_all_memory_is_refused() -> None:
-    with pytest.raises(DeviceFault, match=r"x has 2199023255552 bytes; the emulator has addresses for \d+ in an array"):
+    with pytest.raises(DeviceError, match=r"x has 2199023255552 bytes; the emulator has addresses for \d+ in an array"):
         Loaded(kernel_of("__device__ float x[1ull << 39];", "out[0] = x[n];")).launch()
 
 
@@ -308,9 +308,9 @@ def test_a_store_to_constant_memory_by_name_is_refused() -> None:
 # Faults.
 
 
-def fault_of(declarations: str, body: str, n: int = 0) -> Fault:
-    (fault,) = Loaded(kernel_of(declarations, body)).launch(n, block=(1,))
-    return fault
+def fault_of(declarations: str, body: str, n: int = 0) -> Violation:
+    (violation,) = Loaded(kernel_of(declarations, body)).launch(n, block=(1,))
+    return violation
 
 
 @pytest.mark.parametrize(
@@ -328,18 +328,18 @@ def fault_of(declarations: str, body: str, n: int = 0) -> Fault:
     ],
 )
 def test_an_access_outside_a_variable_names_it(declarations: str, body: str, message: str) -> None:
-    fault = fault_of(declarations, body, 8)
+    violation = fault_of(declarations, body, 8)
     kind = "out-of-bounds-read" if message.startswith("reads") else "out-of-bounds-write"
-    assert (fault.kind, fault.line) == (kind, 3)
-    assert fault.message == f"thread (0, 0) of block (0, 0) {message} at test.cu:3"
-    assert fault.array is not None
-    assert message.removesuffix(", which is constant").endswith(f" {fault.array}")
+    assert (violation.kind, violation.line) == (kind, 3)
+    assert violation.message == f"thread (0, 0) of block (0, 0) {message} at test.cu:3"
+    assert violation.array is not None
+    assert message.removesuffix(", which is constant").endswith(f" {violation.array}")
 
 
 def test_a_misaligned_access_names_the_variable() -> None:
-    fault = fault_of("__device__ int x[4];", "out[0] = *(int*)((char*)x + n);", 5)
-    assert fault.kind == "misaligned"
-    assert "5 bytes into x, no multiple of 4" in fault.message
+    violation = fault_of("__device__ int x[4];", "out[0] = *(int*)((char*)x + n);", 5)
+    assert violation.kind == "misaligned"
+    assert "5 bytes into x, no multiple of 4" in violation.message
 
 
 def test_what_is_written_to_constant_memory_is_dropped() -> None:
@@ -374,7 +374,7 @@ PLACE = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
 def counters(path: Path, body: str, declarations: str = TABLE, *, grid: int = 1) -> Counters:
     profile = mmcore.profile(own(path, body, declarations=declarations, grid=(grid,)), 32, device="emulator")
-    assert profile.counted.faults == ()
+    assert profile.counted.violations == ()
     return profile.counters
 
 
@@ -435,7 +435,7 @@ def test_a_launch_that_a_variable_steers_runs_each_of_its_blocks_once() -> None:
     extern "C" __global__ void steered(int* out, int n) { ++runs[blockIdx.x]; if (limit > n) out[0] = 1; }
     extern "C" __global__ void f(int* out, int n) { out[threadIdx.x] = runs[threadIdx.x + n]; }"""
     run = Loaded(source)
-    launch = Call(Function("steered", 16, 0, 0), Launch(grid=(40,), block=(1,)), (run.buffer, np.int32(0)))
+    launch = BoundLaunch(Function("steered", 16, 0, 0), Launch(grid=(40,), block=(1,)), (run.buffer, np.int32(0)))
     (counted,) = run.program.count([launch], every_block=False).launches
     assert (counted.blocks, counted.blocks_run) == (40, 40)
     assert run.launch(8) == []
@@ -456,7 +456,7 @@ def test_a_launch_that_leaves_what_steers_another_is_run_as_a_whole(
     extern "C" __global__ void second(int* out, int n) {{ {statement} }}"""
     run = Loaded(source)
     launch = Launch(grid=(40,), block=(32,))
-    calls = [Call(Function(name, 16, 0, 0), launch, (run.buffer, np.int32(0))) for name in ("first", "second")]
+    calls = [BoundLaunch(Function(name, 16, 0, 0), launch, (run.buffer, np.int32(0))) for name in ("first", "second")]
     launches = run.program.count(calls, every_block=False).launches
     assert tuple(each.blocks_run for each in launches) == blocks_run
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import mmcore.api
-from mmcore.judging.bound import ErrorBound, error_bound
-from mmcore.judging.verdict import Verdict
-from mmcore.launching.device import Device
-from mmcore.planning.launch import Launch
+from mmcore.verify.tolerance import Tolerance, tolerance
+from mmcore.verify.verification import Verification
+from mmcore.devices.base import Device
+from mmcore.kernel.launch import Launch
 from tests.fuzzing.damage import DAMAGES
 from tests.fuzzing.drawing import EXTENTS, FORCED, PLAIN, Case, draw_case
 from tests.fuzzing.subjects import subjects
@@ -63,8 +63,8 @@ def cases_of(kind: str) -> list[Case]:
 
 
 def verdict_of(*, verified: bool) -> Any:
-    def judge(*arguments: Any, **options: Any) -> Verdict:
-        return Verdict(verified, 0.0, None, "none", 0, 1)
+    def verify_product(*arguments: Any, **options: Any) -> Verification:
+        return Verification(verified, 0.0, None, "none", 0, 1)
 
     return judge
 
@@ -91,11 +91,11 @@ def test_a_judge_that_accepts_nothing_is_noticed(
 def test_a_bound_that_is_a_hundredth_off_is_noticed(
     emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: float, kind: str
 ) -> None:
-    def other(*arguments: Any) -> ErrorBound:
-        bound = error_bound(*arguments)
+    def other(*arguments: Any) -> Tolerance:
+        bound = tolerance(*arguments)
         return replace(bound, summing=bound.summing * factor)
 
-    monkeypatch.setattr("mmcore.judging.judge.error_bound", other)
+    monkeypatch.setattr("mmcore.verify.comparison.tolerance", other)
     cases = [replace(CASES[0], subject=SUBJECTS["upc.kernel01"], kind=kind, seed=seed) for seed in range(8)]
     with pytest.raises(Disagreement):
         tried([replace(case, problem=case.subject.kernel.problem(9, 7, 40)) for case in cases], emulator, tmp_path)

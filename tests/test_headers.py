@@ -10,11 +10,11 @@ import pytest
 
 import mmcore
 from mmcore import Dim3
-from mmcore.launching import compiler
-from mmcore.launching.code import Code
-from mmcore.launching.headers import cudas_folder
-from mmcore.launching.nvrtc import nvrtc_version
-from mmcore.planning.limits import COMPUTE_9_0
+from mmcore.compile import compiler
+from mmcore.compile.module import CompiledModule
+from mmcore.compile.headers import cudas_folder
+from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.kernel.properties import COMPUTE_9_0
 from mmcore.planning.plan import plan
 from tests.own_kernel import own
 from tests.test_compiler import entries, forget
@@ -31,7 +31,7 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget()
 
 
-def compiled(cu_file: Path, declarations: str, *options: str, source: Path | None = None) -> Code:
+def compiled(cu_file: Path, declarations: str, *options: str, source: Path | None = None) -> CompiledModule:
     kernel = own(cu_file, "C[0] = EXTRA;", declarations=declarations, options=options)
     kernel = replace(kernel, source=source or cu_file)
     forget()
@@ -207,7 +207,7 @@ def test_a_header_that_changes_while_nvrtc_works_spoils_no_entry(
     write(header, "#define EXTRA 1.0f\n")
     compile_it = compiler._compile
 
-    def compile_what_is_edited(*asked: object) -> Code:
+    def compile_what_is_edited(*asked: object) -> CompiledModule:
         write(header, "#define EXTRA 2.0f\n")
         return compile_it(*asked)  # type: ignore[arg-type]
 

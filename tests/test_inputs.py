@@ -1,4 +1,4 @@
-"""What a kernel is given: values that cannot hide a fault, in storage that shows what nobody wrote."""
+"""What a kernel is given: values that cannot hide a violation, in storage that shows what nobody wrote."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.judging.inputs import draw, fresh_seed
-from mmcore.judging.poison import POISON_HALFWORD, is_poison, poison
-from mmcore.judging.storage import narrow, widen
-from mmcore.planning.problem import Problem
+from mmcore.verify.inputs import draw, fresh_seed
+from mmcore.verify.poison import POISON_HALFWORD, is_poison, poison
+from mmcore.verify.storage import narrow, widen
+from mmcore.kernel.problem import Problem
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 

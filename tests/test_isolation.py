@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmcore import DeviceFault, DeviceLost, Kernel, MmcoreError, NoDevice
+from mmcore import DeviceError, DeviceLost, Kernel, MmcoreError, NoDevice
 from mmcore.experiment import Experiment
-from mmcore.launching.choose import open_device, open_in_process
-from mmcore.launching.identified import identity
-from mmcore.launching.isolation import IsolatedDevice
+from mmcore.devices.choose import open_device, open_in_process
+from mmcore.devices.identity import identity
+from mmcore.executor import IsolatedDevice
 from mmcore.outcome import Outcome
 from mmcore.runner import run_kernel
 from tests import wrong_kernels
@@ -63,14 +63,14 @@ def test_a_right_kernel_is_verified_and_timed_in_another_process(fragile: Isolat
     outcome = run(fragile, kernel(tmp_path, "right"))
     assert outcome.verified
     assert outcome.kernel_seconds == pytest.approx(1e-4, rel=0.02)
-    assert outcome.global_seconds == pytest.approx(5e-4, rel=0.02)
+    assert outcome.end_to_end_seconds == pytest.approx(5e-4, rel=0.02)
     assert worker_of(fragile) != os.getpid()
 
 
 def test_it_says_of_itself_what_the_device_says_in_process(fragile: IsolatedDevice) -> None:
     here = open_in_process("fragile", {"fragile": FragileProvider()})
     assert isinstance(here, FragileDevice)
-    for name in ("name", "description", "keeps_time", "architecture", "peaks", "limits"):
+    for name in ("name", "description", "supports_timing", "architecture", "peaks", "limits"):
         assert getattr(fragile, name) == getattr(here, name), name
 
 
@@ -85,7 +85,7 @@ def test_providers_that_ask_for_it_are_isolated() -> None:
     [
         ("segfaults", "process-death", "the process that ran it was killed by SIGSEGV"),
         ("exits", "process-death", "the process that ran it ended with status 3"),
-        ("faults", "illegal-address", "the kernel accessed memory that is not there"),
+        ("violations", "illegal-address", "the kernel accessed memory that is not there"),
         ("hangs", "timeout", "the kernel had not ended after 3 s"),
     ],
 )
@@ -97,8 +97,8 @@ def test_the_cause_is_reported_and_the_next_kernel_has_a_new_process(
     outcome = run(fragile, kernel(tmp_path, name))
     fragile.deadline.set(None)
     assert not outcome.verified
-    assert outcome.verdict is None
-    assert [(fault.kind, fault.message, fault.fatal) for fault in outcome.faults] == [(kind, message, True)]
+    assert outcome.verification is None
+    assert [(violation.kind, violation.message, violation.fatal) for violation in outcome.violations] == [(kind, message, True)]
     assert gone(before)
     assert run(fragile, kernel(tmp_path, "right")).verified
     assert worker_of(fragile) != before
@@ -109,11 +109,11 @@ def test_what_hangs_when_it_is_timed_has_no_time(fragile: IsolatedDevice, tmp_pa
     outcome = run(fragile, kernel(tmp_path, "hangs_when_timed"))
     assert not outcome.verified
     assert outcome.kernel_seconds is None
-    assert "launched to be timed, timeout: the kernel had not ended after 3 s" in str(outcome.faults[0])
+    assert "launched to be timed, timeout: the kernel had not ended after 3 s" in str(outcome.violations[0])
 
 
 def test_memory_that_cannot_be_had_is_a_sentence(fragile: IsolatedDevice, tmp_path: Path) -> None:
-    with pytest.raises(DeviceFault, match="the 1052676 bytes of A cannot be allocated: out of memory"):
+    with pytest.raises(DeviceError, match="the 1052676 bytes of A cannot be allocated: out of memory"):
         run(fragile, kernel(tmp_path, "right", constraints=()), 512 + 1)
     assert run(fragile, kernel(tmp_path, "right")).verified
 
@@ -151,7 +151,7 @@ def test_repeated_launches_that_do_less_work_are_not_timed(fragile: IsolatedDevi
     outcome = run(fragile, kernel(tmp_path, "lazy"))
     assert not outcome.verified
     assert outcome.kernel_seconds is None
-    assert [str(fault) for fault in outcome.faults] == [
+    assert [str(violation) for violation in outcome.violations] == [
         "unrepeatable: launched again on the same inputs it takes 1.00 µs, but 100.00 µs on fresh ones: "
         "repeated launches do not do the whole work"
     ]
@@ -177,7 +177,7 @@ def test_a_device_that_cannot_be_opened_says_why(monkeypatch: pytest.MonkeyPatch
 def test_the_worker_ends_with_the_process_that_uses_it(tmp_path: Path) -> None:
     script = (
         "import sys, time; from tests.fragile_device import FragileProvider\n"
-        "from mmcore.launching.isolation import IsolatedDevice\n"
+        "from mmcore.executor import IsolatedDevice\n"
         "device = IsolatedDevice(FragileProvider(), 0)\n"
         "print(device.facts['process'], flush=True); time.sleep(60)"
     )

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.judging import judge as judging
-from mmcore.judging import projections, reference
-from mmcore.judging.bound import error_bound, hides_a_term
-from mmcore.judging.inputs import Matrices, draw
-from mmcore.judging.judge import judge, sampled_rows
-from mmcore.judging.poison import poison
-from mmcore.judging.projections import suspect_rows
-from mmcore.judging.storage import narrow, widen
-from mmcore.planning.problem import Problem
+from mmcore.verify import verify_product as judging
+from mmcore.verify import projections, reference
+from mmcore.verify.tolerance import tolerance, hides_a_term
+from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.comparison import verify_product, sampled_rows
+from mmcore.verify.poison import poison
+from mmcore.verify.projections import suspect_rows
+from mmcore.verify.storage import narrow, widen
+from mmcore.kernel.problem import Problem
 
 Float32s = NDArray[np.float32]
 Product = Callable[[Float32s, Float32s], Float32s]
@@ -105,10 +105,10 @@ ORDERS = [one_after_another, last_term_first, fused, pairwise, split_in_four, te
 def test_a_right_product_is_accepted_in_any_order_of_summation(order: Product, k: int, regime: str) -> None:
     problem = Problem(48, 33, k)
     matrices = draw(problem, seed=k)
-    verdict = judge(problem, "float32", matrices, order(matrices.a, matrices.b))
-    assert verdict.verified
-    assert verdict.mismatch is None
-    assert verdict.max_error is not None
+    verification = verify_product(problem, "float32", matrices, order(matrices.a, matrices.b))
+    assert verification.verified
+    assert verification.mismatch is None
+    assert verification.max_error is not None
 
 
 @pytest.mark.parametrize("output", ["float32", "stored as it is read"])
@@ -119,7 +119,7 @@ def test_a_right_product_of_16_bit_inputs_is_accepted(k: int, dtype: str, output
     matrices = draw(problem, seed=k)
     a, b = (widen(matrix, dtype).astype(np.float32) for matrix in (matrices.a, matrices.b))
     for order in (one_after_another, tensor_core):
-        assert judge(problem, "float32", matrices, narrow(order(a, b), problem.output)).verified
+        assert verify_product(problem, "float32", matrices, narrow(order(a, b), problem.output)).verified
 
 
 @pytest.mark.parametrize("k", SIZES)
@@ -130,8 +130,8 @@ def test_a_right_product_in_float64_is_accepted(k: int, regime: str) -> None:
     for step in range(k):
         forwards += np.multiply.outer(matrices.a[:, step], matrices.b[step])
         backwards += np.multiply.outer(matrices.a[:, k - 1 - step], matrices.b[k - 1 - step])
-    assert judge(problem, "float64", matrices, forwards).verified
-    assert judge(problem, "float64", matrices, backwards).verified
+    assert verify_product(problem, "float64", matrices, forwards).verified
+    assert verify_product(problem, "float64", matrices, backwards).verified
 
 
 @pytest.mark.parametrize("k", [1, 2, 17, 640])
@@ -141,8 +141,8 @@ def test_a_right_sum_in_float16_is_accepted(k: int, regime: str) -> None:
     total = np.zeros((48, 33), np.float16)
     for step in range(k):
         total += np.multiply.outer(matrices.a[:, step], matrices.b[step])
-    assert judge(problem, "float16", matrices, total).verified
-    assert k < 17 or not judge(problem, "float32", matrices, total).verified
+    assert verify_product(problem, "float16", matrices, total).verified
+    assert k < 17 or not verify_product(problem, "float32", matrices, total).verified
 
 
 @pytest.mark.parametrize(("dtype", "k"), [("bfloat16", 64), ("bfloat16", 1024), ("bfloat16", 8192), ("float16", 8192)])
@@ -153,15 +153,15 @@ def test_a_sum_in_a_narrow_type_is_accepted_and_nothing_is_not(dtype: str, k: in
     total = np.zeros((48, 33))
     for step in range(k):
         total = widen(narrow(total + np.multiply.outer(a[:, step], b[step]), dtype), dtype)
-    verdict = judge(problem, dtype, matrices, narrow(total, dtype))
-    assert verdict.verified
-    assert verdict.method.endswith(f", but one term of {k} can hide in the rounding of {dtype}")
-    nothing = judge(problem, dtype, matrices, narrow(np.zeros((48, 33)), dtype))
+    verification = verify_product(problem, dtype, matrices, narrow(total, dtype))
+    assert verification.verified
+    assert verification.method.endswith(f", but one term of {k} can hide in the rounding of {dtype}")
+    nothing = verify_product(problem, dtype, matrices, narrow(np.zeros((48, 33)), dtype))
     assert not nothing.verified
     assert nothing.mismatch is not None
     assert nothing.mismatch.got == 0
     small = Problem(7, 9, k, dtype)
-    assert judge(small, dtype, draw(small, seed=1), right(small, draw(small, seed=1))).verified
+    assert verify_product(small, dtype, draw(small, seed=1), right(small, draw(small, seed=1))).verified
 
 
 def test_terms_hide_in_float32_from_k_10322_on_and_in_narrow_types_far_earlier() -> None:
@@ -184,14 +184,14 @@ def test_a_right_product_of_any_shape_is_accepted(m: int, n: int, k: int, seed: 
     matrices = draw(problem, seed)
     c = matrices.a @ matrices.b
     with pytest.MonkeyPatch.context() as patch:
-        assert judge(problem, "float32", matrices, c).verified
+        assert verify_product(problem, "float32", matrices, c).verified
         patch.setattr(judging, "FULL_REFERENCE_FLOPS", 0)
-        assert judge(problem, "float32", matrices, c).verified
+        assert verify_product(problem, "float32", matrices, c).verified
 
 
 # Faults. Each damages a right C in place and says where the first wrong element is.
 
-Fault = Callable[[np.random.Generator, Problem, Matrices, NDArray[Any]], tuple[int, int]]
+Violation = Callable[[np.random.Generator, Problem, Matrices, NDArray[Any]], tuple[int, int]]
 
 
 def anywhere(rng: np.random.Generator, problem: Problem) -> tuple[int, int]:
@@ -224,7 +224,7 @@ def two_swapped_elements(
     return row, one
 
 
-def an_element(value: float) -> Fault:
+def an_element(value: float) -> Violation:
     def damage(rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]) -> tuple[int, int]:
         where = anywhere(rng, problem)
         c[where] = value
@@ -284,27 +284,27 @@ FAULTS = {
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("k", SIZES)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_caught_where_it_is(fault: str, k: int, dtype: str, regime: str) -> None:
+@pytest.mark.parametrize("violation", FAULTS)
+def test_a_fault_is_caught_where_it_is(violation: str, k: int, dtype: str, regime: str) -> None:
     problem = Problem(57, 57, k, dtype)
     matrices = draw(problem, seed=k)
     expected = exact(problem, matrices)
     rng = np.random.default_rng(k)
     for _ in range(3):
         c = right(problem, matrices)
-        row, column = FAULTS[fault](rng, problem, matrices, c)
-        verdict = judge(problem, dtype, matrices, c, entropy=1)
-        assert not verdict.verified
-        assert verdict.mismatch is not None
-        assert (verdict.mismatch.row, verdict.mismatch.column) == (row, column)
-        assert verdict.mismatch.expected == pytest.approx(expected[row, column], abs=1e-9)
-        assert verdict.mismatch.got == pytest.approx(float(c[row, column]), nan_ok=True)
-        assert verdict.mismatch.unwritten == fault.startswith("unwritten")
-        if math.isfinite(verdict.mismatch.got):
-            assert verdict.max_error is not None
-            assert verdict.max_error >= abs(c[row, column] - expected[row, column]) * 0.999
+        row, column = FAULTS[violation](rng, problem, matrices, c)
+        verification = verify_product(problem, dtype, matrices, c, entropy=1)
+        assert not verification.verified
+        assert verification.mismatch is not None
+        assert (verification.mismatch.row, verification.mismatch.column) == (row, column)
+        assert verification.mismatch.expected == pytest.approx(expected[row, column], abs=1e-9)
+        assert verification.mismatch.got == pytest.approx(float(c[row, column]), nan_ok=True)
+        assert verification.mismatch.unwritten == violation.startswith("unwritten")
+        if math.isfinite(verification.mismatch.got):
+            assert verification.max_error is not None
+            assert verification.max_error >= abs(c[row, column] - expected[row, column]) * 0.999
         else:
-            assert verdict.max_error is None
+            assert verification.max_error is None
 
 
 @settings(deadline=None, max_examples=60)
@@ -322,7 +322,7 @@ def test_a_dropped_term_is_caught_in_any_shape(m: int, n: int, k: int, seed: int
     where = a_dropped_term(np.random.default_rng(seed), problem, matrices, c)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judging, "FULL_REFERENCE_FLOPS", 1e9 if full else 0)
-        mismatch = judge(problem, "float32", matrices, c).mismatch
+        mismatch = verify_product(problem, "float32", matrices, c).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column) == where
 
@@ -335,7 +335,7 @@ def test_a_dropped_term_is_caught_in_a_16_bit_result_near_zero(dtype: str) -> No
     row, column = divmod(int(np.abs(expected).argmin()), problem.n)
     c = narrow(expected, dtype)
     c[row, column] = narrow(expected[row, column] + 0.25, dtype)
-    mismatch = judge(problem, "float32", matrices, c).mismatch
+    mismatch = verify_product(problem, "float32", matrices, c).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column) == (row, column)
 
@@ -349,7 +349,7 @@ def test_of_several_faults_the_first_in_row_major_order_is_reported(regime: str)
         places = [anywhere(rng, problem) for _ in range(3)]
         for place in places:
             c[place] += 1
-        mismatch = judge(problem, "float32", matrices, c).mismatch
+        mismatch = verify_product(problem, "float32", matrices, c).mismatch
         assert mismatch is not None
         assert (mismatch.row, mismatch.column) == min(places)
 
@@ -361,9 +361,9 @@ def test_up_to_k_8192_twice_the_bound_is_less_than_the_smallest_term() -> None:
     """Every |a·b| is below 1, so that |A|·|B| is below k."""
     for k, accumulate in [(8192, False), (8191, True), (10321, False)]:
         largest = float(k + accumulate)
-        bound = error_bound(Problem(1, 1, k, accumulate=accumulate), "float32")
+        bound = tolerance(Problem(1, 1, k, accumulate=accumulate), "float32")
         assert 2 * bound(np.array([0.0]), np.array([largest]))[0] < 0.25
-    beyond = error_bound(Problem(1, 1, 10322), "float32")
+    beyond = tolerance(Problem(1, 1, 10322), "float32")
     assert 2 * beyond(np.array([0.0]), np.array([10322.0]))[0] > 0.25
 
 
@@ -374,8 +374,8 @@ def test_adding_one_after_another_errs_by_a_sixth_of_k_roundoffs_far_below_the_b
     error = one_after_another(matrices.a, matrices.b) - panel.product
     typical = np.sqrt(np.square(error).mean())
     assert 0.14 < typical / (8192 * ROUNDOFF) < 0.20
-    assert 500 * typical < error_bound(problem, "float32")(panel.product, panel.magnitude).min()
-    assert 50 * np.abs(error).max() < error_bound(problem, "float32")(panel.product, panel.magnitude).min()
+    assert 500 * typical < tolerance(problem, "float32")(panel.product, panel.magnitude).min()
+    assert 50 * np.abs(error).max() < tolerance(problem, "float32")(panel.product, panel.magnitude).min()
 
 
 def test_magnitudes_are_never_less_than_the_sum_of_the_terms_and_hardly_more() -> None:
@@ -400,7 +400,7 @@ def test_an_element_passes_just_inside_the_bound_and_not_just_outside(k: int, ac
     for distance, verified in [(0.99, True), (-0.99, True), (1.01, False), (-1.01, False)]:
         c = exact(problem, matrices)
         c[row, column] += distance * bound
-        assert judge(problem, "float32", matrices, c).verified is verified
+        assert verify_product(problem, "float32", matrices, c).verified is verified
 
 
 @given(
@@ -413,15 +413,15 @@ def test_whatever_a_sum_within_the_bound_is_rounded_to_is_within_the_bound(
     expected: float, magnitude: float, error: float, output: str
 ) -> None:
     references, magnitudes = np.array([expected]), np.array([magnitude])
-    summed = error_bound(Problem(1, 1, 8192, output, "float32"), "float32")(references, magnitudes)
+    summed = tolerance(Problem(1, 1, 8192, output, "float32"), "float32")(references, magnitudes)
     total = expected + error * summed[0]
     stored = widen(narrow(total, output), output)
-    allowed = error_bound(Problem(1, 1, 8192, output), "float32")(references, magnitudes)
+    allowed = tolerance(Problem(1, 1, 8192, output), "float32")(references, magnitudes)
     assert abs(stored - expected) <= allowed[0] or abs(total) > 65504
 
 
 def test_a_float64_kernel_is_allowed_as_much_as_its_reference() -> None:
-    bound = error_bound(Problem(1, 1, 9, "float64"), "float64")
+    bound = tolerance(Problem(1, 1, 9, "float64"), "float64")
     assert bound(np.array([0.0]), np.array([4.5]))[0] == 2 * 3 * 2 * 2.0**-53 * 4.5
 
 
@@ -429,9 +429,9 @@ def test_storing_in_a_narrower_type_is_allowed_its_rounding_and_no_more() -> Non
     problem = Problem(20, 20, 16, "bfloat16")
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
-    assert judge(problem, "float32", matrices, c).verified
+    assert verify_product(problem, "float32", matrices, c).verified
     c[3, 4] += 2  # two units in the last place
-    assert not judge(problem, "float32", matrices, c).verified
+    assert not verify_product(problem, "float32", matrices, c).verified
 
 
 # Accumulation
@@ -442,9 +442,9 @@ def test_c_is_added_once(k: int, regime: str) -> None:
     problem = Problem(57, 40, k, accumulate=True)
     matrices = draw(problem, seed=k)
     product = matrices.a @ matrices.b
-    assert judge(problem, "float32", matrices, product + matrices.c).verified
-    assert not judge(problem, "float32", matrices, product).verified
-    assert not judge(problem, "float32", matrices, product + 2 * matrices.c).verified
+    assert verify_product(problem, "float32", matrices, product + matrices.c).verified
+    assert not verify_product(problem, "float32", matrices, product).verified
+    assert not verify_product(problem, "float32", matrices, product + 2 * matrices.c).verified
 
 
 def test_an_element_that_kept_the_old_c_is_wrong_but_not_unwritten_poison(regime: str) -> None:
@@ -452,12 +452,12 @@ def test_an_element_that_kept_the_old_c_is_wrong_but_not_unwritten_poison(regime
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
     c[40, 20] = matrices.c[40, 20]
-    mismatch = judge(problem, "float32", matrices, c).mismatch
+    mismatch = verify_product(problem, "float32", matrices, c).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column, mismatch.unwritten) == (40, 20, False)
     assert mismatch.got == matrices.c[40, 20]
     c[40, 20] = poison((1,), "float32")[0]
-    mismatch = judge(problem, "float32", matrices, c).mismatch
+    mismatch = verify_product(problem, "float32", matrices, c).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column, mismatch.unwritten) == (40, 20, False)
 
@@ -465,8 +465,8 @@ def test_an_element_that_kept_the_old_c_is_wrong_but_not_unwritten_poison(regime
 def test_an_old_c_is_not_added_unless_asked(regime: str) -> None:
     matrices = draw(Problem(57, 40, 17, accumulate=True), seed=1)
     product = matrices.a @ matrices.b
-    assert judge(Problem(57, 40, 17), "float32", matrices, product).verified
-    assert not judge(Problem(57, 40, 17), "float32", matrices, product + matrices.c).verified
+    assert verify_product(Problem(57, 40, 17), "float32", matrices, product).verified
+    assert not verify_product(Problem(57, 40, 17), "float32", matrices, product + matrices.c).verified
 
 
 # What is judged
@@ -477,10 +477,10 @@ def test_any_strides_will_do(regime: str) -> None:
     matrices = draw(problem, seed=1)
     padded = poison((57, 64), "float32")[:, :40]
     padded[:] = right(problem, matrices)
-    assert judge(problem, "float32", matrices, padded).verified
+    assert verify_product(problem, "float32", matrices, padded).verified
     by_columns = np.asfortranarray(padded)
     by_columns[50, 30] += 0.25
-    mismatch = judge(problem, "float32", matrices, by_columns).mismatch
+    mismatch = verify_product(problem, "float32", matrices, by_columns).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column) == (50, 30)
 
@@ -490,9 +490,9 @@ def test_a_result_of_ml_dtypes_bfloat16_will_do(regime: str) -> None:
     problem = Problem(57, 40, 17, "bfloat16")
     matrices = draw(problem, seed=1)
     c = right(problem, matrices).view(ml_dtypes.bfloat16)
-    assert judge(problem, "float32", matrices, c).verified
+    assert verify_product(problem, "float32", matrices, c).verified
     c[50, 30] = poison((1,), "bfloat16").view(ml_dtypes.bfloat16)[0]
-    mismatch = judge(problem, "float32", matrices, c).mismatch
+    mismatch = verify_product(problem, "float32", matrices, c).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column, mismatch.unwritten) == (50, 30, True)
 
@@ -501,16 +501,16 @@ def test_a_result_of_another_shape_or_type_cannot_be_judged() -> None:
     problem = Problem(4, 5, 6)
     matrices = draw(problem, seed=1)
     with pytest.raises(InvalidProblem, match="C is 4×5, but the array to judge has the shape"):
-        judge(problem, "float32", matrices, np.zeros((5, 4), np.float32))
+        verify_product(problem, "float32", matrices, np.zeros((5, 4), np.float32))
     with pytest.raises(InvalidProblem, match="a float32 matrix is stored as float32, but the array holds float64"):
-        judge(problem, "float32", matrices, np.zeros((4, 5)))
+        verify_product(problem, "float32", matrices, np.zeros((4, 5)))
 
 
 def test_judging_leaves_the_matrices_alone(regime: str) -> None:
     problem = Problem(57, 40, 17, "float64", accumulate=True)
     matrices, untouched = draw(problem, seed=1), draw(problem, seed=1)
     c = right(problem, matrices)
-    judge(problem, "float64", matrices, c)
+    verify_product(problem, "float64", matrices, c)
     for name in ("a", "b", "c"):
         assert np.array_equal(getattr(matrices, name), getattr(untouched, name))
     assert np.array_equal(c, right(problem, untouched))
@@ -519,7 +519,7 @@ def test_judging_leaves_the_matrices_alone(regime: str) -> None:
 def test_the_verdict_says_how_it_was_reached(regime: str) -> None:
     problem = Problem(57, 40, 17)
     matrices = draw(problem, seed=1)
-    assert judge(problem, "float32", matrices, right(problem, matrices)).method == (
+    assert verify_product(problem, "float32", matrices, right(problem, matrices)).method == (
         "every element against float64"
         if regime == "every element"
         else "32 rows against float64 and 16 random projections of every row"
@@ -532,7 +532,7 @@ def test_the_largest_error_is_that_of_the_worst_element() -> None:
     c = right(problem, matrices)
     c[3, 4] += 0.5
     c[50, 30] -= 2
-    assert judge(problem, "float32", matrices, c).max_error == pytest.approx(2, abs=1e-5)
+    assert verify_product(problem, "float32", matrices, c).max_error == pytest.approx(2, abs=1e-5)
 
 
 # Sampling
@@ -559,8 +559,8 @@ def test_no_kernel_can_foresee_the_sampled_rows(monkeypatch: pytest.MonkeyPatch)
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
     c[37] = 0
-    assert {judge(problem, "float32", matrices, c).verified for _ in range(100)} == {True, False}
-    assert len({judge(problem, "float32", matrices, c, entropy=5).verified for _ in range(10)}) == 1
+    assert {verify_product(problem, "float32", matrices, c).verified for _ in range(100)} == {True, False}
+    assert len({verify_product(problem, "float32", matrices, c, entropy=5).verified for _ in range(10)}) == 1
 
 
 @pytest.mark.parametrize(
@@ -588,13 +588,13 @@ def test_no_row_of_a_right_product_is_suspect(k: int, accumulate: bool, dtype: s
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("fault", ["dropped term", "doubled term", "swapped elements", "NaN", "Inf", "-Inf", "zero"])
-def test_exactly_the_wrong_rows_are_suspect(fault: str, dtype: str) -> None:
+@pytest.mark.parametrize("violation", ["dropped term", "doubled term", "swapped elements", "NaN", "Inf", "-Inf", "zero"])
+def test_exactly_the_wrong_rows_are_suspect(violation: str, dtype: str) -> None:
     problem = Problem(300, 200, 640, dtype)
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
     rng = np.random.default_rng(1)
-    wrong = {FAULTS[fault](rng, problem, matrices, c)[0] for _ in range(5)}
+    wrong = {FAULTS[violation](rng, problem, matrices, c)[0] for _ in range(5)}
     assert set(suspect_rows(problem, dtype, matrices, c, rng)) == wrong
 
 
@@ -621,7 +621,7 @@ def test_a_single_huge_element_does_not_hide_itself(value: float, dtype: str) ->
     assert list(suspect_rows(problem, accumulator, matrices, c, np.random.default_rng(1))) == [45]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judging, "FULL_REFERENCE_FLOPS", 0)
-        mismatch = judge(problem, accumulator, matrices, c).mismatch
+        mismatch = verify_product(problem, accumulator, matrices, c).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column) == (45, 20)
 
@@ -634,9 +634,9 @@ def test_a_suspect_row_within_the_bound_is_right(monkeypatch: pytest.MonkeyPatch
     [panel] = reference.panels(problem, matrices, np.arange(60))
     rng = np.random.default_rng(1)
     signs = rng.choice(np.array([-1.0, 1.0]), size=panel.product.shape)
-    c = panel.product + 0.5 * signs * error_bound(problem, "float32")(panel.product, panel.magnitude)
+    c = panel.product + 0.5 * signs * tolerance(problem, "float32")(panel.product, panel.magnitude)
     assert len(suspect_rows(problem, "float32", matrices, c, rng)) == 60
-    assert judge(problem, "float32", matrices, c).verified
+    assert verify_product(problem, "float32", matrices, c).verified
 
 
 def test_the_smallest_term_is_missed_in_no_row_at_8192() -> None:
@@ -650,7 +650,7 @@ def test_the_smallest_term_is_missed_in_no_row_at_8192() -> None:
     assert not suspect_rows(problem, "float32", matrices, c, np.random.default_rng(1)).size
     c[rows, [8191, 0, 4321]] += np.array([-0.25, 0.25, -0.25], np.float32)
     assert list(suspect_rows(problem, "float32", matrices, c, np.random.default_rng(2))) == rows
-    mismatch = judge(problem, "float32", matrices, c).mismatch
+    mismatch = verify_product(problem, "float32", matrices, c).mismatch
     assert mismatch is not None
     assert (mismatch.row, mismatch.column) == (5, 8191)
 
@@ -660,13 +660,13 @@ def test_a_product_too_large_for_a_full_reference_is_sampled() -> None:
     matrices = draw(problem, seed=1)
     c = poison((2600, 2112), "float32")[:, :2100]
     c[:] = matrices.a @ matrices.b
-    accepted = judge(problem, "float32", matrices, c)
+    accepted = verify_product(problem, "float32", matrices, c)
     assert accepted.verified
     assert accepted.method.startswith("32 rows")
     rng = np.random.default_rng(1)
-    for fault in (a_dropped_term, an_unwritten_element):
-        row, column = fault(rng, problem, matrices, c)
-        mismatch = judge(problem, "float32", matrices, c).mismatch
+    for violation in (a_dropped_term, an_unwritten_element):
+        row, column = violation(rng, problem, matrices, c)
+        mismatch = verify_product(problem, "float32", matrices, c).mismatch
         assert mismatch is not None
         assert (mismatch.row, mismatch.column) == (row, column)
         c[row, column] = matrices.a[row] @ matrices.b[:, column]
@@ -681,7 +681,7 @@ def test_memory_does_not_grow_with_the_matrices(monkeypatch: pytest.MonkeyPatch)
     c = matrices.a @ matrices.b
     tracemalloc.start()
     try:
-        judge(problem, "float32", matrices, c)
+        verify_product(problem, "float32", matrices, c)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import mmcore
 import mmcore.api
-from mmcore import Constraint, Dim3, Kernel, Launch, Limits, Problem
+from mmcore import Constraint, Dim3, Kernel, Launch, DeviceProperties, Problem
 from mmcore.cli import main
-from mmcore.judging.inputs import Matrices, draw
-from mmcore.launching.device import Device, HostArray
-from mmcore.launching.prepared import Prepared
+from mmcore.verify.inputs import Matrices, draw
+from mmcore.devices.base import Device, HostArray
+from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
 from mmcore.runner import run_kernel
 from tests import strategies
@@ -61,7 +61,7 @@ def test_a_kernel_is_right_at_every_size_and_block_that_its_rule_allows(
     block = data.draw(strategies.blocks(kernel), label="block")
     problem = data.draw(strategies.problems(kernel, block), label="problem")
     outcome = run_kernel(kernel, problem, block, device)
-    assert outcome.verified, (outcome.verdict, outcome.faults)
+    assert outcome.verified, (outcome.verification, outcome.violations)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_breaks_a_constraint_is_refused_in_its_words_and_never_launched(
     for size in "mnk":
         arguments += [f"-{size}", str(getattr(problem, size))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Prepared, "__init__", launched)
+        patch.setattr(LoadedKernel, "__init__", launched)
         result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert str(reason) in result.stderr
@@ -117,7 +117,7 @@ def test_kernel10_with_the_right_grid_and_the_wrong_size_reads_out_of_bounds() -
     source = mmcore.kernels()["upc.kernel10"].source.read_text(encoding="utf-8").splitlines()
     assert code == 1
     assert outcome["grid"] == [3, 3, 1]
-    read, written = outcome["faults"]
+    read, written = outcome["violations"]
     assert (read["kind"], read["array"], read["source"]) == ("out-of-bounds-read", "A", "kernel10.cu")
     assert "= A[" in source[read["line"] - 1]
     assert (written["kind"], written["array"]) == ("out-of-bounds-write", "C")
@@ -131,7 +131,7 @@ def test_kernel11s_first_try_drops_the_remainder_and_diverges_at_its_barrier() -
     code, outcome = run_json("upc.kernel11_naive_guard", "--size", "65", "--block", "32", "--force")
     assert code == 1
     assert outcome["first_mismatch"]["row"] == outcome["first_mismatch"]["column"] == 0
-    assert "divergent-barrier" in {fault["kind"] for fault in outcome["faults"]}
+    assert "divergent-barrier" in {violation["kind"] for violation in outcome["violations"]}
 
 
 def test_a_block_of_2500_threads_is_refused_with_both_numbers() -> None:
@@ -142,7 +142,7 @@ def test_a_block_of_2500_threads_is_refused_with_both_numbers() -> None:
 
 
 def test_force_does_not_lift_the_devices_own_limits() -> None:
-    with pytest.raises(mmcore.Refused, match="2500 threads; the device allows 1024"):
+    with pytest.raises(mmcore.ConstraintViolation, match="2500 threads; the device allows 1024"):
         mmcore.run("unsa.tiled", 500, block=50, force=True, device="emulator")
 
 
@@ -158,7 +158,7 @@ def test_a_product_has_the_same_bits_on_every_device(device: Device, kernel: Ker
 def product(kernel: Kernel, block: Dim3, inputs: Matrices, device: Device) -> HostArray:
     """C as the device leaves it."""
     (m, k), n = inputs.a.shape, inputs.b.shape[1]
-    with Prepared(plan(kernel, kernel.problem(m, n, k), block, device.limits), device) as prepared:
+    with LoadedKernel(plan(kernel, kernel.problem(m, n, k), block, device.limits), device) as prepared:
         prepared.upload({"A": inputs.a.reshape(-1), "B": inputs.b.reshape(-1), "C": inputs.c.reshape(-1)})
         assert prepared.run() == []
         result = np.empty(m * n, inputs.c.dtype)
@@ -176,7 +176,7 @@ def test_the_declared_over_read_is_what_the_kernel_reads(name: str, n: int, matr
     kernel = mmcore.kernels()[name]
     block = kernel.block(8)
 
-    def short(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def short(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         made = kernel.launch(problem, block, limits)
         assert isinstance(made, Launch)
         return replace(made, over_read=made.over_read | {matrix: made.over_read[matrix] - 1})
@@ -184,5 +184,5 @@ def test_the_declared_over_read_is_what_the_kernel_reads(name: str, n: int, matr
     problem = kernel.problem(n, n, n)
     emulator = mmcore.api.device("emulator")
     assert run_kernel(kernel, problem, block, emulator).verified
-    (fault,) = run_kernel(replace(kernel, launch=short), problem, block, emulator).faults
-    assert (fault.kind, fault.array) == ("out-of-bounds-read", matrix)
+    (violation,) = run_kernel(replace(kernel, launch=short), problem, block, emulator).violations
+    assert (violation.kind, violation.array) == ("out-of-bounds-read", matrix)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from mmcore.errors import LockFailed
-from mmcore.locking import Holder, Lock
+from mmcore.locks import Holder, Lock
 
 HOLD = """
 import sys
-from mmcore.locking import Lock
+from mmcore.locks import Lock
 lock = Lock("device-of-the-test")
 holder = lock.try_to_take()
 print(holder or "taken", flush=True)

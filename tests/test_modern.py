@@ -6,7 +6,7 @@ import pytest
 
 import mmcore
 from mmcore import Kernel
-from mmcore.launching.device import Device
+from mmcore.devices.base import Device
 from mmcore.runner import run_kernel
 from tests.modern import BF16_PANEL, SPLIT_K, TENSOR_MAP
 
@@ -31,7 +31,7 @@ def test_a_kernel_with_leading_dimensions_gets_its_matrices_as_they_lie(device: 
 def test_dynamic_shared_memory_goes_above_48_kilobytes_and_no_further_than_the_device(device: Device) -> None:
     block = BF16_PANEL.block(128)
     assert run_kernel(BF16_PANEL, BF16_PANEL.problem(32, 128, 2000), block, device).shared_bytes == 128_000
-    with pytest.raises(mmcore.Refused, match="256000 bytes of dynamic shared memory; the device allows 232448"):
+    with pytest.raises(mmcore.ConstraintViolation, match="256000 bytes of dynamic shared memory; the device allows 232448"):
         run_kernel(BF16_PANEL, BF16_PANEL.problem(32, 128, 4000), block, device)
 
 

@@ -11,10 +11,10 @@ import pytest
 
 import mmcore
 from mmcore.api import device, kernels
-from mmcore.errors import DeviceFault, InvalidKernel, NoDevice
-from mmcore.planning.geometry import Dim3
-from mmcore.profiling.ncu import METRICS, parse, profiles_by_ncu
-from mmcore.profiling.profile import Profile, profile_kernel
+from mmcore.errors import DeviceError, InvalidKernel, NoDevice
+from mmcore.kernel.geometry import Dim3
+from mmcore_ncu.ncu import METRICS, parse, profiles_by_ncu
+from mmcore_emulator.profile.profile import Profile, profile_kernel
 from tests.command_line import mmcore as command_line
 from tests.conftest import DEVICES
 from tests.timed_emulator import TimedEmulator
@@ -107,8 +107,8 @@ def test_clocks_are_left_alone(ncu: Path) -> None:
             NoDevice,
             "may not read this GPU's counters",
         ),
-        ("==ERROR== The application returned an error code (1).", DeviceFault, "ncu counted nothing: The application"),
-        ("", DeviceFault, "ncu counted nothing: it said nothing"),
+        ("==ERROR== The application returned an error code (1).", DeviceError, "ncu counted nothing: The application"),
+        ("", DeviceError, "ncu counted nothing: it said nothing"),
     ],
 )
 def test_why_ncu_counts_nothing_is_said_in_a_sentence(
@@ -122,7 +122,7 @@ def test_why_ncu_counts_nothing_is_said_in_a_sentence(
 
 def test_fewer_launches_than_were_made_are_a_failure(ncu: Path) -> None:
     (ncu / "log").write_text(log({}))
-    with pytest.raises(DeviceFault, match="ncu counted nothing"):
+    with pytest.raises(DeviceError, match="ncu counted nothing"):
         profiles("upc.kernel01", "upc.kernel10")
 
 

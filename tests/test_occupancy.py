@@ -17,23 +17,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mmcore as api
-from mmcore import Dim3, Kernel, Launch, Limits, Problem, Refused, UnknownCapability
-from mmcore.cli.occupancy_report import Column, Report
-from mmcore.launching.choose import open_in_process
-from mmcore.launching.compiler import compile_plan
-from mmcore.launching.cuda import CudaProvider
-from mmcore.launching.device import Device
-from mmcore.launching.residency import (
+from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem, ConstraintViolation, UnknownCapability
+from mmcore_occupancy.report import Column, Report
+from mmcore.devices.choose import open_in_process
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.cuda import CudaProvider
+from mmcore.devices.base import Device
+from mmcore_occupancy.compiled import (
     capability_target,
     compiled_occupancies,
     device_target,
     launch_occupancies,
     target_plan,
 )
-from mmcore.planning.footprint import Footprint
-from mmcore.planning.limits import capability_limits
-from mmcore.planning.multiprocessor import MULTIPROCESSORS, Multiprocessor, multiprocessor
-from mmcore.planning.occupancy import Occupancy, occupancy
+from mmcore_occupancy.footprint import Footprint
+from mmcore.kernel.properties import capability_properties
+from mmcore.planning.capabilities import MULTIPROCESSORS, Multiprocessor, multiprocessor
+from mmcore_occupancy.theoretical import Occupancy, occupancy
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
 from tests.command_line import install, kernel_module, mmcore, process
@@ -308,15 +308,15 @@ def test_the_table_does_not_contradict_itself(most: Multiprocessor) -> None:
 
 
 def test_a_capabilitys_limits_are_those_of_a_device_of_it() -> None:
-    tesla = capability_limits((1, 2))
+    tesla = capability_properties((1, 2))
     assert (tesla.threads_per_block, tesla.block, tesla.grid) == (512, Dim3(512, 512, 64), Dim3(65535, 65535, 1))
-    hopper = capability_limits((9, 0))
+    hopper = capability_properties((9, 0))
     assert (hopper.shared_bytes, hopper.shared_bytes_optin) == (48 << 10, 227 << 10)
     assert hopper.registers_per_block == 65536
 
 
 def test_the_calculation_imports_neither_cuda_nor_numpy() -> None:
-    script = "import sys, mmcore.planning.occupancy; print(sorted({'cuda', 'numpy'} & set(sys.modules)))"
+    script = "import sys, mmcore_occupancy.theoretical; print(sorted({'cuda', 'numpy'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
 
@@ -324,7 +324,7 @@ def test_the_calculation_imports_neither_cuda_nor_numpy() -> None:
 # What is compiled
 
 
-def two_launches(problem: Problem, block: Dim3, limits: Limits) -> Sequence[Launch]:
+def two_launches(problem: Problem, block: Dim3, limits: DeviceProperties) -> Sequence[Launch]:
     return (
         Launch(grid=(4, 4), block=block, shared_bytes=1000),
         Launch(grid=(1,), block=(64,), entry="after"),
@@ -390,8 +390,8 @@ def test_code_older_than_nvrtc_knows_is_compiled_for_the_nearest_it_does() -> No
 
 
 def test_a_kernel_that_needs_newer_hardware_is_refused_with_the_capability_asked_for(tmp_path: Path) -> None:
-    kernel = staged(tmp_path, least_capability=(9, 0))
-    with pytest.raises(Refused, match=r"it needs compute capability 9\.0; the device has 6\.1"):
+    kernel = staged(tmp_path, min_compute_capability=(9, 0))
+    with pytest.raises(ConstraintViolation, match=r"it needs compute capability 9\.0; the device has 6\.1"):
         target_plan(kernel, kernel.problem(64, 64, 64), Dim3(256), capability_target((6, 1)))
 
 
@@ -598,7 +598,7 @@ def test_what_cannot_be_answered_is_refused_with_one_sentence(arguments: Sequenc
 
 
 def test_a_gpu_newer_than_the_table_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    emulated = capability_limits((9, 0))
+    emulated = capability_properties((9, 0))
     monkeypatch.setattr("mmcore_emulator.device.COMPUTE_9_0", replace(emulated, compute_capability=(13, 0)))
     for arguments in (("upc.kernel00",), ("--registers", "1", "--block", "8")):
         result = mmcore("occupancy", *arguments, "--device", "emulator")

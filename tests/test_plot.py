@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcore.errors import InvalidResults
-from mmcore.plotting.drawing import Drawing
-from mmcore.plotting.figures import KINDS, figure
-from mmcore.plotting.published import published
-from mmcore.plotting.quantity import intensity
-from mmcore.plotting.results import Results, chosen, edge, read
-from mmcore.plotting.roofline import counted_size
-from mmcore.plotting.transfers import copies_by_key, share
+from mmcore_plots.drawing import Drawing
+from mmcore_plots.figures import KINDS, figure
+from mmcore_plots.published import published
+from mmcore_plots.quantity import intensity
+from mmcore_plots.results import Results, chosen, edge, read
+from mmcore_plots.roofline import counted_size
+from mmcore_plots.transfers import copies_by_key, share
 from tests.command_line import mmcore
 from tests.made_up_results import (
     DAY,

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from mmcore.plotting.page import page
-from mmcore.plotting.results import Results, read
-from mmcore.plotting.tables import number
+from mmcore_plots.page import page
+from mmcore_plots.results import Results, read
+from mmcore_plots.tables import number
 from tests.made_up_results import DEVICE, EMULATED, EXPERIMENTS, benchmark, document, write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

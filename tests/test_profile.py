@@ -13,10 +13,10 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, Kernel, Profile
-from mmcore.launching.device import Device
-from mmcore.planning.geometry import dim3
-from mmcore.profiling.counters import NAMES, total
-from mmcore.profiling.profile import profile_kernel
+from mmcore.devices.base import Device
+from mmcore.kernel.geometry import dim3
+from mmcore_emulator.profile.counters import NAMES, total
+from mmcore_emulator.profile.profile import profile_kernel
 from tests.modern import SPLIT_K
 from tests.own_kernel import own
 from tests.test_kernels import KERNELS
@@ -139,15 +139,15 @@ def test_lines_make_up_the_whole() -> None:
 
 def test_what_a_forced_launch_does_wrong_is_told_with_its_counters() -> None:
     found = profile("upc.kernel10", 65, 32, force=True)
-    assert {fault.kind for fault in found.faults} == {"out-of-bounds-read", "out-of-bounds-write"}
-    assert found.to_json()["faults"]
+    assert {violation.kind for violation in found.violations} == {"out-of-bounds-read", "out-of-bounds-write"}
+    assert found.to_json()["violations"]
 
 
 @pytest.mark.usefixtures("sampling")
 def test_a_fault_of_many_blocks_of_a_sample_is_told_once(cu_file: Path) -> None:
     found = profile(own(cu_file, "C[threadIdx.x + n * n] = A[0];", grid=(50,)), 32, 32)
     assert found.blocks_run < found.blocks
-    assert [(fault.kind, fault.block) for fault in found.faults] == [("out-of-bounds-write", (0, 0, 0))]
+    assert [(violation.kind, violation.block) for violation in found.violations] == [("out-of-bounds-write", (0, 0, 0))]
 
 
 def test_json_has_every_counter_and_ratio() -> None:

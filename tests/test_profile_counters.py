@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcore.profiling.counters import Counters, total
-from mmcore.profiling.device import Line
+from mmcore_emulator.profile.counters import Counters, total
+from mmcore_emulator.profile.counted import Line
 from mmcore_emulator.counting import Counting
 from tests.emulation import emulate, ptx_kernel, ptx_of
 
@@ -28,7 +28,7 @@ def lines_of(
         return tuple(watching)
 
     emulated = emulate(source, *arguments, grid=grid, block=block, text=text, observers=observers)
-    assert emulated.faults == []
+    assert emulated.violations == []
     lines = watching[0].lines
     assert total(lines.values()).thread_instructions == emulated.run.thread_instructions
     return lines

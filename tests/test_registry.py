@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, Problem, Scalar, Square, Workspace, hookimpl
+from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, Scalar, Square, Workspace, hookimpl
 from mmcore.registry import Registry
 
 NOTHING: Any = None
 HALF: Any = 0.5
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     return Launch(grid=(1,), block=block)
 
 
@@ -143,10 +143,10 @@ def test_importing_mmcore_loads_neither_plugins_nor_cuda_nor_numpy() -> None:
         ({"accumulate": "yes"}, "accumulate is True or False, not 'yes'"),
         ({"options": "-use_fast_math"}, "its options are several: ('-use_fast_math',) instead of '-use_fast_math'"),
         ({"options": (1,)}, "its options are texts, unlike (1,)"),
-        ({"known_faults": "slow"}, "its known_faults are several: ('slow',) instead of 'slow'"),
+        ({"known_bugs": "slow"}, "its known_bugs are several: ('slow',) instead of 'slow'"),
         ({"constraints": Square()}, "its constraints are several: (Square(),) instead of Square()"),
         *(
-            ({"least_capability": wrong}, f"least_capability is a pair of whole numbers such as (9, 0), not {wrong!r}")
+            ({"min_compute_capability": wrong}, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {wrong!r}")
             for wrong in (9.0, 9, "9.0", None, (9,), ("9", "0"))
         ),
         ({"arguments": (Scalar(4.5),)}, "4.5 is no int32"),
@@ -166,8 +166,8 @@ def test_a_declaration_that_makes_no_sense_is_rejected_in_words(changes: dict[st
 
 
 def test_a_declaration_may_use_lists() -> None:
-    declared = kernel(least_capability=[9, 0], options=["-lineinfo"], constraints=[Square()])
-    assert (declared.least_capability, declared.options, declared.constraints) == ((9, 0), ("-lineinfo",), (Square(),))
+    declared = kernel(min_compute_capability=[9, 0], options=["-lineinfo"], constraints=[Square()])
+    assert (declared.min_compute_capability, declared.options, declared.constraints) == ((9, 0), ("-lineinfo",), (Square(),))
 
 
 @pytest.mark.parametrize(

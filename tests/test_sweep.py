@@ -9,7 +9,7 @@ import pytest
 
 import mmcore
 from mmcore import Sweep
-from mmcore.benchmarking.specs import Sizes
+from mmcore.pytest_plugin.sizes import Sizes
 from mmcore.errors import InvalidSweep
 from mmcore.registry import Registry, registry
 from tests.test_registry import plugin

@@ -136,5 +136,5 @@ def test_its_kernel_conforms_by_command_and_by_pytest(python: Path, tmp_path: Pa
     assert conformance["conforms"] is True
     assert conformance["aspects"]["product"]["passed"] > 20
     options = ["-p", "no:cacheprovider", "--mm-device", "emulator", "--mm-kernel", "acme.*"]
-    output = run(python, "-m", "pytest", "--pyargs", "mmcore.conformance", *options, cwd=tmp_path)
+    output = run(python, "-m", "pytest", "--pyargs", "mmcore_conform", *options, cwd=tmp_path)
     assert "9 passed, 1 skipped" in output

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import mmcore as api
-from mmcore import Dim3, Kernel, Launch, Limits, Problem
+from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
 from mmcore.api import device
-from mmcore.conformance.conform import conform_kernel
-from mmcore.conformance.trial import PASSED
-from mmcore.planning import asking
+from mmcore_conform.conform import conform_kernel
+from mmcore_conform.trial import PASSED
+from mmcore.planning import rules
 from mmcore.registry import Registered, registry
 from tests import wrong_kernels
 from tests.command_line import mmcore
@@ -31,11 +31,11 @@ def endless(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 def test_the_fault_says_which_thread_was_where(endless: Kernel) -> None:
     outcome = api.run(endless, 4, device="emulator", timeout=2)
-    (fault,) = outcome.faults
-    assert outcome.verdict is None
-    assert (fault.kind, fault.source, fault.block, fault.thread) == ("timeout", "kernel.cu", (0, 0, 0), (0, 0, 0))
-    assert fault.line == FIRST_LINE + 1
-    assert fault.message == f"thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:{fault.line}"
+    (violation,) = outcome.violations
+    assert outcome.verification is None
+    assert (violation.kind, violation.source, violation.block, violation.thread) == ("timeout", "kernel.cu", (0, 0, 0), (0, 0, 0))
+    assert violation.line == FIRST_LINE + 1
+    assert violation.message == f"thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:{violation.line}"
 
 
 def test_the_limit_is_for_one_run(endless: Kernel) -> None:
@@ -75,7 +75,7 @@ def test_conformance_stops_at_the_first_case_that_takes_too_long(endless: Kernel
 
 
 def test_conformance_stops_where_a_launch_rule_never_returns(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         while problem.n == 17:
             pass
         return wrong_kernels.covering(problem, block, limits)
@@ -89,7 +89,7 @@ def test_conformance_stops_where_a_launch_rule_never_returns(cu_file: Path, monk
     assert "its launch rule had not answered after 0.2 s for" in failure.reason
     assert "×17×" in failure.reason
     assert found.left_out > 0
-    assert {trial.verdict for trial in found.of("geometry")} == {PASSED}
+    assert {trial.verification for trial in found.of("geometry")} == {PASSED}
 
 
 def test_conformance_stops_where_compiling_never_ends(cu_file: Path) -> None:

@@ -39,12 +39,12 @@ def installed(site: Path, name: str, source: str) -> EntryPoint:
         ("import ctypes; ctypes.string_at(0)", "the process that loads it is killed by SIGSEGV"),
         ("import os; os.kill(os.getpid(), 9)", "the process that loads it is killed by SIGKILL"),
         (
-            "import mmcore.judging.judge as j; j.judge = lambda *_: None",
-            "loading it replaces mmcore.judging.judge.judge",
+            "import mmcore.verify.comparison as j; j.judge = lambda *_: None",
+            "loading it replaces mmcore.verify.comparison.judge",
         ),
         (
-            "from mmcore.judging.judge import judge; judge.__code__ = (lambda *_: None).__code__",
-            "loading it replaces mmcore.judging.judge.judge",
+            "from mmcore.verify.comparison import verify_product; judge.__code__ = (lambda *_: None).__code__",
+            "loading it replaces mmcore.verify.comparison.judge",
         ),
         ("import mmcore.auditing as a; a._RATIO = 1e9", "loading it replaces mmcore.auditing._RATIO"),
         (
@@ -67,20 +67,20 @@ def installed(site: Path, name: str, source: str) -> EntryPoint:
         ("import builtins; builtins.all = lambda _: True", "loading it replaces builtins.all"),
         ("import builtins; builtins.open = None", "loading it replaces builtins.open"),
         (
-            "from mmcore.planning.dtypes import _DTYPES; _DTYPES['float32'] = _DTYPES['float16']",
-            "loading it replaces mmcore.planning.dtypes._DTYPES['float32']",
+            "from mmcore.kernel.dtypes import _DTYPES; _DTYPES['float32'] = _DTYPES['float16']",
+            "loading it replaces mmcore.kernel.dtypes._DTYPES['float32']",
         ),
         (
-            "from mmcore.planning.dtypes import _DTYPES; _DTYPES['float'] = _DTYPES['float16']",
-            "loading it replaces mmcore.planning.dtypes._DTYPES",
+            "from mmcore.kernel.dtypes import _DTYPES; _DTYPES['float'] = _DTYPES['float16']",
+            "loading it replaces mmcore.kernel.dtypes._DTYPES",
         ),
         (
-            "from mmcore.conformance.trial import ASPECTS; ASPECTS.popitem()",
-            "loading it replaces mmcore.conformance.trial.ASPECTS['known-faults']",
+            "from mmcore_conform.trial import ASPECTS; ASPECTS.popitem()",
+            "loading it replaces mmcore_conform.trial.ASPECTS['known-violations']",
         ),
         (
-            "from mmcore.benchmarking.storage import _COLUMNS; _COLUMNS.reverse()",
-            "loading it replaces mmcore.benchmarking.storage._COLUMNS",
+            "from mmcore.pytest_plugin.benchmark_session import _COLUMNS; _COLUMNS.reverse()",
+            "loading it replaces mmcore.pytest_plugin.benchmark_session._COLUMNS",
         ),
         (
             "from mmcore_emulator.writer import _NOTHING_TO_DO; _NOTHING_TO_DO.add('bar')",
@@ -124,7 +124,7 @@ def test_one_that_is_refused_says_nothing_of_the_others(site: Path) -> None:
         "if getattr(each, '__module__', '').startswith('_frozen') and 'find_distributions' in vars(each)]",
         "import numpy; numpy.random, numpy.ma, numpy.f2py, numpy.ctypeslib",
         "import mimetypes, locale, random, tempfile; mimetypes.init(); random.seed(1); tempfile.gettempdir()",
-        "from mmcore.planning.asking import _unanswered; import mmcore.launching.compiler as c; c._recent[b''] = None",
+        "from mmcore.kernel.rules import _unanswered; import mmcore.compile.compiler as c; c._recent[b''] = None",
     ],
 )
 def test_what_merely_fails_or_prints_is_for_the_registry_to_judge(site: Path, source: str) -> None:

@@ -189,7 +189,7 @@ from tests.timed_emulator import TimedEmulator
 
 
 class Provider:
-    name, keeps_time, isolated = "timed", True, False
+    name, supports_timing, isolated = "timed", True, False
 
     def count(self):
         return 1

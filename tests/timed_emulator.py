@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mmcore import hookimpl
-from mmcore.launching.code import Code
-from mmcore.launching.deadline import Deadline
-from mmcore.launching.device import Buffer, Call, HostArray, Refresh
+from mmcore.compile.module import CompiledModule
+from mmcore.deadline import Deadline
+from mmcore.devices.base import Buffer, BoundLaunch, HostArray, Refresh
 from mmcore.planning.peaks import Peaks
-from mmcore_emulator.device import EmulatedProgram, Emulator
+from mmcore_emulator.device import EmulatedModule, Emulator
 
 Seconds = Callable[[str], float]
 
 
-class MadeUpStopwatch:
+class MadeUpTimer:
     """Says that each of ``count`` launches took what a function makes up, and that every tenth reading was slower."""
 
     method = "a made-up clock"
-    grain = 2e-4
+    resolution = 2e-4
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
@@ -33,26 +33,26 @@ class MadeUpStopwatch:
         pass
 
 
-class TimedProgram(EmulatedProgram):
-    """Code whose times are made up, by the names of its .cu files."""
+class TimedModule(EmulatedModule):
+    """CompiledModule whose times are made up, by the names of its .cu files."""
 
-    def __init__(self, memory: Any, code: Code, deadline: Deadline, seconds: Seconds) -> None:
+    def __init__(self, memory: Any, code: CompiledModule, deadline: Deadline, seconds: Seconds) -> None:
         super().__init__(memory, code, deadline)
         self._source = code.source
         self._made_up = seconds
 
-    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
-        return MadeUpStopwatch(lambda: self._made_up(self._source) * (1.5 if cold else 1.0))
+    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+        return MadeUpTimer(lambda: self._made_up(self._source) * (1.5 if cold else 1.0))
 
-    def global_stopwatch(
+    def end_to_end_timer(
         self,
-        calls: Sequence[Call],
+        calls: Sequence[BoundLaunch],
         uploads: Sequence[tuple[Buffer, HostArray]],
         downloads: Sequence[tuple[Buffer, HostArray]],
         *,
         pinned: bool,
     ) -> Any:
-        return MadeUpStopwatch(lambda: self._made_up(self._source) * (3.0 if pinned else 5.0))
+        return MadeUpTimer(lambda: self._made_up(self._source) * (3.0 if pinned else 5.0))
 
 
 class TimedEmulator(Emulator):
@@ -67,7 +67,7 @@ class TimedEmulator(Emulator):
     """
 
     name = "timed:0"
-    keeps_time = True
+    supports_timing = True
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class TimedEmulator(Emulator):
     def peaks(self) -> Peaks:  # type: ignore[override]
         return self._peaks
 
-    def load(self, code: Code) -> TimedProgram:
-        return TimedProgram(self._memory, code, self.deadline, self._seconds)
+    def load(self, code: CompiledModule) -> TimedModule:
+        return TimedModule(self._memory, code, self.deadline, self._seconds)
 
 
 class TimedProvider:
@@ -106,7 +106,7 @@ class TimedProvider:
     """
 
     name = "timed"
-    keeps_time = True
+    supports_timing = True
     isolated = False
 
     def __init__(self, product: str = "Test GPU") -> None:

@@ -14,18 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, Limits, Problem
+from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
 from mmcore.experiment import Experiment
-from mmcore.launching.choose import open_in_process
-from mmcore.launching.cuda import memory
-from mmcore.planning.geometry import dim3
+from mmcore.devices.choose import open_in_process
+from mmcore.devices.cuda import memory
+from mmcore.kernel.geometry import dim3
 from mmcore.registry import registry
 
 
 def without_over_read(kernel: Kernel) -> Kernel:
     """The kernel with a launch rule that declares no over-read."""
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         made = kernel.launch(problem, block, limits)
         assert isinstance(made, Launch)
         return replace(made, over_read={})
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     memory.GUARD_BYTES = 0
     device, kernels = open_in_process("cuda", registry().providers), mmcore.kernels()
-    for name in options.names or [name for name, kernel in kernels.items() if not kernel.known_faults]:
+    for name in options.names or [name for name, kernel in kernels.items() if not kernel.known_bugs]:
         kernel = kernels[name]
         if options.without_over_read:
             kernel = without_over_read(kernel)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div
 
 SIGNATURE = 'extern "C" __global__ void own(const float* A, const float* B, float* C, int m, int n, int k)'
 RIGHT = f"""
@@ -71,30 +71,30 @@ SIXTY_FOUR_ROWS = f"""
 """
 
 
-def covering(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def covering(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C."""
     return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
 
 
-def covering_by(rows: int) -> Callable[[Problem, Dim3, Limits], Launch]:
+def covering_by(rows: int) -> Callable[[Problem, Dim3, DeviceProperties], Launch]:
     """As many blocks as cover C when a block makes so many rows."""
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, rows)), block=block)
 
     return launch
 
 
-def reading_past(**over_read: int) -> Callable[[Problem, Dim3, Limits], Launch]:
+def reading_past(**over_read: int) -> Callable[[Problem, Dim3, DeviceProperties], Launch]:
     """The same, declaring an over-read."""
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
         return Launch(covering(problem, block, limits).grid, block, over_read=over_read)
 
     return launch
 
 
-def rounding_down(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def rounding_down(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many whole blocks as fit into C, and one at least."""
     return Launch(grid=(max(1, problem.n // block.x), max(1, problem.m // block.y)), block=block)
 

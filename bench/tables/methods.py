@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.tables import sources
 from bench.tables.markdown import markdown
 from bench.tables.sources import results
-from mmcore.planning.occupancy import occupancy
+from mmcore_occupancy.theoretical import occupancy
 
 
 def occupancies() -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmcore.plotting.published import published
+from mmcore_plots.published import published
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "bench" / "results"

@@ -19,7 +19,7 @@ from mmcore.cli.commandline import CommandLine  # noqa: E402
 def main(context: click.Context) -> None:
     """CUDA matrix-product kernels, verified before they are timed, on a GPU or an emulator.
 
-    Every command takes --json. The exit status is 0 on success, 1 when the answer is no (a wrong product, a fault), and
+    Every command takes --json. The exit status is 0 on success, 1 when the answer is no (a wrong product, a violation), and
     2 when the request cannot be carried out.
     """
     if context.invoked_subcommand is None:

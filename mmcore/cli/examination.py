@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmcore.cache import cache_directory
 from mmcore.errors import MmcoreError
-from mmcore.launching.choose import open_device
-from mmcore.launching.nvrtc import nvrtc_version
+from mmcore.devices.choose import open_device
+from mmcore.compile.nvrtc import nvrtc_version
 
 if TYPE_CHECKING:
-    from mmcore.launching.device import DeviceProvider
+    from mmcore.devices.base import DeviceProvider
     from mmcore.registry import Registry
 
 #: What mmcore is built on, with the parts of cuda-python and cuda-toolkit that it calls.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmcore.planning.geometry import Dim3, dim3
-from mmcore.planning.kernel import Kernel
-from mmcore.planning.launch import Argument, Scalar, TensorMap, Workspace
+from mmcore.kernel.geometry import Dim3, dim3
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.launch import Argument, Scalar, TensorMap, Workspace
 from mmcore.registry import Registered
 
 USUAL_SIZE = 640
@@ -24,7 +24,7 @@ def summary(registered: Registered) -> dict[str, Any]:
         "operation": kernel.operation,
         "blocks": [list(dim3(block)) for block in kernel.blocks],
         "constraints": sentences(kernel),
-        "known_faults": list(kernel.known_faults),
+        "known_bugs": list(kernel.known_bugs),
         "plugin": registered.plugin,
         "distribution": registered.distribution,
         "source": str(kernel.source),

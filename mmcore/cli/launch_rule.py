@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from mmcore.cli.kernels import USUAL_SIZE, argument_text, usual_size
 from mmcore.errors import MmcoreError
-from mmcore.planning.kernel import Kernel, LaunchRule
-from mmcore.planning.limits import COMPUTE_9_0, Limits
+from mmcore.kernel.declaration import Kernel, LaunchRule
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.capabilities import COMPUTE_9_0
 from mmcore.planning.plan import Plan, plan
 
 
@@ -73,6 +74,6 @@ def _planned(kernel: Kernel, size: int) -> Plan:
     return plan(kernel, problem, kernel.fitting_block(problem), _limits(kernel))
 
 
-def _limits(kernel: Kernel) -> Limits:
-    """Limits for an example, which must not need a device."""
-    return replace(COMPUTE_9_0, compute_capability=max(COMPUTE_9_0.compute_capability, kernel.least_capability))
+def _limits(kernel: Kernel) -> DeviceProperties:
+    """DeviceProperties for an example, which must not need a device."""
+    return replace(COMPUTE_9_0, compute_capability=max(COMPUTE_9_0.compute_capability, kernel.min_compute_capability))

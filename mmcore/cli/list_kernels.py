@@ -10,8 +10,8 @@ import click
 from mmcore.cli.kernels import blocks, sentences, summary, typed_operation
 from mmcore.cli.output import json_option, loaded_registry, on_terminal, render, write, write_json
 from mmcore.errors import MmcoreError
-from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.kernel import Kernel
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.declaration import Kernel
 from mmcore.registry import Registered
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _of_dtype(found: Sequence[Registered], dtype: str) -> list[Registered]:
 
 
 def _title(kernel: Kernel) -> str:
-    return f"{kernel.title} [known faults]" if kernel.known_faults else kernel.title
+    return f"{kernel.title} [known violations]" if kernel.known_bugs else kernel.title
 
 
 def _needs(kernel: Kernel) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
 
-from mmcore.cli.kernels import usual_size
-from mmcore.errors import MmcoreError
-from mmcore.launching.deadline import USUAL_SECONDS, parse_seconds
-from mmcore.planning.kernel import Kernel
+from mmcore.cell import Cell
+from mmcore.deadline import USUAL_SECONDS, parse_seconds
+from mmcore.errors import InvalidProblem, MmcoreError
+from mmcore.kernel.configs import BLOCK, Config, parse_config
+from mmcore.kernel.declaration import Kernel
+
+USUAL_SIZE = 640
+"""The lectures' own first example."""
 
 _LARGEST_INT = 2**31 - 1
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -24,22 +28,43 @@ def size_type(text: str) -> int:
     return int(text)
 
 
-def _seconds_type(text: str | float) -> float:
-    """A time limit."""
-    try:
-        return parse_seconds(str(text))
-    except MmcoreError as error:
-        raise click.BadParameter(str(error)) from None
+def _sizes_type(text: str) -> tuple[int, int, int]:
+    """m, n and k of "640" or "64x65x66"."""
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) not in (1, 3):
+        raise click.BadParameter(f"{text!r} is not a size: give N, or all of MxNxK")
+    m, n, k = map(size_type, parts * (3 // len(parts)))
+    return m, n, k
+
+
+def _read(read: Callable[[str], Any]) -> Callable[[Any], Any]:
+    """A click type of a reader that raises MmcoreError."""
+
+    def convert(text: Any) -> Any:
+        try:
+            return read(str(text))
+        except MmcoreError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return convert
 
 
 def size_option(usual: int) -> Callable[[_Command], _Command]:
     """``--size``, which is ``usual`` or the next that the kernel allows where the user gives none."""
-    text = f"m = n = k; {usual}, or the next that the kernel allows, by default."
-    return click.option("--size", type=size_type, metavar="N", help=text)
+    text = f"m = n = k, or MxNxK; {usual}, or the next that the kernel allows, by default."
+    return click.option("--size", type=_sizes_type, metavar="N", help=text)
 
 
 block_option = click.option(
     "--block", metavar="BX[xBY]", help="Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
+)
+config_option = click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    type=_read(parse_config),
+    metavar="NAME=VALUE",
+    help="A parameter of the kernel's config, such as BM=128; comma lists, repeatable.",
 )
 _SIZES: tuple[_Option, ...] = (
     click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
@@ -48,43 +73,106 @@ _SIZES: tuple[_Option, ...] = (
 )
 _LAUNCH: tuple[_Option, ...] = (
     block_option,
+    config_option,
     click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default."),
-    click.option("--force", is_flag=True, help="Launch against the kernel's constraints, to see what happens."),
-    click.option("--lda", type=size_type, metavar="N", help="Elements from one row of A to the next."),
-    click.option("--ldb", type=size_type, metavar="N", help="Elements from one row of B to the next."),
-    click.option("--ldc", type=size_type, metavar="N", help="Elements from one row of C to the next."),
+    click.option("--force", is_flag=True, help="Launch against the kernel's own constraints, to see what happens."),
+    click.option("--lda", type=size_type, metavar="N", help="Elements between rows of A."),
+    click.option("--ldb", type=size_type, metavar="N", help="Elements between rows of B."),
+    click.option("--ldc", type=size_type, metavar="N", help="Elements between rows of C."),
 )
 
 
-def timeout_option(what: str) -> Callable[[_Command], _Command]:
-    """``--timeout``, in seconds, for ``what``."""
-    text = f"Seconds that {what} may take; {USUAL_SECONDS:g} by default."
-    return click.option("--timeout", type=_seconds_type, default=USUAL_SECONDS, metavar="S", help=text)
-
-
-def problem_options(usual: int) -> Callable[[_Command], _Command]:
-    """Give a command ``--size``, ``-m``, ``-n`` and ``-k``."""
-    return _all_of((size_option(usual), *_SIZES))
-
-
-def launch_options(usual: int) -> Callable[[_Command], _Command]:
-    """Give a command all of a launch's options; it gets their values as keyword arguments of :func:`mmcore.run`."""
-    return _all_of((size_option(usual), *_SIZES, *_LAUNCH))
-
-
-def _all_of(options: Sequence[_Option]) -> Callable[[_Command], _Command]:
-    def decorate(command: _Command) -> _Command:
+def _with(options: tuple[_Option, ...]) -> Callable[[_Command], _Command]:
+    def decorated(command: _Command) -> _Command:
         for option in reversed(options):
             command = option(command)
         return command
 
-    return decorate
+    return decorated
 
 
-def with_usual_size(kernel: Kernel, asked: dict[str, Any], usual: int) -> dict[str, Any]:
-    """What was asked for, without what was not, and with the usual size where no size was."""
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if not asked.keys().isdisjoint(("size", "m", "n", "k")):
-        return asked
-    block = asked.get("block")
-    return asked | {"size": usual_size(kernel, None if block is None else kernel.block(block), usual)}
+def problem_options(usual: int) -> Callable[[_Command], _Command]:
+    """The options that say which product, :func:`size_option` among them."""
+    return _with((size_option(usual), *_SIZES))
+
+
+def launch_options(usual: int) -> Callable[[_Command], _Command]:
+    """The options that say which product and how it is launched, as :func:`requested_cell` takes them."""
+    return _with((size_option(usual), *_SIZES, *_LAUNCH))
+
+
+def device_option(usual: str = "auto, cuda, cuda:1, emulator, ...") -> Callable[[_Command], _Command]:
+    """``--device``."""
+    return click.option("--device", default="auto", metavar="D", show_default=True, help=usual)
+
+
+def timeout_option(what: str) -> Callable[[_Command], _Command]:
+    """``--timeout``, of ``what``."""
+    return click.option(
+        "--timeout",
+        type=_read(parse_seconds),
+        default=USUAL_SECONDS,
+        metavar="S",
+        show_default=True,
+        help=f"Seconds that {what} may take.",
+    )
+
+
+def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> tuple[int, int, int]:
+    """m, n and k that a user asks for, or the usual m = n = k, or the next that the kernel allows.
+
+    Raises:
+        InvalidProblem: sizes contradict each other, or one of them is missing.
+    """
+    sizes, each = asked.get("size"), tuple(asked.get(name) for name in "mnk")
+    if sizes is not None and each != (None, None, None):
+        raise InvalidProblem("give either one size or m, n and k, not both")
+    if sizes is not None:
+        return sizes  # type: ignore[no-any-return]
+    if each == (None, None, None):
+        n = kernel.square_problem(usual, *([config] if config else [])).n
+        return n, n, n
+    if None in each:
+        raise InvalidProblem("give one size, or all of m, n and k")
+    return each  # type: ignore[return-value]
+
+
+def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
+    """The config that a user asks for; None where the first that fits will do."""
+    parameters = {name: value for several in asked.get("configs") or () for name, value in several.items()}
+    if asked.get("block") is not None:
+        parameters[BLOCK] = asked["block"]
+    return kernel.config(**parameters) if parameters else None
+
+
+def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual: int, **further: Any) -> Cell:
+    """The cell that a command's options ask for.
+
+    Args:
+        kernel: a registered kernel.
+        device: as the user calls it.
+        asked: the options of :func:`launch_options` and :func:`timeout_option`, by name.
+        usual: m = n = k where the user names no size.
+        further: further attributes of the cell.
+
+    Raises:
+        MmcoreError: they ask for nothing that can be.
+    """
+    config = requested_config(kernel, asked)
+    m, n, k = requested_sizes(kernel, asked, usual, config)
+    leading = {name: asked[name] for name in ("lda", "ldb", "ldc") if asked.get(name)}
+    cell = Cell(
+        kernel.name,
+        m,
+        n,
+        k,
+        config=config.to_json() if config else {},
+        device=device,
+        seed=asked.get("seed"),
+        force=bool(asked.get("force")),
+        timeout=asked.get("timeout"),
+        **leading,
+        **further,
+    )
+    cell.problem(kernel)
+    return cell

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
 from mmcore.outcome import Outcome
-from mmcore.planning.geometry import Dim3
+from mmcore.kernel.geometry import Dim3
 from mmcore.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _facts(outcome: Outcome, chosen: bool) -> list[tuple[str, str]]:
         ("shared memory", f"{outcome.shared_bytes} bytes per block"),
         ("host memory", outcome.memory),
         ("kernel time", _time(outcome, outcome.kernel_seconds, outcome.kernel_gflops)),
-        ("global time", _time(outcome, outcome.global_seconds, outcome.global_gflops)),
+        ("global time", _time(outcome, outcome.end_to_end_seconds, outcome.end_to_end_gflops)),
         ("seed", str(outcome.seed)),
         ("verification", _verification(outcome)),
     ]
@@ -96,10 +96,10 @@ def _time(outcome: Outcome, seconds: float | None, gflops: float | None) -> str:
 
 
 def _verification(outcome: Outcome) -> str:
-    verdict = outcome.verdict
-    if any(fault.kind == "timeout" for fault in outcome.faults):
+    verification = outcome.verification
+    if any(violation.kind == "timeout" for violation in outcome.violations):
         return "none: it was stopped at the time limit, which --timeout sets"
-    if verdict is None:
-        return "none: the fault left no product to judge"
-    error = "an element is not finite" if verdict.max_error is None else f"largest error {verdict.max_error:.3g}"
-    return f"{verdict.method}; {error}"
+    if verification is None:
+        return "none: the violation left no product to judge"
+    error = "an element is not finite" if verification.max_error is None else f"largest error {verification.max_error:.3g}"
+    return f"{verification.method}; {error}"

@@ -6,28 +6,31 @@ from typing import Any
 
 import click
 
-from mmcore.cli.kernels import USUAL_SIZE
-from mmcore.cli.options import launch_options, timeout_option, with_usual_size
+from mmcore.cell import BRIEFLY, WAYS, Timing
+from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
-from mmcore.launching.stopwatch import MEMORIES
+from mmcore.executor import measure_cell
 
 
 @click.command()
 @click.argument("kernel")
 @launch_options(USUAL_SIZE)
-@click.option("--device", default="auto", metavar="D", show_default=True, help="auto, cuda, cuda:1, emulator, ...")
-@click.option("--memory", type=click.Choice(MEMORIES), default=MEMORIES[0], help="Host memory of copies.")
+@device_option()
+@click.option("--memory", type=click.Choice(WAYS["end-to-end"]), default="pageable", help="Host memory of copies.")
 @timeout_option("everything together")
 @json_option
 def run(kernel: str, device: str, memory: str, as_json: bool, **asked: Any) -> int:
     """Run a kernel on random inputs, verify its product, time it."""
-    request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
-    from mmcore.api import run as run_kernel
-    from mmcore.cli.report import report
+    from mmcore.devices.choose import chosen
 
-    outcome = run_kernel(kernel, device=device, memory=memory, **request)
+    found = loaded_registry().kernel(kernel)
+    timed = chosen(device)[0].supports_timing
+    timings = (Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)) if timed else ()
+    result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings))
     if as_json:
-        write_json(outcome.to_json())
+        write_json(result.to_json())
     else:
-        render(*report(outcome, chosen=device == "auto"))
-    return 0 if outcome.verified else 1
+        from mmcore.cli.report import report
+
+        render(*report(result, found, auto=device == "auto"))
+    return 0 if result.verified else 2 if result.timed_out else 1

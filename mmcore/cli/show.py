@@ -10,14 +10,14 @@ from mmcore.cli import launch_rule
 from mmcore.cli.kernels import USUAL_SIZE, argument_text, blocks, sentences, summary
 from mmcore.cli.options import block_option, size_option, with_usual_size
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
-from mmcore.planning.kernel import Kernel
+from mmcore.kernel.declaration import Kernel
 from mmcore.registry import Registered
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.syntax import Syntax
 
-    from mmcore.profiling.profile import Profile
+    from mmcore_emulator.profile.profile import Profile
 
 
 @click.command()
@@ -51,7 +51,7 @@ def show(kernel: str, profile: bool, size: int | None, block: str | None, as_jso
 
 
 def _profiled(kernel: Kernel, size: int | None, block: str | None) -> Profile:
-    from mmcore.analysis import profile
+    from mmcore_emulator.api import profile
 
     return profile(kernel, **with_usual_size(kernel, {"size": size, "block": block}, USUAL_SIZE))
 
@@ -77,7 +77,7 @@ def _facts(registered: Registered) -> list[tuple[str, str]]:
         ("entry", "\n".join(launch_rule.entries(kernel))),
         ("blocks", blocks(kernel)),
         ("needs", "\n".join(sentences(kernel))),
-        ("known faults", "\n".join(kernel.known_faults)),
+        ("known violations", "\n".join(kernel.known_bugs)),
         ("rule in words", launch_rule.in_words(kernel)),
         ("for example", "\n".join(launch_rule.examples(kernel))),
         ("plugin", f"{registered.plugin} of {registered.distribution}"),
@@ -102,7 +102,7 @@ def _profiled_listing(profile: Profile, code: str) -> RenderableType:
     """The source, with what the launches do in each line."""
     from rich.console import Group
 
-    from mmcore.cli.profile_report import source_table
+    from mmcore_emulator.profile.report import source_table
 
     lines = _syntax(code, "cuda").highlight(code.rstrip()).split("\n")
     launch = profile.plan.launches[0]

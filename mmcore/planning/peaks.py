@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.problem import Problem
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import Problem
 
 # Fused multiply-adds per clock and multiprocessor, by the fastest unit of each that keeps the type's precision (the
 # tensor cores, dense, for the half types everywhere and for float64 where they have it): the CUDA C++ Programming
@@ -47,7 +47,7 @@ class Peaks:
             cold: whether nothing of A and B is in the L2 cache beforehand. What is written may stay there.
         """
         inputs = problem.m * problem.k + problem.k * problem.n
-        moved = inputs * dtype_named(problem.dtype).itemsize if cold else problem.least_bytes - self.cache_bytes
+        moved = inputs * dtype_named(problem.dtype).itemsize if cold else problem.compulsory_bytes - self.cache_bytes
         return max(problem.flops / self.flops[problem.dtype], moved / self.bytes_per_second)
 
 

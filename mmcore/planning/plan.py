@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmcore.errors import InvalidKernel, InvalidProblem, Refused
-from mmcore.planning.asking import asking
-from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.geometry import Dim3
-from mmcore.planning.kernel import Kernel
-from mmcore.planning.launch import MATRICES, Argument, Launch, Scalar, Workspace, scalar_value
-from mmcore.planning.limits import Limits
-from mmcore.planning.problem import Problem
+from mmcore.errors import InvalidKernel, InvalidProblem, ConstraintViolation
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
+from mmcore.kernel.launch import Launch
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.kernel.rules import asking
 
 
 @dataclass(frozen=True)
@@ -22,24 +24,24 @@ class Plan:
     Attributes:
         kernel: the kernel.
         problem: the product as the device sees it (packed, unless the kernel takes leading dimensions).
-        block: the block shape it was planned for.
+        config: the config it was planned for.
         launches: the launches, in order.
         forced: whether the kernel's own constraints were passed over.
     """
 
     kernel: Kernel
     problem: Problem
-    block: Dim3
+    config: Config
     launches: tuple[Launch, ...]
     forced: bool = False
 
     def arguments(self, launch: Launch) -> tuple[Argument, ...]:
         """The arguments of one of the launches."""
-        return self.kernel.arguments if launch.arguments is None else launch.arguments
+        return self.kernel.arguments_of(self.entry(launch)) if launch.arguments is None else launch.arguments
 
     def entry(self, launch: Launch) -> str:
         """The name expression of one launch's kernel function."""
-        return self.kernel.expand(launch.entry or self.kernel.entry, self.problem, self.block)
+        return self.kernel.expand(self.kernel.entry_named(launch.entry), self.problem, self.config)
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -71,21 +73,20 @@ class Plan:
         )
 
 
-def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force: bool = False) -> Plan:
+def plan(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties, *, force: bool = False) -> Plan:
     """Apply the kernel's launch rule.
 
     Args:
         kernel: the kernel.
         problem: the product, in the kernel's types.
-        block: threads per block.
-        limits: what the device allows. Its limits hold even when forced.
+        config: the kernel's parameters, the block among them.
+        device: what the rule is told of the device, whose limits hold even when forced.
         force: pass over the kernel's own constraints, to see what happens.
 
     Raises:
         InvalidProblem: the problem's types or operation are not the kernel's.
-        Refused: a constraint or a device limit forbids the launch; it quotes each with its numbers.
+        ConstraintViolation: a constraint or a device limit forbids the launch; it quotes each with its numbers.
         InvalidKernel: the rule raised, or did not return launches.
-        Unanswered: the rule did not return at all.
     """
     theirs, ours = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
     if theirs != ours:
@@ -96,25 +97,25 @@ def plan(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits, *, force
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation}")
     if not kernel.strided:
         problem = problem.packed
-    if limits.compute_capability < kernel.least_capability:
-        needed, found = (".".join(map(str, pair)) for pair in (kernel.least_capability, limits.compute_capability))
-        raise Refused(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
-    reasons = limits.launch_refusals(Dim3(1), block, 0)
+    if device.compute_capability < kernel.min_compute_capability:
+        needed, found = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, device.compute_capability))
+        raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
+    reasons = device.launch_violations(Dim3(1), config.block, 0)
     if not force:
-        reasons += kernel.refusals(problem, block)
+        reasons += kernel.violations(problem, config)
     if reasons:
-        raise Refused(kernel.name, reasons)
-    planned = Plan(kernel, problem, block, launches(kernel, problem, block, limits), force)
+        raise ConstraintViolation(kernel.name, reasons)
+    planned = Plan(kernel, problem, config, launches(kernel, problem, config, device), force)
     _check_arguments(planned)
     for launch in planned.launches:
-        reasons += limits.launch_refusals(launch.grid_dim, launch.block_dim, launch.shared_bytes)
+        reasons += device.launch_violations(launch.grid_dim, launch.block_dim, launch.shared_bytes)
         if launch.grid_dim.size < 1:
-            reasons.append(f"its rule gives an empty {launch.grid_dim} grid for {problem} in {block} blocks")
-    if planned.device_bytes > limits.memory_bytes:
-        asked = f"{planned.device_bytes / 1e9:.1f} GB; the device has {limits.memory_bytes / 1e9:.1f} GB"
+            reasons.append(f"its rule gives an empty {launch.grid_dim} grid for {problem} with {config}")
+    if planned.device_bytes > device.memory_bytes:
+        asked = f"{planned.device_bytes / 1e9:.1f} GB; the device has {device.memory_bytes / 1e9:.1f} GB"
         reasons.append(f"{_what_takes_memory(planned)} take {asked}")
     if reasons:
-        raise Refused(kernel.name, list(dict.fromkeys(reasons)))
+        raise ConstraintViolation(kernel.name, list(dict.fromkeys(reasons)))
     return planned
 
 
@@ -141,15 +142,14 @@ def _what_takes_memory(planned: Plan) -> str:
     return " and ".join(["the matrices", *extra])
 
 
-def launches(kernel: Kernel, problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
+def launches(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:
     """What the kernel's launch rule says, whether it may be launched or not.
 
     Raises:
         InvalidKernel: the rule raised, or did not return launches.
-        Unanswered: the rule did not return at all.
     """
-    with asking(f"{kernel.name}: its launch rule", f"{problem} in {block} blocks"):
-        ruled = kernel.launch(problem, block, limits)
+    with asking(f"{kernel.name}: its launch rule", f"{problem} with {config}"):
+        ruled = kernel.launches(problem, config, device)
         found = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
         shown = "" if found and all(isinstance(launch, Launch) for launch in found) else repr(ruled)
     if shown:

@@ -9,14 +9,14 @@ from mmcore.errors import NoDevice
 from mmcore.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from mmcore.launching.device import Device, DeviceProvider
+    from mmcore.devices.base import Device, DeviceProvider
 
 
 class EmulatorProvider:
     """Provides the one emulator that every machine has."""
 
     name = "emulator"
-    keeps_time = False
+    supports_timing = False
     isolated = False
 
     def count(self) -> int:
@@ -25,7 +25,7 @@ class EmulatorProvider:
     def findings(self) -> Mapping[str, str]:
         from mmcore_emulator.device import Emulator
 
-        limits = Emulator().limits
+        limits = Emulator().properties
         capability = ".".join(map(str, limits.compute_capability))
         size = f"{limits.memory_bytes / 1e9:.1f} GB"
         return {"emulator": f"emulates compute capability {capability}, with matrices of up to {size} in all"}

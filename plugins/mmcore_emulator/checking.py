@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore.checking.findings import Finding, Output
+from mmcore_emulator.check.findings import Finding, Output
 from mmcore_emulator.clocks import WarpClocks
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
@@ -123,7 +123,7 @@ class Checking(Observer):
     def meet(self, lanes: Values, named: Values) -> None:
         self._clocks.meet(self._warps.rows(lanes), self._warps.rows(named))
 
-    def fault(
+    def violation(
         self,
         kind: str,
         array: str | None,
@@ -140,7 +140,7 @@ class Checking(Observer):
                 look(hit)
 
     def _hits(self, access: Access) -> Iterator[_Hit]:
-        """The permitted accesses, array by array; of the others :meth:`fault` is told."""
+        """The permitted accesses, array by array; of the others :meth:`violation` is told."""
         lanes = np.broadcast_to(np.True_ if access.mask is None else access.mask.lanes, self._batch.shape)
         address = np.broadcast_to(access.address, self._batch.shape)
         ranges = address >> np.uint64(access.memory.range_bits)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mmcore.profiling.counters import Counters
-from mmcore.profiling.device import Line
+from mmcore_emulator.profile.counters import Counters
+from mmcore_emulator.profile.counted import Line
 from mmcore_emulator.coalescing import Active, Rows, by_warp, requests, sectors, transactions_cc1x, wavefronts
 from mmcore_emulator.kinds import FLOATS
 from mmcore_emulator.lanes import Batch, Mask

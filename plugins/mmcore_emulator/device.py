@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mmcore.checking.findings import Finding, Output
-from mmcore.errors import DeviceFault, InvalidProblem
-from mmcore.launching.code import Code
-from mmcore.launching.deadline import Deadline
-from mmcore.launching.device import Buffer, Call, HostArray, MatrixMap, Program, Refresh
-from mmcore.launching.faults import Fault
-from mmcore.planning.geometry import Dim3
-from mmcore.planning.limits import COMPUTE_9_0, Limits
-from mmcore.profiling.device import Counted, LaunchCounts
+from mmcore_emulator.check.findings import Finding, Output
+from mmcore.errors import DeviceError, InvalidProblem
+from mmcore.compile.module import CompiledModule
+from mmcore.deadline import Deadline
+from mmcore.devices.base import Buffer, BoundLaunch, HostArray, MatrixMap, LoadedModule, Refresh
+from mmcore.devices.violations import Violation
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.capabilities import COMPUTE_9_0
+from mmcore_emulator.profile.counted import Counted, LaunchCounts
 from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.machine import OutOfTime, Run, parameter_bytes
@@ -62,17 +63,17 @@ class EmulatedBuffer:
     def download(self, out: HostArray) -> None:
         out.reshape(-1).view(np.uint8)[:] = self._array.content[: out.nbytes]
 
-    def trespasses(self) -> list[Fault]:
+    def guard_zone_violations(self) -> list[Violation]:
         return []
 
     def close(self) -> None:
         self._memory.free(self._array)
 
 
-class EmulatedProgram:
+class EmulatedModule:
     """Translated functions of one compiled source."""
 
-    def __init__(self, memory: DeviceMemory, code: Code, deadline: Deadline) -> None:
+    def __init__(self, memory: DeviceMemory, code: CompiledModule, deadline: Deadline) -> None:
         self._memory = memory
         self._deadline = deadline
         self._functions = parse(code.ptx)
@@ -81,34 +82,34 @@ class EmulatedProgram:
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
 
-    def run(self, calls: Sequence[Call]) -> list[Fault]:
-        faults: list[Fault] = []
+    def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
+        violations: list[Violation] = []
         self.thread_instructions = 0
         for call in calls:
             run = self._prepared(call)
             try:
                 run.execute()
             except OutOfTime as stopped:
-                return [*faults, *run.faults.values(), stopped.fault]
-            faults += run.faults.values()
+                return [*violations, *run.violations.values(), stopped.violation]
+            violations += run.violations.values()
             self.thread_instructions += run.thread_instructions
-        return faults
+        return violations
 
-    def count(self, calls: Sequence[Call], *, every_block: bool) -> Counted:
-        """As :meth:`~mmcore.profiling.device.CountingDevice.count_launches`."""
+    def count(self, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
+        """As :meth:`~mmcore_emulator.profile.counted.CountingDevice.count_launches`."""
         launches: list[LaunchCounts] = []
-        faults: list[Fault] = []
+        violations: list[Violation] = []
         # What one launch leaves in memory may steer those behind it: then none may be run in part, or twice.
         varied = every_block or any(depends_on_data(self._function(call)) for call in calls)
         for call in calls:
             steps = self._translation(call).steps
             launch = CountedLaunch(functools.partial(self._prepared, call), steps, varied=varied)
             launches.append(launch.counts())
-            faults += launch.faults
-        return Counted(tuple(launches), faults=tuple(faults))
+            violations += launch.violations
+        return Counted(tuple(launches), violations=tuple(violations))
 
-    def check(self, calls: Sequence[Call], output: Output) -> list[Finding]:
-        """As :meth:`~mmcore.checking.findings.CheckingDevice.check_launches`."""
+    def check(self, calls: Sequence[BoundLaunch], output: Output) -> list[Finding]:
+        """As :meth:`~mmcore_emulator.check.findings.CheckingDevice.check_launches`."""
         assert isinstance(output.buffer, EmulatedBuffer)
         piece = min(least_access(self._function(call)) for call in calls)
         shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
@@ -117,14 +118,14 @@ class EmulatedProgram:
             self._prepared(call, Checking(shadows, recorder, layout)).execute()
         return recorder.findings + unwritten(output, shadows.of(output.buffer.array))
 
-    def bytes_read_past(self, calls: Sequence[Call]) -> dict[str, int]:
-        """As :meth:`~mmcore.checking.reach.ReachDevice.bytes_read_past`."""
+    def bytes_read_past(self, calls: Sequence[BoundLaunch]) -> dict[str, int]:
+        """As :meth:`~mmcore_emulator.check.over_read.ReachDevice.bytes_read_past`."""
         reach = Reach()
         for call in calls:
             self._prepared(call, reach).execute()
         return reach.past
 
-    def _prepared(self, call: Call, *observers: Observer) -> Run:
+    def _prepared(self, call: BoundLaunch, *observers: Observer) -> Run:
         """A launch, ready to execute."""
         if call.launch.cluster is not None:
             raise UnsupportedInstruction("the emulator does not know thread block clusters")
@@ -145,25 +146,25 @@ class EmulatedProgram:
             observers,
         )
 
-    def _function(self, call: Call) -> Function:
+    def _function(self, call: BoundLaunch) -> Function:
         symbol = call.function.symbol
         if symbol not in self._functions:
             raise PtxError(f"the PTX has no function {symbol}")
         return self._functions[symbol]
 
-    def _translation(self, call: Call) -> Translation:
+    def _translation(self, call: BoundLaunch) -> Translation:
         symbol = call.function.symbol
         if symbol not in self._translations:
             function = self._function(call)
             self._translations[symbol] = translate(function, self._module_memory.addresses(function))
         return self._translations[symbol]
 
-    def stopwatch(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
+    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
         return None
 
-    def global_stopwatch(
+    def end_to_end_timer(
         self,
-        calls: Sequence[Call],
+        calls: Sequence[BoundLaunch],
         uploads: Sequence[tuple[Buffer, HostArray]],
         downloads: Sequence[tuple[Buffer, HostArray]],
         *,
@@ -181,7 +182,7 @@ def _check_threads(function: Function, block: Dim3) -> None:
     most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
     if block.size > most or block.size != exactly:
         bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
-        raise DeviceFault(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
+        raise DeviceError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
 
 
 def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
@@ -201,8 +202,8 @@ def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> bytes:
 class Emulator:
     """A device that runs PTX on the host, checks every access and keeps no time."""
 
-    name = "emulator"
-    keeps_time = False
+    name = identity = "emulator"
+    supports_timing = False
     architecture = "90"
     facts: Mapping[str, Any] = {"name": "emulator"}
     peaks = None
@@ -216,7 +217,7 @@ class Emulator:
         return "runs the compiled PTX on the host's processor; no kernel times"
 
     @property
-    def limits(self) -> Limits:
+    def properties(self) -> DeviceProperties:
         return replace(COMPUTE_9_0, memory_bytes=host_memory_bytes() // _COPIES)
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
@@ -225,19 +226,19 @@ class Emulator:
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         raise InvalidProblem(f"{label} lives on a GPU; the emulator takes numpy arrays")
 
-    def load(self, code: Code) -> EmulatedProgram:
-        return EmulatedProgram(self._memory, code, self.deadline)
+    def load(self, code: CompiledModule) -> EmulatedModule:
+        return EmulatedModule(self._memory, code, self.deadline)
 
-    def count_launches(self, program: Program, calls: Sequence[Call], *, every_block: bool) -> Counted:
-        assert isinstance(program, EmulatedProgram)
+    def count_launches(self, program: LoadedModule, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
+        assert isinstance(program, EmulatedModule)
         return program.count(calls, every_block=every_block)
 
-    def check_launches(self, program: Program, calls: Sequence[Call], output: Output) -> list[Finding]:
-        assert isinstance(program, EmulatedProgram)
+    def check_launches(self, program: LoadedModule, calls: Sequence[BoundLaunch], output: Output) -> list[Finding]:
+        assert isinstance(program, EmulatedModule)
         return program.check(calls, output)
 
-    def bytes_read_past(self, program: Program, calls: Sequence[Call]) -> dict[str, int]:
-        assert isinstance(program, EmulatedProgram)
+    def bytes_read_past(self, program: LoadedModule, calls: Sequence[BoundLaunch]) -> dict[str, int]:
+        assert isinstance(program, EmulatedModule)
         return program.bytes_read_past(calls)
 
     def close(self) -> None:

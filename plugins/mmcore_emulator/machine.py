@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import KernelFault
-from mmcore.launching.deadline import Deadline
-from mmcore.launching.faults import Fault
-from mmcore.planning.geometry import Dim3
+from mmcore.errors import KernelError
+from mmcore.deadline import Deadline
+from mmcore.devices.violations import Violation
+from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, batches
 from mmcore_emulator.lockstep import BatchRun
@@ -22,16 +22,16 @@ from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import Translation
 
 
-class OutOfTime(KernelFault):
+class OutOfTime(KernelError):
     """The time limit was reached while a kernel was running.
 
     Attributes:
-        fault: where it was.
+        violation: where it was.
     """
 
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
-        super().__init__(fault.message)
+    def __init__(self, violation: Violation) -> None:
+        self.violation = violation
+        super().__init__(violation.message)
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Run:
         device_memory: the arrays that pointers lead into.
         deadline: when what is still running is stopped.
         observers: who is told of everything that happens.
-        faults: by kind, array and line; the first occurrence of each.
+        violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
     """
 
@@ -58,7 +58,7 @@ class Run:
     device_memory: DeviceMemory
     deadline: Deadline
     observers: tuple[Observer, ...] = ()
-    faults: dict[tuple[Any, ...], Fault] = field(default_factory=dict)
+    violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
 
     def execute(self, chosen: Iterable[Batch] | None = None) -> None:
@@ -94,7 +94,7 @@ class Run:
         block, thread = batch.position(batch.first_of(lanes))
         where = f" at {source}:{line}" if line else ""
         message = f"{place(block, thread)} was still running after {self.deadline.limit:g} s{where}"
-        raise OutOfTime(Fault("timeout", message, None, source, line, block, thread, fatal=True))
+        raise OutOfTime(Violation("timeout", message, None, source, line, block, thread, fatal=True))
 
     def report(
         self,
@@ -105,24 +105,24 @@ class Run:
         lanes: Values,
         text: Callable[[tuple[int, ...]], str],
     ) -> None:
-        """Note a fault, unless this line has committed it already.
+        """Note a violation, unless this line has committed it already.
 
         Args:
-            kind, array: as in :class:`~mmcore.launching.faults.Fault`.
+            kind, array: as in :class:`~mmcore.devices.violations.Violation`.
             at: the instruction.
             batch: the batch it ran in.
-            lanes: the lanes at fault.
+            lanes: the lanes at violation.
             text: what one of them did, by its index along the six axes.
         """
         line = at.line if at is not None and at.line else None
         source = at.source if at is not None and at.source else None
-        if (kind, array, source, line) in self.faults:
+        if (kind, array, source, line) in self.violations:
             return
         first = batch.first_of(lanes)
         block, thread = batch.position(first)
         where = f" at {source}:{line}" if line else ""
         message = f"{place(block, thread)} {text(first)}{where}"
-        self.faults[kind, array, source, line] = Fault(kind, message, array, source, line, block, thread)
+        self.violations[kind, array, source, line] = Violation(kind, message, array, source, line, block, thread)
 
 
 def place(block: Dim3, thread: Dim3) -> str:

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import DeviceFault
-from mmcore.judging.poison import POISON_HALFWORD
+from mmcore.errors import DeviceError
+from mmcore.verify.poison import POISON_HALFWORD
 from mmcore_emulator.floats import Values, flushed
 from mmcore_emulator.lanes import Mask
 
@@ -40,7 +40,7 @@ class Array:
     """Bytes, and the addresses at which a kernel finds them.
 
     Attributes:
-        label: what faults call it.
+        label: what violations call it.
         base: address of its first byte.
         readable: bytes that may be read.
         writable: bytes that may be written.
@@ -118,7 +118,7 @@ class DeviceMemory:
         """A new array, all NaN.
 
         Raises:
-            DeviceFault: the host has no memory for it, or the emulator no addresses.
+            DeviceError: the host has no memory for it, or the emulator no addresses.
         """
         return self._placed(label, nbytes + over_read_bytes, nbytes, poisoned)
 
@@ -126,7 +126,7 @@ class DeviceMemory:
         """A new array that holds ``initial`` and then zeros, all of it as if the host had written it.
 
         Raises:
-            DeviceFault: the host has no memory for it, or the emulator no addresses.
+            DeviceError: the host has no memory for it, or the emulator no addresses.
         """
         array = self._placed(label, nbytes, nbytes, _zeros)
         array.content[: len(initial)] = np.frombuffer(initial, np.uint8)
@@ -137,11 +137,11 @@ class DeviceMemory:
         slot = next(slot for slot in range(1, 1 << (63 - _RANGE_BITS)) if slot not in self._arrays)
         base = (slot << _RANGE_BITS) + (1 << (_RANGE_BITS - 1))
         if readable > _LARGEST:
-            raise DeviceFault(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
+            raise DeviceError(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
         try:
             content = fill(readable)
         except MemoryError:
-            raise DeviceFault(f"the host has no memory for the {readable} bytes of {label}") from None
+            raise DeviceError(f"the host has no memory for the {readable} bytes of {label}") from None
         array = Array(label, base, readable, writable, content)
         self._arrays[slot] = array
         return array

@@ -22,7 +22,7 @@ class ModuleMemory:
 
         Raises:
             UnsupportedInstruction: what one of them holds at first is not known; it names the variable.
-            DeviceFault: there is no memory for one.
+            DeviceError: there is no memory for one.
         """
         used = [variable for variable in used_variables(function) if variable.space in ("global", "const")]
         return {variable.name: self._array(variable).base for variable in used}
@@ -43,7 +43,7 @@ class ModuleMemory:
         if variable.unknown:
             raise UnsupportedInstruction(f"the emulator does not know variables like {name}, which {variable.unknown}")
         if self._memory.has(name):
-            # A fault in it must not be taken for one in the matrix of that name.
+            # A violation in it must not be taken for one in the matrix of that name.
             name = f"{name} ({_KEYWORDS[variable.space]})"
         array = self._memory.define(name, variable.nbytes, variable.initial)
         array.read_only = variable.space == "const"

@@ -1,4 +1,4 @@
-"""Watching a launch: who wants to know is told of every basic block, access, barrier and fault."""
+"""Watching a launch: who wants to know is told of every basic block, access, barrier and violation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Observer:
         """Of the lanes that execute its block, only these execute a guarded instruction."""
 
     def access(self, access: Access) -> None:
-        """Lanes access memory; the access may be a violation, of which :meth:`fault` is told."""
+        """Lanes access memory; the access may be a violation, of which :meth:`violation` is told."""
 
     def synchronise(self, step: Step, mask: Mask | None) -> None:
         """These lanes leave the barrier of the block that ends a basic block."""
@@ -63,7 +63,7 @@ class Observer:
     def meet(self, lanes: Values, named: Values) -> None:
         """These lanes leave barriers of their warps, at which each has named a mask of lanes."""
 
-    def fault(
+    def violation(
         self,
         kind: str,
         array: str | None,
@@ -114,7 +114,7 @@ class WatchedBatchRun(BatchRun):
     ) -> None:
         super()._report(kind, array, at, lanes, text)
         for observer in self._observers:
-            observer.fault(kind, array, at, lanes, text)
+            observer.violation(kind, array, at, lanes, text)
 
     def _tell(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         for name, each, lanes in self._resolved(space, address, mask):

@@ -32,7 +32,7 @@ class Reach(Observer):
             array = access.memory.at(number << access.memory.range_bits)
             if array is None or array.readable == array.writable:
                 continue
-            # A read across the end of what may be read is a fault and none of this observer's.
+            # A read across the end of what may be read is a violation and none of this observer's.
             last = np.uint64(array.base + array.readable - access.nbytes)
             permitted = address[(address >= np.uint64(array.base)) & (address <= last)]
             past = int(permitted.max()) + access.nbytes - array.base - array.writable if permitted.size else 0

@@ -14,10 +14,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
-from mmcore.launching.faults import Fault
-from mmcore.planning.geometry import Dim3
-from mmcore.profiling.counters import Counters, total
-from mmcore.profiling.device import LaunchCounts, Line
+from mmcore.devices.violations import Violation
+from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.profile.counters import Counters, total
+from mmcore_emulator.profile.counted import LaunchCounts, Line
 from mmcore_emulator.counting import Counting
 from mmcore_emulator.flow import destinations, reads
 from mmcore_emulator.lanes import Batch
@@ -48,7 +48,7 @@ class CountedLaunch:
         self._prepare = prepare
         self._steps = steps
         self._varied = varied
-        self._faults: dict[tuple[object, ...], Fault] = {}
+        self._faults: dict[tuple[object, ...], Violation] = {}
 
     def counts(self) -> LaunchCounts:
         """Run blocks, all or some."""
@@ -63,7 +63,7 @@ class CountedLaunch:
         return LaunchCounts(total(lines.values()), lines, grid.size, blocks_run)
 
     @property
-    def faults(self) -> list[Fault]:
+    def violations(self) -> list[Violation]:
         """What the blocks that were run did wrong; the first occurrence of each."""
         return list(self._faults.values())
 
@@ -71,7 +71,7 @@ class CountedLaunch:
         counting = Counting(self._steps)
         run = self._prepare(counting)
         run.execute(batches)
-        self._faults = run.faults | self._faults
+        self._faults = run.violations | self._faults
         return counting.lines
 
     def _from_some(self, grid: Dim3, block: Dim3) -> tuple[Lines, int] | None:

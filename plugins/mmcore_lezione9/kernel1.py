@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Multiple, Problem, hookimpl
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many whole blocks as fit into C: rows along x, columns along y."""
     return Launch(grid=(problem.m // block.x, problem.n // block.y), block=block)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Multiple, Problem, Square, hookimpl
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, Square, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """One block, whatever the size."""
     return Launch(grid=(1,), block=block)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, Problem, Square, SquareBlock, hookimpl
+from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, Square, SquareBlock, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as C has whole tiles twice as wide and high as the block."""
     n, b = problem.n, block.x
     # The last step asks for the tiles behind the last. In A they begin at column n: the last row's furthest element is

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, Square, ceil_div, hookimpl
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, Square, ceil_div, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C, rounded up along both axes."""
     return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.n, block.y)), block=block)
 

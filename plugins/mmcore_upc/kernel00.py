@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Multiple, Problem, Square, hookimpl
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, Square, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many whole blocks as fit into C. The quotient is rounded down, as in the lecture: 641 by 32 is still 20×20."""
     return Launch(grid=(problem.n // block.x, problem.n // block.y), block=block)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, Problem, SquareBlock, ceil_div, hookimpl
+from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, SquareBlock, ceil_div, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as C has tiles, rounded up.
 
     Rounding shows only when forced: 641 by 32 becomes the lecture's 21×21, which reads past the end.

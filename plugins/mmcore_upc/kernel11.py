@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Problem, SquareBlock, ceil_div, hookimpl
+from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Problem, SquareBlock, ceil_div, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C, rounded up. The loads go on to the edge of the last tile in every direction."""
     m, n, k = problem.m, problem.n, problem.k
     grid = Dim3(ceil_div(n, block.x), ceil_div(m, block.y))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Dim3, Int32Index, Kernel, Launch, Limits, Multiple, Problem, SquareBlock, ceil_div, hookimpl
+from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, SquareBlock, ceil_div, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C: columns along x, rows along y, both rounded up."""
     return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
 
@@ -27,7 +27,7 @@ def mmcore_kernels() -> list[Kernel]:
             blocks=((32, 32), (16, 16), (8, 8)),
             constraints=(Multiple(("m", "n", "k"), of="block.x"), SquareBlock(), Int32Index()),
             defines={"TILE": "{block.x}"},
-            known_faults=(
+            known_bugs=(
                 "It drops the remainder of k when k is not a multiple of the block.",
                 "Its barrier stands in a divergent branch when m or n is not a multiple of the block.",
             ),

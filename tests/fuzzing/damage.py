@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore import Dim3, Kernel, Launch, Limits, Problem, Scalar
-from mmcore.judging.inputs import Matrices
-from mmcore.judging.poison import poison
-from mmcore.judging.storage import narrow, widen
-from mmcore.planning.dtypes import dtype_named
+from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem, Scalar
+from mmcore.verify.inputs import Matrices
+from mmcore.verify.poison import poison
+from mmcore.verify.storage import narrow, widen
+from mmcore.kernel.dtypes import dtype_named
 from tests.fuzzing.truth import Truth
 
 _POKE = """
@@ -193,7 +193,7 @@ def damaged(kernel: Kernel, pokes: Sequence[Poke], folder: Path) -> Kernel:
         whole.write_text(kernel.source_text() + _POKES)
         whole.replace(source)
 
-    def launch(problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, ...]:
+    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> tuple[Launch, ...]:
         own = kernel.launch(problem, block, limits)
         assert isinstance(own, Launch)
         return own, *(_launch(poke, problem) for poke in pokes)

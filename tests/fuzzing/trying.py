@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from mmcore.errors import CompileError, Refused
+from mmcore.errors import CompileError, ConstraintViolation
 from mmcore.experiment import Experiment, rows_of_product
-from mmcore.judging.inputs import draw
-from mmcore.launching.device import Device
+from mmcore.verify.inputs import draw
+from mmcore.devices.base import Device
 from mmcore.outcome import Outcome
-from mmcore.planning.dtypes import dtype_named
-from mmcore.planning.kernel import Kernel
-from mmcore.planning.launch import Launch
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.launch import Launch
 from mmcore.reproduce import block_text, leading_dimensions, sizes
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
@@ -68,7 +68,7 @@ def _plain(case: Case, device: Device) -> str:
     breaches = case.subject.rule.breaches(case.problem, case.block)
     try:
         outcome, _, wrong = _run(case, case.subject.kernel, device)
-    except Refused as refused:
+    except ConstraintViolation as refused:
         _check_sentence(case, refused, breaches)
         return REFUSED
     if breaches:
@@ -78,7 +78,7 @@ def _plain(case: Case, device: Device) -> str:
     return VERIFIED
 
 
-def _check_sentence(case: Case, refused: Refused, breaches: set[str]) -> None:
+def _check_sentence(case: Case, refused: ConstraintViolation, breaches: set[str]) -> None:
     """One sentence that names each breach with numbers of this case, and nothing else."""
     text = str(refused)
     said = {name for name, pattern in _SAID.items() if re.search(pattern, text)}
@@ -92,10 +92,10 @@ def _check_sentence(case: Case, refused: Refused, breaches: set[str]) -> None:
 def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
     breaches = case.subject.rule.breaches(case.problem, case.block)
     try:
-        if rehearsal not in (None, device) and _run(case, case.subject.kernel, rehearsal)[0].faults:
+        if rehearsal not in (None, device) and _run(case, case.subject.kernel, rehearsal)[0].violations:
             return UNSAFE
         outcome, right, wrong = _run(case, case.subject.kernel, device)
-    except (Refused, CompileError) as error:
+    except (ConstraintViolation, CompileError) as error:
         if not breaches:
             raise Disagreement(f"{describe(case)}: nothing forbids this, but: {error}") from None
         return FORCED_REFUSED
@@ -103,7 +103,7 @@ def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
         raise Disagreement(f"{describe(case)}: a right kernel is not verified: {outcome.complaints()}")
     if outcome.verified and wrong:
         raise Disagreement(f"{describe(case)}: a wrong product is called verified")
-    if not outcome.verified and not outcome.faults and right:
+    if not outcome.verified and not outcome.violations and right:
         raise Disagreement(f"{describe(case)}: a right product is refused: {outcome.complaints()}")
     return FORCED_VERIFIED if outcome.verified else FORCED_REJECTED
 
@@ -133,7 +133,7 @@ def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Outcome, bool, boo
     force = case.kind == FORCED
     with Experiment(kernel, case.problem, case.block, device, seed=case.seed, force=force) as experiment:
         outcome = experiment.verify()
-        if any(fault.fatal for fault in outcome.faults):
+        if any(violation.fatal for violation in outcome.violations):
             raise Disagreement(f"{describe(case)}: the device is lost: {outcome.complaints()}")
         plan = experiment.prepared.plan
         flat = np.empty(plan.problem.span("C"), dtype_named(plan.problem.output).storage)
@@ -141,9 +141,9 @@ def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Outcome, bool, boo
         product = widened(case.problem, rows_of_product(plan, flat))
     truth = truth_of(case.problem, kernel.accumulator, draw(case.problem, case.seed))
     right, wrong = truth.right(product), truth.wrong(product)
-    verdict = outcome.verdict
-    if verdict is None or (verdict.verified and wrong) or (right and not verdict.verified):
-        raise Disagreement(f"{describe(case)}: the product is {'right' if right else 'wrong'}, but: {verdict}")
+    verification = outcome.verification
+    if verification is None or (verification.verified and wrong) or (right and not verification.verified):
+        raise Disagreement(f"{describe(case)}: the product is {'right' if right else 'wrong'}, but: {verification}")
     return outcome, right, wrong
 
 

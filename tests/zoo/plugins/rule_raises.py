@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, Limits, Problem, ceil_div, hookimpl
+from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: Limits) -> Launch:
+def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
     """As many blocks as cover C, if only it could count them."""
     return Launch(grid=(problem.n // 0, ceil_div(problem.m, block.y)), block=block)
 

@@ -1,0 +1,157 @@
+"""A cell: one kernel in one config, one product, one device, and how it is measured. A value that goes through JSON."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mmcore.errors import InvalidKernel, InvalidProblem
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import Problem
+
+SCHEMA = 1
+"""The version of a cell's JSON."""
+
+WAYS = {"kernel": ("warm", "cold"), "end-to-end": ("pageable", "pinned")}
+"""What can be timed, and how: kernel times with a warm or a cold L2 cache, copies from pageable or pinned memory."""
+
+KernelReference: TypeAlias = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What is timed, how, and for how long.
+
+    Attributes:
+        what: "kernel" (the launches) or "end-to-end" (copies in, launches, copies out).
+        how: "warm" or "cold" caches for kernel times, "pageable" or "pinned" host memory for end-to-end ones.
+        max_seconds: device time that all rounds together may take.
+        min_rounds: rounds at least, however long they take.
+        min_round_seconds: device time of a round at least; never less than ten times the timer's resolution.
+        max_rounds: rounds at most; as many as ``max_seconds`` allows when 0.
+        warmup_launches: launches before the first round, besides those that find out how long one takes.
+        precision: relative margin of the mean at which rounds end early; they do not when 0.
+        confidence: of that margin, in per cent.
+    """
+
+    what: str = "kernel"
+    how: str = "warm"
+    max_seconds: float = 1.0
+    min_rounds: int = 5
+    min_round_seconds: float = 5e-6
+    max_rounds: int = 0
+    warmup_launches: int = 0
+    precision: float = 0.0
+    confidence: float = 99.0
+
+    def __post_init__(self) -> None:
+        if self.how not in WAYS.get(self.what, ()):
+            ways = ", ".join(f"{what} {how}" for what, hows in WAYS.items() for how in hows)
+            raise InvalidProblem(f"there is no {self.what} time {self.how!r}; there are {ways}")
+
+    def __str__(self) -> str:
+        return f"{self.what}-{self.how}"
+
+
+#: A kernel time and an end-to-end time as a command shows them: the median of a few rounds, in a fraction of a second.
+BRIEFLY = {"max_seconds": 0.1, "min_rounds": 3, "min_round_seconds": 5e-3, "max_rounds": 20}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kernel to be verified and measured, somewhere.
+
+    Attributes:
+        kernel: a registered kernel's name, "module:attribute", or ``{"file": PATH}`` with further attributes of
+            :class:`~mmcore.Kernel` by name.
+        m, n, k: C is m×n, A is m×k, B is k×n.
+        config: parameters by name, the block as [x, y, z]; those of the first config that fits when empty.
+        device: "cuda:0", "emulator", or a third party's.
+        timings: what is timed, in order; nothing when empty.
+        lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
+        seed: seed of the inputs; fresh when None.
+        force: launch against the kernel's own constraints.
+        timeout: seconds that it may take; no limit when None.
+    """
+
+    kernel: KernelReference
+    m: int
+    n: int
+    k: int
+    config: Mapping[str, Any] = field(default_factory=dict)
+    device: str = "auto"
+    timings: tuple[Timing, ...] = ()
+    lda: int = 0
+    ldb: int = 0
+    ldc: int = 0
+    seed: int | None = None
+    force: bool = False
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
+            raise InvalidProblem(f"a seed is a whole number from 0, not {self.seed!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The cell as JSON-ready values."""
+        return {"schema": SCHEMA, **asdict(self), "config": dict(self.config), "timings": [*map(asdict, self.timings)]}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Cell:
+        """What :meth:`to_json` made.
+
+        Raises:
+            InvalidProblem: it is of another version.
+        """
+        if values["schema"] != SCHEMA:
+            raise InvalidProblem(f"the cell is of version {values['schema']}; this mmcore reads version {SCHEMA}")
+        fields = {name: value for name, value in values.items() if name != "schema"}
+        return cls(**{**fields, "timings": tuple(Timing(**timing) for timing in values["timings"])})
+
+    def on(self, device: str) -> Cell:
+        """The same cell on another device."""
+        return replace(self, device=device)
+
+    def problem(self, kernel: Kernel) -> Problem:
+        """Its product, in the kernel's types."""
+        return kernel.problem(self.m, self.n, self.k, lda=self.lda, ldb=self.ldb, ldc=self.ldc)
+
+    def config_of(self, kernel: Kernel) -> Config:
+        """Its config of the kernel."""
+        return kernel.config(**self.config) if self.config else kernel.fitting_config(self.problem(kernel))
+
+
+def referenced_kernel(reference: KernelReference) -> Kernel:
+    """The kernel that a cell names.
+
+    Raises:
+        UnknownKernel: no plugin brings it.
+        InvalidKernel: the module has none of that name, or the file's declaration contradicts itself.
+    """
+    if isinstance(reference, Mapping):
+        path = Path(reference["file"]).absolute()
+        declared = {"name": _file_name(path), "configs": [{"block": (16, 16)}], **reference}
+        return Kernel(**{name: value for name, value in declared.items() if name != "file"}, source=path)
+    if ":" not in reference:
+        # Only a cell of a registered kernel needs the plugins.
+        from mmcore.registry import registry
+
+        return registry().kernel(reference)
+    module_name, _, attribute = reference.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+        kernel = getattr(module, attribute)
+    except Exception as error:
+        raise InvalidKernel(f"{reference} cannot be imported: {type(error).__name__}: {error}") from None
+    if not isinstance(kernel, Kernel):
+        raise InvalidKernel(f"{reference} is no Kernel but {type(kernel).__name__}")
+    return kernel.located(Path(str(module.__file__)).parent)
+
+
+def _file_name(path: Path) -> str:
+    words = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in path.stem.lower())
+    return f"file.{words}"

@@ -1,0 +1,43 @@
+"""Compiled code, as the compiler hands it to a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CompiledFunction:
+    """One compiled ``__global__`` function.
+
+    Attributes:
+        symbol: its lowered (mangled) name.
+        registers: registers per thread.
+        static_shared_bytes: shared memory that the source declares, per block.
+        parameter_bytes: size of each parameter, in order.
+        spill_bytes: bytes of registers spilled to local memory, stores and loads together, per thread.
+    """
+
+    symbol: str
+    registers: int
+    static_shared_bytes: int
+    spill_bytes: int
+    parameter_bytes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class CompiledModule:
+    """What NVRTC made of one source: machine code for a GPU and PTX for the emulator, from one compilation.
+
+    Attributes:
+        architecture: what it was compiled for, such as "sm_90".
+        source: name of the .cu file.
+        functions: the functions asked for, by name expression.
+        cubin: machine code.
+        ptx: PTX text.
+    """
+
+    architecture: str
+    source: str
+    functions: dict[str, CompiledFunction]
+    cubin: bytes
+    ptx: str

@@ -1,0 +1,69 @@
+"""From ``--device auto|NAME|NAME:INDEX`` to a device's name, and to an open device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from mmcore.devices.base import Device, DeviceProvider
+from mmcore.errors import MmcoreError, NoDevice
+from mmcore.registry import registry
+
+_T = TypeVar("_T")
+
+
+def device_name(spec: str) -> str:
+    """The device that a user asks for: "auto" as the name of the first GPU, else of the first of any kind.
+
+    Nothing is opened.
+
+    Raises:
+        NoDevice: there is none such.
+    """
+    provider, index = chosen(spec)
+    return f"{provider.name}:{index}" if index or provider.supports_timing else provider.name
+
+
+def open_device(spec: str) -> Device:
+    """Open the device a user asked for, in this process.
+
+    Args:
+        spec: "auto" (the first device that supports timing, else the first of any kind), "NAME" or "NAME:INDEX".
+
+    Raises:
+        NoDevice: there is none such; the text says what there is.
+    """
+    provider, index = chosen(spec)
+    return _asked(provider, lambda: provider.open(index))
+
+
+def chosen(spec: str) -> tuple[DeviceProvider, int]:
+    """Who provides the device that a user asked for, and which of its devices it is; nothing is opened.
+
+    Raises:
+        NoDevice: as for :func:`open_device`.
+    """
+    providers = {name: registered.item for name, registered in registry().providers.items()}
+    if not isinstance(spec, str):
+        raise NoDevice(f"a device is known by its name, such as 'cuda:0', not by {spec!r}")
+    if spec == "auto":
+        for provider in sorted(providers.values(), key=lambda provider: not provider.supports_timing):
+            if _asked(provider, provider.count):
+                return provider, 0
+        raise NoDevice("no device was found; mmcore doctor says why")
+    name, colon, index = spec.partition(":")
+    if name not in providers:
+        raise NoDevice(f"there is no device {spec!r}; there are auto, {', '.join(sorted(providers))}")
+    if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
+        raise NoDevice(f"{spec!r} is not a device: the number behind the colon must be 0 or more")
+    return providers[name], int(index or 0)
+
+
+def _asked(provider: DeviceProvider, question: Callable[[], _T]) -> _T:
+    """What a provider, which may be a third party's, answers."""
+    try:
+        return question()
+    except MmcoreError:
+        raise
+    except Exception as error:
+        raise NoDevice(f"the plugin that provides {provider.name!r} failed: {type(error).__name__}: {error}") from error

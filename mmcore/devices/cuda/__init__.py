@@ -1,0 +1,72 @@
+"""NVIDIA GPUs, through cuda.core."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mmcore.errors import NoDevice
+from mmcore.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from mmcore.devices.base import Device, DeviceProvider
+
+
+class CudaProvider:
+    """Finds the machine's GPUs; touches the driver only where there is one."""
+
+    name = "cuda"
+    supports_timing = True
+    # After an illegal access the process that made it can use no GPU any more.
+    isolated = True
+
+    def count(self) -> int:
+        return _search()[0]
+
+    def findings(self) -> Mapping[str, str]:
+        count, absence = _search()
+        if not count:
+            return {"GPU": f"none: {absence}"}
+        from mmcore.devices.cuda.cupti_timer import recorder
+        from mmcore.devices.cuda.device import clock, describe
+
+        return {**{f"cuda:{index}": describe(index) for index in range(count)}, "kernel clock": clock(recorder())}
+
+    def open(self, index: int) -> Device:
+        count, absence = _search()
+        if not count:
+            raise NoDevice(f"there is no GPU here: {absence}; --device emulator needs none")
+        if index >= count:
+            names = ", ".join(f"cuda:{each}" for each in range(count))
+            raise NoDevice(f"cuda:{index} does not exist; this machine has {names}")
+        from mmcore.devices.cuda.device import CudaDevice
+
+        return CudaDevice(index)
+
+
+@functools.cache
+def _search() -> tuple[int, str]:
+    """How many GPUs the driver shows, and why none where there are none."""
+    from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
+
+    # cuda.bindings must not be asked for a driver that is not there: its first call fails, its second never returns.
+    try:
+        load_nvidia_dynamic_lib("cuda")
+    except DynamicLibNotFoundError:
+        return 0, "NVIDIA's driver is not installed (libcuda was not found)"
+    from cuda.bindings import driver
+
+    (error,) = driver.cuInit(0)
+    if error != driver.CUresult.CUDA_SUCCESS:
+        return 0, f"the driver does not start ({error.name})"
+    error, count = driver.cuDeviceGetCount()
+    if error != driver.CUresult.CUDA_SUCCESS or not count:
+        return 0, "the driver shows no GPU"
+    return int(count), ""
+
+
+@hookimpl
+def mmcore_devices() -> list[DeviceProvider]:
+    """NVIDIA GPUs."""
+    return [CudaProvider()]

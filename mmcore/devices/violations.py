@@ -1,0 +1,57 @@
+"""What a kernel did that it must not do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mmcore.kernel.geometry import Dim3
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing a launch did wrong; what the device cannot tell is None.
+
+    Attributes:
+        kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
+            "input-overwritten", "illegal-address", "launch-failure", "timeout", "process-death" or "unrepeatable"; a
+            sanitizer has further kinds.
+        message: one sentence on what happened.
+        array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's or variable's name).
+        source: name of the .cu file.
+        line: line in it.
+        block: index of the first block that did it.
+        thread: index of the first thread in that block.
+        fatal: whether the device's memory could not be read afterwards.
+        count: how many threads, or elements of a matrix, are concerned.
+    """
+
+    kind: str
+    message: str
+    array: str | None = None
+    source: str | None = None
+    line: int | None = None
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
+    fatal: bool = False
+    count: int | None = None
+
+    def __str__(self) -> str:
+        """The violation on one line, with its place in the source."""
+        place = f"{self.source}:{self.line}"
+        known = self.source is None or self.line is None or place in self.message
+        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The violation as JSON-ready values, indices as [x, y, z]."""
+        values = asdict(self)
+        for name in ("block", "thread"):
+            values[name] = values[name] and list(values[name])
+        return values
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Violation:
+        """What :meth:`to_json` made."""
+        indices = {name: values[name] and Dim3(*values[name]) for name in ("block", "thread")}
+        return cls(**{**values, **indices})

@@ -1,0 +1,74 @@
+"""Where cells are measured: a worker process for each device, or this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.devices.violations import Violation
+from mmcore.errors import DeviceLost, TimeLimit
+from mmcore.executor.process import WorkerProcess
+from mmcore.executor.worker import call
+from mmcore.result import Result
+
+IN_PROCESS = "MMCORE_IN_PROCESS"
+"""The environment variable that, set to 1, has everything done in the command's own process, for a debugger's sake."""
+
+_workers: dict[str, WorkerProcess] = {}
+
+
+def run(
+    device: str, target: str, *arguments: Any, timeout: float | None = None, begun: Callable[[str], None] | None = None
+) -> Any:
+    """What a function returns in the worker process of a device.
+
+    Args:
+        device: the device's name, such as "cuda:0".
+        target: "module:function"; it gets the open device, a :class:`~mmcore.measure.Phases`, and the arguments.
+        arguments: JSON-ready values.
+        timeout: seconds that it may take; no limit when None.
+        begun: is told the name of each phase as it begins.
+
+    Raises:
+        TimeLimit: the time limit was reached; the text says where.
+        DeviceLost: the process died.
+        MmcoreError: what the function raised.
+    """
+    if os.environ.get(IN_PROCESS) == "1":
+        return call(device, target, list(arguments), timeout, begun or (lambda phase: None))
+    worker = _workers.get(device)
+    if worker is None or not worker.alive:
+        worker = _workers[device] = WorkerProcess(device)
+    return worker.ask(target, list(arguments), timeout, begun)
+
+
+def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None) -> Result:
+    """The result of a cell, measured in the worker process of its device.
+
+    A time limit reached, and a kernel that takes its process down, are results that are not verified.
+
+    Raises:
+        MmcoreError: the cell cannot be measured, in one sentence.
+    """
+    from mmcore.devices.choose import device_name
+
+    cell = cell.on(device_name(cell.device))
+    try:
+        values = run(
+            cell.device, "mmcore.executor.worker:measure_json", cell.to_json(), timeout=cell.timeout, begun=begun
+        )
+        return Result.from_json(values)
+    except TimeLimit as limit:
+        violation = Violation("timeout", str(limit), fatal=True)
+    except DeviceLost as lost:
+        violation = Violation("process-death", str(lost), fatal=True)
+    return Result(cell, cell.kernel if isinstance(cell.kernel, str) else str(cell.kernel), violations=(violation,))
+
+
+def end_workers() -> None:
+    """End every worker process; what is asked for next goes to new ones."""
+    for worker in _workers.values():
+        worker.end()
+    _workers.clear()

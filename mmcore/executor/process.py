@@ -1,0 +1,150 @@
+"""The other side of a worker process: starting it, asking it, and ending it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mmcore import errors
+from mmcore.errors import ConstraintViolation, DeviceLost, MmcoreError, TimeLimit
+
+# How long a worker that has reached its time limit has to say so before it is killed.
+_GRACE_SECONDS = 3.0
+# Ending a process that has a kernel running takes the driver a moment.
+_END_SECONDS = 60.0
+_STDERR = 2
+
+
+class WorkerProcess:
+    """A worker process, running until :meth:`end`, or until nobody holds this any more.
+
+    Args:
+        device: the name of the device that it opens when it is first asked for something.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._connection, theirs = socket.socketpair()
+        self._process = _started(device, theirs)
+        self._lines = _lines(self._connection)
+        self._end = weakref.finalize(self, _end, self._process, self._connection, os.getpid())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it was not ended, nor found dead, and is this process's own."""
+        return self._end.alive and os.getpid() == self._end.peek()[2][2]  # type: ignore[index]
+
+    def ask(
+        self, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None] | None = None
+    ) -> Any:
+        """What a function returns there; see :func:`mmcore.executor.run`."""
+        answer: dict[str, Any] = {}
+        try:
+            request = {"target": target, "arguments": arguments, "timeout": timeout}
+            self._connection.sendall(json.dumps(request).encode() + b"\n")
+            phase = "start"
+            # Starting, and opening the device, have a time of their own: the limit is for what comes then.
+            end = None
+            while "result" not in answer and "error" not in answer:
+                answer = self._next(end, phase, timeout)
+                if "phase" in answer:
+                    phase = answer["phase"]
+                    if timeout is not None and end is None and phase != "open":
+                        end = time.monotonic() + timeout + _GRACE_SECONDS
+                    if begun is not None:
+                        begun(phase)
+        except OSError:
+            raise DeviceLost(self._death()) from None
+        except BaseException:
+            # Nobody waits for the answer any more.
+            self.end()
+            raise
+        if answer.get("lost"):
+            self.end()
+        if "error" in answer:
+            raise _error(answer)
+        return answer["result"]
+
+    def end(self) -> None:
+        """End the process at once, whatever it is doing, and free what it holds."""
+        self._end()
+
+    def _next(self, end: float | None, phase: str, timeout: float | None) -> dict[str, Any]:
+        """The next message.
+
+        Raises:
+            TimeLimit: there is none in time.
+            DeviceLost: there will be none.
+        """
+        for line in self._lines:
+            if line:
+                message: dict[str, Any] = json.loads(line)
+                return message
+            if end is not None and time.monotonic() > end:
+                raise TimeLimit(f"the phase {phase!r} had not ended after {timeout:g} s")
+        raise DeviceLost(self._death())
+
+    def _death(self) -> str:
+        """Why the process, which has closed the connection, is no more."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        status = self._process.poll()
+        self.end()
+        if status is not None and status < 0:
+            return f"the process that ran it was killed by {signal.Signals(-status).name}"
+        return f"the process that ran it ended with status {status}"
+
+
+def _error(answer: dict[str, Any]) -> MmcoreError:
+    if answer["error"] == ConstraintViolation.__name__:
+        return ConstraintViolation(answer["kernel"], answer["reasons"])
+    kind = getattr(errors, answer["error"], MmcoreError)
+    return kind(answer["text"])  # type: ignore[no-any-return]
+
+
+def _lines(connection: socket.socket) -> Iterator[bytes]:
+    """The lines that arrive, and now and then an empty one while none does; ends with the connection."""
+    kept = b""
+    while True:
+        if not select.select([connection], [], [], 0.2)[0]:
+            yield b""
+            continue
+        received = connection.recv(1 << 20)
+        if not received:
+            return
+        *lines, kept = (kept + received).split(b"\n")
+        yield from filter(None, lines)
+
+
+def _end(process: subprocess.Popen[bytes], connection: socket.socket, parent: int) -> None:
+    # A process that was forked off its parent leaves it alone.
+    if os.getpid() == parent:
+        process.kill()
+        connection.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
+
+
+def _started(device: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
+    """The process, which alone holds its end of the connection."""
+    # -P: what lies in the working directory is no module of ours; the path is this process's own.
+    command = [sys.executable, "-P", "-m", "mmcore.executor", device, str(theirs.fileno())]
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    with theirs:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            # What a plugin or a kernel prints is no part of a command's output.
+            stdout=_STDERR,
+            pass_fds=(theirs.fileno(),),
+            env={**os.environ, "PYTHONPATH": path},
+        )

@@ -1,0 +1,142 @@
+"""What runs in a worker process: cells come as lines of JSON over a private descriptor, and results go back.
+
+Nothing that arrives is unpickled, and no matrix leaves. The process keeps the time limit itself, so that it can say what
+it was doing; the other side ends it when it does not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from mmcore import errors
+from mmcore.cell import Cell
+from mmcore.devices.base import Device
+from mmcore.devices.choose import open_device
+from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.measure import Phases, measure
+
+# A device that stops a kernel itself, and says where it was, has this long to do so.
+_OWN_LIMIT_SECONDS = 1.0
+
+_devices: dict[str, Device] = {}
+
+
+def measure_json(device: Device, phases: Phases, cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of a cell, both as JSON."""
+    return measure(Cell.from_json(cell), device, phases=phases).to_json()
+
+
+def describe(device: Device, phases: Phases) -> dict[str, Any]:
+    """What results say of a device."""
+    peaks = device.peaks
+    return {
+        "name": device.name,
+        "identity": device.identity,
+        "description": device.description,
+        "supports_timing": device.supports_timing,
+        "facts": dict(device.facts),
+        "peaks": peaks and {"flops": dict(peaks.flops), "bytes_per_second": peaks.bytes_per_second},
+    }
+
+
+def opened(name: str) -> Device:
+    """The device of that name in this process, opened once."""
+    if name not in _devices:
+        _devices[name] = open_device(name)
+    return _devices[name]
+
+
+def call(
+    device: str, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None]
+) -> Any:
+    """What a function returns for a device of this process."""
+    module, _, function = target.partition(":")
+    phases = Phases(begun)
+    with phases("open"):
+        found = opened(device)
+    with found.deadline.within(timeout):
+        return getattr(importlib.import_module(module), function)(found, phases, *arguments)
+
+
+def serve(device: str, descriptor: int) -> None:
+    """Answer requests until the other side closes the connection."""
+    # Ctrl-C is for the process that waits for this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection = os.fdopen(descriptor, "r+b", buffering=0)
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, requests), daemon=True).start()
+    while True:
+        request = json.loads(requests.get())
+        _send(connection, _answer(device, request, connection))
+
+
+def _receive(connection: IO[bytes], requests: queue.SimpleQueue[bytes]) -> None:
+    """Pass requests on. A kernel that never ends does not keep the process when nobody waits for it any more."""
+    with open(connection.fileno(), "rb", closefd=False) as lines:
+        for line in lines:
+            requests.put(line)
+    os._exit(0)
+
+
+def _answer(device: str, request: Mapping[str, Any], connection: IO[bytes]) -> dict[str, Any]:
+    """{"result": …}, or {"error": …} with the name of its class and its text."""
+    began: list[str] = ["start"]
+
+    def begun(phase: str) -> None:
+        began[0] = phase
+        _send(connection, {"phase": phase})
+
+    limit, waiting = request["timeout"], None
+    if limit is not None:
+        main = threading.get_ident()
+        waiting = threading.Timer(limit + _OWN_LIMIT_SECONDS, lambda: _give_up(connection, began[0], limit, main))
+        waiting.daemon = True
+        waiting.start()
+    try:
+        return {"result": call(device, request["target"], request["arguments"], limit, begun), "lost": _lost(device)}
+    except ConstraintViolation as error:
+        return {"error": type(error).__name__, "text": str(error), "kernel": error.kernel, "reasons": error.reasons}
+    except MmcoreError as error:
+        return {"error": type(error).__name__, "text": str(error), "lost": _lost(device)}
+    except Exception as error:
+        return {"error": MmcoreError.__name__, "text": f"{type(error).__name__}: {error}", "lost": _lost(device)}
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+
+
+def _lost(device: str) -> bool:
+    """Whether a kernel destroyed what this process had of the device."""
+    return bool(getattr(_devices.get(device), "lost", False))
+
+
+def _give_up(connection: IO[bytes], phase: str, limit: float, thread: int) -> None:
+    """Say where the time limit found this process, and end it."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and Path(frame.f_code.co_filename).is_relative_to(Path(__file__).parent.parent):
+        frame = frame.f_back
+    where = f", at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame is not None else ""
+    foreign = where if phase == "plan" else ""
+    what = {
+        "plan": "its launch rule or a constraint had not answered",
+        "compile": "NVRTC had not ended",
+        "verify": "the kernel had not ended",
+        "time": "the kernel had not ended, launched to be timed,",
+    }.get(phase, f"the phase {phase!r} had not ended")
+    _send(connection, {"error": errors.TimeLimit.__name__, "text": f"{what} after {limit:g} s{foreign}", "lost": True})
+    os._exit(1)
+
+
+def _send(connection: IO[bytes], message: Mapping[str, Any]) -> None:
+    line = memoryview(json.dumps(message).encode() + b"\n")
+    while line:
+        line = line[connection.write(line) :]

@@ -1,1 +1,0 @@
-"""Where a product is judged: fresh inputs, the reference, the error bound and the verdict."""

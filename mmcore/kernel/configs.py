@@ -1,0 +1,249 @@
+"""Configs: the named parameters of one way of launching a kernel, the thread block among them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from mmcore.errors import InvalidBlock, InvalidConfig
+from mmcore.kernel.geometry import Dim3, dim3, native, parse_shape
+
+Value: TypeAlias = int | float | str | Dim3
+Derivation: TypeAlias = str | Callable[["Config"], Any]
+
+BLOCK = "block"
+
+
+class Config(Mapping[str, Value]):
+    """The values of a kernel's parameters for one launch; each is also an attribute, as in ``config.BM``.
+
+    Attributes:
+        block: threads per block.
+        derived: names of the parameters that follow from the others.
+        tile: (rows, columns, depth) of the tile of C that a block computes, and of k that it takes at a time:
+            ``BM``, ``BN``, ``BK`` where there are such parameters, else ``TILE``, else the extents of the block.
+    """
+
+    def __init__(self, values: Mapping[str, Value], derived: frozenset[str] = frozenset()) -> None:
+        self._values = dict(values)
+        self.derived = derived
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __getattr__(self, name: str) -> Any:
+        # Copying and unpickling ask before there are values.
+        values = self.__dict__.get("_values", {})
+        if name not in values:
+            raise AttributeError(f"the config has no parameter {name!r}; it has {', '.join(values)}")
+        return values[name]
+
+    @property
+    def block(self) -> Dim3:
+        block = self._values[BLOCK]
+        assert isinstance(block, Dim3)
+        return block
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        square = self.get("TILE")
+        usual = (self.block.y, self.block.x, self.block.x) if square is None else (square,) * 3
+        rows, columns, depth = (self.get(name, extent) for name, extent in zip(("BM", "BN", "BK"), usual, strict=True))
+        return int(rows), int(columns), int(depth)  # type: ignore[arg-type]
+
+    @property
+    def block_text(self) -> str:
+        """The block as a user writes it: "32" for 32×32."""
+        x, y, z = self.block
+        return str(x) if x == y and z == 1 else str(self.block).replace("×", "x")
+
+    @property
+    def id(self) -> str:
+        """The config in a test's id, of the parameters that do not follow from others: "b32", "b256x1-BM128-BN64"."""
+        free = [name for name in self if name not in self.derived and name != BLOCK]
+        block = [] if BLOCK in self.derived else [f"b{self.block_text}"]
+        return "-".join([*block, *(f"{name}{self[name]}" for name in free)]) or f"b{self.block_text}"
+
+    def __str__(self) -> str:
+        """The config as a user names it: "block=32x32, BM=128"."""
+        words = {name: "x".join(map(str, value)) if isinstance(value, Dim3) else value for name, value in self.items()}
+        if isinstance(self.block, Dim3):
+            words[BLOCK] = str(self.block).replace("×", "x")
+        return ", ".join(f"{name}={value}" for name, value in words.items())
+
+    def __repr__(self) -> str:
+        return f"Config({self})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Every parameter by name; the block is [x, y, z]."""
+        return {name: list(value) if isinstance(value, Dim3) else value for name, value in self.items()}
+
+
+@dataclass(frozen=True)
+class Space:
+    """All combinations of some parameters' values that a condition allows; what a tuner walks over.
+
+    Attributes:
+        parameters: values by parameter's name; a derivation (see :class:`Configs`) for one that follows from others.
+        where: which combinations there are; all of them when None.
+        default: what is measured where nobody asks for another: by default the first combination alone.
+    """
+
+    parameters: Mapping[str, Sequence[Any] | Derivation]
+    where: Callable[[Config], bool] | None = None
+    default: Sequence[Mapping[str, Any]] = ()
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        """Every combination, the last parameter varying fastest."""
+        free = {name: values for name, values in self.parameters.items() if not _is_derivation(values)}
+        derivations = {name: values for name, values in self.parameters.items() if name not in free}
+        for combination in itertools.product(*free.values()):  # type: ignore[arg-type]
+            declared = {**dict(zip(free, combination, strict=True)), **derivations}
+            if self.where is None or self.where(resolve(declared)):
+                yield declared
+
+
+def _is_derivation(value: object) -> bool:
+    return callable(value) or (isinstance(value, str) and "{" in value)
+
+
+def resolve(declared: Mapping[str, Any]) -> Config:
+    """The config of declared parameters: the block as a :class:`Dim3`, derived values worked out from the others.
+
+    A derivation is a function of the config, or a text with parameters in braces: "{block.x}".
+
+    Raises:
+        InvalidConfig: a parameter has no usable name or value, or cannot be derived; or there is no block.
+    """
+    values: dict[str, Value] = {}
+    for name, value in declared.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidConfig(f"{name!r} is not a parameter's name")
+        if not _is_derivation(value):
+            values[name] = _value(name, value)
+    derived = [name for name in declared if name not in values]
+    for name in derived:
+        values[name] = _value(name, _derived(name, declared[name], Config(values)))
+    if BLOCK not in values:
+        raise InvalidConfig(f"a config needs a block, the threads per block: {{'block': (16, 16)}}, not {dict(declared)}")
+    return Config({name: values[name] for name in declared}, frozenset(derived))
+
+
+def _derived(name: str, derivation: Derivation, config: Config) -> Any:
+    try:
+        if callable(derivation):
+            return derivation(config)
+        text = derivation.format_map(config)
+    except Exception as error:
+        reason = f"{error} is no parameter" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+        raise InvalidConfig(f"the parameter {name!r} cannot be derived: {reason}") from None
+    return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def _value(name: str, value: Any) -> Value:
+    if name == BLOCK:
+        try:
+            return dim3((value,) if isinstance(value, int) else value)
+        except (TypeError, InvalidBlock) as error:
+            raise InvalidBlock(f"{value!r} is not a block: {error}") from None
+    value = native(value)
+    if not isinstance(value, int | float | str):
+        raise InvalidConfig(f"the parameter {name!r} is a number or a text, not {value!r}")
+    return value
+
+
+def parse_config(text: str) -> dict[str, Any]:
+    """The parameters of ``"BM=128,BN=64,block=32x8"``.
+
+    Raises:
+        InvalidConfig: for anything else.
+    """
+    parameters: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or not name.isidentifier() or not value:
+            raise InvalidConfig(f"{part.strip()!r} is not NAME=VALUE, such as BM=128 or block=32x8")
+        parameters[name] = parse_shape(value) if name == BLOCK else _number(value)
+    return parameters
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+class Configs:
+    """A kernel's configs as it declares them: a list of parameters by name, or a :class:`Space`.
+
+    Args:
+        declared: the list or space.
+
+    Attributes:
+        usual: the configs that are measured where nobody asks for another, the default first.
+
+    Raises:
+        InvalidConfig: it is neither, is empty, or its configs have different parameters.
+    """
+
+    def __init__(self, declared: Sequence[Mapping[str, Any]] | Space) -> None:
+        several = [*declared.default] or [*itertools.islice(declared, 1)] if isinstance(declared, Space) else declared
+        if isinstance(several, str | Mapping) or not isinstance(several, Sequence) or not all(
+            isinstance(each, Mapping) for each in several
+        ):
+            raise InvalidConfig(f"configs are several, such as [{{'block': (16, 16)}}], not {declared!r}")
+        if not several:
+            raise InvalidConfig("there is no config")
+        if isinstance(declared, Space):
+            several = [{**{n: v for n, v in declared.parameters.items() if _is_derivation(v)}, **each} for each in several]
+        if len({frozenset(each) for each in several}) > 1:
+            raise InvalidConfig("all configs have the same parameters: one of them lacks one that another has")
+        self._space = declared if isinstance(declared, Space) else None
+        self._declared = [dict(each) for each in several]
+        self.usual = tuple(dict.fromkeys(resolve(each) for each in self._declared))
+
+    def __iter__(self) -> Iterator[Config]:
+        """Every config, those of a space included."""
+        every = self._declared if self._space is None else itertools.chain(self._declared, self._space)
+        return iter(dict.fromkeys(map(resolve, every)))
+
+    @property
+    def flat(self) -> bool:
+        """Whether all blocks are rows of threads, so that "--block 256" means 256×1."""
+        return all(config.block.y == config.block.z == 1 for config in self.usual)
+
+    def matching(self, **asked: Any) -> tuple[Config, ...]:
+        """The usual configs that have the values asked for.
+
+        Where none has, one config more: the first, with these values in the place of its own and whatever is derived
+        from them derived anew.
+
+        Raises:
+            InvalidConfig: there is no such parameter, or no such value of it.
+        """
+        unknown = [name for name in asked if name not in self.usual[0]]
+        if unknown:
+            raise InvalidConfig(f"there is no parameter {unknown[0]!r}; there are {', '.join(self.usual[0])}")
+        wanted = {name: _value(name, value) for name, value in asked.items()}
+        found = tuple(each for each in self.usual if all(each[name] == value for name, value in wanted.items()))
+        if found:
+            return found
+        follows = {name: value for name, value in wanted.items() if not _is_derivation(self._declared[0][name])}
+        other = resolve({**self._declared[0], **follows})
+        if all(other[name] == value for name, value in wanted.items()):
+            return (other,)
+        return (resolve({**self._declared[0], **wanted}),)

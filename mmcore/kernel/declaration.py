@@ -1,0 +1,392 @@
+"""What a plugin declares of a kernel."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, SupportsIndex, TypeAlias
+
+from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel, InvalidProblem
+from mmcore.kernel.arguments import Argument, Scalar, check_argument, inferred_arguments
+from mmcore.kernel.configs import BLOCK, Config, Configs, Space
+from mmcore.kernel.constraints import Constraint
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.geometry import Shape, ceil_div, parse_shape
+from mmcore.kernel.launch import Launch
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.rules import asking
+from mmcore.kernel.signature import signatures
+from mmcore.kernel.properties import DeviceProperties
+
+LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | Sequence[Launch]]
+GridRule: TypeAlias = Callable[[Problem, Config], Shape]
+OverRead: TypeAlias = str | Mapping[str, int] | Callable[[Problem, Config], Mapping[str, int]]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
+_ARCHITECTURE = re.compile(r"\d+[af]?")
+
+#: What declarations for mmcore 0.1 said, and what says the same now.
+_REPLACED = {
+    "blocks": 'configs=[{{"block": shape}} for shape in {value!r}]',
+    "lecture": "reference={value!r}",
+    "least_capability": "min_compute_capability={value!r}",
+    "known_faults": "known_bugs={value!r}",
+}
+
+
+def check_name(name: str) -> None:
+    """Reject what cannot be a kernel's name.
+
+    Raises:
+        InvalidKernel: saying what a name is made of.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidKernel(f"{name!r} is not a kernel name: words of a-z, 0-9 and _ joined by dots, such as acme.fast")
+
+
+def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
+    """The default grid: as many blocks as cover C with one tile each, columns along x, rows along y, rounded up."""
+    rows, columns, _ = config.tile
+    return ceil_div(problem.n, columns), ceil_div(problem.m, rows)
+
+
+def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
+    """What whole tiles read past the end of A and B, in elements, where their loads are not guarded.
+
+    The grid's tiles cover A to row ``rows`` and column ``depth``, and B to row ``depth`` and column ``columns``, none of
+    these included. The furthest load from A is at index (rows - 1)·lda + depth - 1, and likewise in B.
+    """
+    height, width, step = config.tile
+    rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
+    depth = ceil_div(problem.k, step) * step
+    past = {
+        "A": (rows - 1) * problem.lda + depth - problem.span("A"),
+        "B": (depth - 1) * problem.ldb + columns - problem.span("B"),
+    }
+    return {matrix: max(elements, 0) for matrix, elements in past.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """One variant of the matrix product: its CUDA source, its configs, and the rule by which it is launched.
+
+    ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter of
+    the config stand for the launch's values, so ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template per config.
+    Parameters in capitals that ``entry`` does not name are macros of the source: ``TILE`` becomes ``-DTILE=32``.
+
+    Attributes:
+        name: unique dotted identifier, reference or package first: "upc.kernel11".
+        configs: named parameters, the thread block among them, the default first: ``[{"block": (16, 16)}]``; or a
+            :class:`~mmcore.Space`.
+        source: path of its .cu file, relative to the plugin's module; the name's last word and ".cu" by default.
+        title: one line on what the variant does.
+        reference: where it comes from, down to the page.
+        entry: the ``__global__`` function, or a template's name expression; the source's only one by default.
+        arguments: what the function takes, in its own order: "A", "B", "C" (pointers), "m", "n", "k", "lda", "ldb",
+            "ldc" (passed as int), or :class:`Scalar`, :class:`Workspace`, :class:`TensorMap`. By default they are read
+            off the function's signature, where they have these names.
+        grid: the number of blocks along x, y and z, ``(problem, config) -> (x, y)``; one tile each by default.
+        launch: the whole launch rule in the place of ``grid``, ``(problem, config, device) -> Launch`` or a sequence of
+            launches made in turn.
+        over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
+            problem and config that says so; "tiles" where unguarded loads of whole tiles explain it.
+        dtype: element type of A and B.
+        accumulator: type the sums are kept in; ``dtype`` when not given.
+        output: element type of C; ``accumulator`` when not given.
+        accumulate: whether C's old value is added (C = C + A·B).
+        constraints: what problem and config must satisfy.
+        defines: preprocessor macros besides the parameters.
+        options: further NVRTC options.
+        min_compute_capability: least compute capability it runs on, (major, minor).
+        architecture: architecture to compile for instead of the device's own, such as "90a".
+        known_bugs: what is wrong with it on purpose, a sentence each; empty but for variants that teach a mistake.
+
+    Raises:
+        InvalidKernel: when the declaration contradicts itself. (Its source is only looked for when it is needed.)
+    """
+
+    name: str
+    configs: Sequence[Mapping[str, Any]] | Space
+    source: Path = Path()
+    title: str = ""
+    reference: str = ""
+    entry: str = ""
+    arguments: tuple[Argument, ...] = ()
+    grid: GridRule | None = None
+    launch: LaunchRule | None = None
+    over_read: OverRead | None = None
+    dtype: str = "float32"
+    accumulator: str = ""
+    output: str = ""
+    accumulate: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    defines: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    min_compute_capability: tuple[int, int] = (7, 5)
+    architecture: str = ""
+    known_bugs: tuple[str, ...] = ()
+
+    def __new__(cls, **declared: Any) -> Kernel:
+        """Refuse a declaration of 0.1 with the line that replaces it."""
+        for old, new in _REPLACED.items():
+            if old in declared:
+                line = new.format(value=declared[old])
+                raise InvalidKernel(f"{declared.get('name')}: {old} is a word of mmcore 0.1; now it is {line}")
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        try:
+            self._normalise()
+        except (InvalidProblem, InvalidBlock, InvalidConfig, InvalidKernel) as error:
+            raise InvalidKernel(f"{self.name}: {error}") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InvalidKernel(f"{self.name} is declared with a value of the wrong type: {error}") from None
+
+    def _normalise(self) -> None:
+        def settle(attribute: str, value: Any) -> None:
+            object.__setattr__(self, attribute, value)
+
+        for attribute in ("title", "reference", "entry"):
+            text = getattr(self, attribute)
+            if not isinstance(text, str) or "\n" in text:
+                raise InvalidKernel(f"its {attribute} must be a text of one line, not {text!r}")
+        settle("title", self.title or self.name)
+        source = Path(self.source)
+        settle("source", Path(f"{self.name.rpartition('.')[2]}.cu") if source == Path() else source)
+        settle("dtype", dtype_named(self.dtype).name)
+        settle("accumulator", dtype_named(self.accumulator or self.dtype).name)
+        settle("output", dtype_named(self.output or self.accumulator).name)
+        settle("_configs", Configs(self.configs))
+        for attribute in ("arguments", "constraints", "options", "known_bugs"):
+            settle(attribute, self._several(attribute))
+        for argument in self.arguments:
+            check_argument(argument)
+        for constraint in self.constraints:
+            if not isinstance(constraint, Constraint) or not callable(constraint.violation):
+                raise InvalidKernel(f"{constraint!r} is not a constraint: it has no description or no violation")
+            if not isinstance(constraint.description, str) or not constraint.description.strip():
+                raise InvalidKernel(f"the description of {constraint!r} is no text, but {constraint.description!r}")
+        self._check_rule()
+        if not isinstance(self.accumulate, bool):
+            raise InvalidKernel(f"accumulate is True or False, not {self.accumulate!r}")
+        settle("min_compute_capability", _capability(self.min_compute_capability))
+        for template in (self.entry, *self.defines.values(), *self.options):
+            self.expand(template, self.problem(64, 64, 64), self.usual_configs[0])
+        if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
+            raise InvalidKernel(f"architecture {self.architecture!r} is not of the form 90 or 90a")
+
+    def _check_rule(self) -> None:
+        for attribute in ("launch", "grid"):
+            if getattr(self, attribute) is not None and not callable(getattr(self, attribute)):
+                raise InvalidKernel(f"its {attribute} rule is not callable")
+        if self.launch is not None and (self.grid is not None or self.over_read is not None):
+            raise InvalidKernel("it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
+        if not (self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)):
+            raise InvalidKernel(f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
+
+    def _several(self, attribute: str) -> tuple[Any, ...]:
+        value = getattr(self, attribute)
+        if not isinstance(value, tuple | list):
+            raise InvalidKernel(f"its {attribute} are several: ({value!r},) instead of {value!r}")
+        if attribute in ("options", "known_bugs") and not all(isinstance(text, str) for text in value):
+            raise InvalidKernel(f"its {attribute} are texts, unlike {value!r}")
+        return tuple(value)
+
+    @property
+    def usual_configs(self) -> tuple[Config, ...]:
+        """The configs that are measured where nobody asks for another, the default first."""
+        return self.all_configs.usual
+
+    @property
+    def all_configs(self) -> Configs:
+        """Every config."""
+        found: Configs = self.__dict__["_configs"]
+        return found
+
+    def config(self, block: str | SupportsIndex | Shape | None = None, **parameters: Any) -> Config:
+        """The config of some values, as a user gives them; the other parameters are those of the first that has them.
+
+        Args:
+            block: threads per block: "32x8", (32, 8), or "32" for 32×32 (32×1 if all declared blocks are flat).
+            parameters: other parameters by name.
+
+        Raises:
+            InvalidBlock: the block is not one to three positive whole numbers.
+            InvalidConfig: there is no such parameter.
+        """
+        asked = {**parameters, **({} if block is None else {BLOCK: self.block(block)})}
+        try:
+            return self.all_configs.matching(**asked)[0]
+        except InvalidConfig as error:
+            raise InvalidConfig(f"{self.name}: {error}") from None
+
+    def block(self, shape: str | SupportsIndex | Shape) -> tuple[int, ...]:
+        """A block as a user writes it, as :meth:`config` takes it.
+
+        Raises:
+            InvalidBlock: unless it is one to three positive whole numbers.
+        """
+        if isinstance(shape, str):
+            extents = parse_shape(shape)
+        elif isinstance(shape, SupportsIndex):
+            extents = (operator.index(shape),)
+        elif isinstance(shape, tuple | list):
+            extents = tuple(shape)
+        else:
+            raise InvalidBlock(f"{shape!r} is not a block: give one to three positive whole numbers")
+        return extents * 2 if len(extents) == 1 and not self.all_configs.flat else extents
+
+    def located(self, folder: Path) -> Kernel:
+        """The same kernel with its source in ``folder``, unless its path is absolute."""
+        return self if self.source.is_absolute() else replace(self, source=folder / self.source)
+
+    def launches(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
+        """What its launch rule, or its grid and over-read, say of a product; a rule may return anything at all."""
+        if self.launch is not None:
+            return self.launch(problem, config, device)
+        launch = Launch(grid=(self.grid or covering_grid)(problem, config), block=config.block)
+        if self.over_read is None:
+            return launch
+        if self.over_read == "tiles":
+            return replace(launch, over_read=tiles_over_read(problem, config, launch))
+        elements = self.over_read(problem, config) if callable(self.over_read) else self.over_read
+        return replace(launch, over_read=elements)
+
+    def entry_named(self, entry: str | None = None) -> str:
+        """The name expression of a launch's function: its own, the kernel's, or the only one of the source.
+
+        Raises:
+            InvalidKernel: the source has none or several, or a template, of which an instance must be named.
+        """
+        if entry or self.entry:
+            return entry or self.entry
+        found = signatures(self.source_text())
+        if len(found) != 1:
+            has = f"has {', '.join(each.name for each in found)}" if found else "has no __global__ function"
+            raise InvalidKernel(f"{self.name}: {self.source.name} {has}; entry= says which is launched")
+        if found[0].template:
+            raise InvalidKernel(
+                f"{self.name}: {found[0].name} in {self.source.name} is a template; entry= names an instance, such as "
+                f'"{found[0].name}<{{block.x}}>"'
+            )
+        return found[0].name
+
+    def arguments_of(self, entry: str) -> tuple[Argument, ...]:
+        """The declared arguments, or those that the signature of the function tells.
+
+        Raises:
+            InvalidKernel: the signature has other names than the usual ones.
+        """
+        if self.arguments:
+            return self.arguments
+        name = entry.partition("<")[0].rpartition("::")[2].strip()
+        for signature in signatures(self.source_text()):
+            if signature.name == name:
+                try:
+                    return inferred_arguments(signature)
+                except InvalidKernel as error:
+                    raise InvalidKernel(f"{self.name}: {error}") from None
+        raise InvalidKernel(f"{self.name}: {self.source.name} has no function {name} to read the arguments off")
+
+    def macros(self, problem: Problem, config: Config) -> dict[str, str]:
+        """The preprocessor macros of one launch: ``defines``, and parameters in capitals that no entry names."""
+        used = {name for name in config if f"{{{name}" in self.entry}
+        parameters = {name: str(config[name]) for name in config if name.isupper() and name not in used}
+        return parameters | {name: self.expand(value, problem, config) for name, value in self.defines.items()}
+
+    @property
+    def operation(self) -> str:
+        """ "C=AB" or "C=C+AB"."""
+        return "C=C+AB" if self.accumulate else "C=AB"
+
+    @property
+    def sums(self) -> str:
+        """ " summed in bfloat16" where that is narrower than its matrices' types would have it; else empty."""
+        narrowest = min(dtype_named(name).unit_roundoff for name in (self.dtype, self.output))
+        return f" summed in {self.accumulator}" if dtype_named(self.accumulator).unit_roundoff > narrowest else ""
+
+    def source_text(self) -> str:
+        """The content of its .cu file.
+
+        Raises:
+            InvalidKernel: the file is not there, cannot be read or is not UTF-8 text.
+        """
+        try:
+            # NVRTC takes a byte order mark for a part of the first word.
+            return self.source.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise InvalidKernel(f"{self.name}: its source {self.source} cannot be read: {reason}") from None
+
+    @property
+    def strided(self) -> bool:
+        """Whether it takes leading dimensions; one that does not gets its matrices packed."""
+        arguments: Sequence[Argument] = self.arguments
+        if not arguments:
+            arguments = self.arguments_of(self.entry_named())
+        names = {argument.value if isinstance(argument, Scalar) else argument for argument in arguments}
+        return not names.isdisjoint(("lda", "ldb", "ldc"))
+
+    def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
+        """The m×n×k product in this kernel's types.
+
+        Raises:
+            InvalidProblem: for sizes below 1 or leading dimensions shorter than a row.
+        """
+        return Problem(m, n, k, self.dtype, self.output, lda, ldb, ldc, self.accumulate)
+
+    def violations(self, problem: Problem, config: Config) -> list[str]:
+        """Why its constraints forbid ``problem`` in such a config, a clause each; empty when they do not.
+
+        Raises:
+            InvalidKernel: one of the constraints cannot tell.
+        """
+        with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
+            answers = [_answer(constraint.violation(problem, config)) for constraint in self.constraints]
+            return [answer for answer in answers if answer is not None]
+
+    def fitting_config(self, problem: Problem) -> Config:
+        """The first usual config in which ``problem`` may run; the first of all when it may run in none."""
+        usual = self.usual_configs
+        return next((config for config in usual if not self.violations(problem, config)), usual[0])
+
+    def square_problem(self, least: int, *configs: Config) -> Problem:
+        """The smallest product with m = n = k from ``least`` on that one of ``configs`` allows.
+
+        ``least`` itself when none up to 4096 more is allowed, so that its violations can say why. Any usual config will
+        do when none is given.
+        """
+        for size in range(least, least + 4097):
+            problem = self.problem(size, size, size)
+            if not all(self.violations(problem, config) for config in configs or self.usual_configs):
+                return problem
+        return self.problem(least, least, least)
+
+    def expand(self, template: str, problem: Problem, config: Config) -> str:
+        """``template`` with the launch's values filled in.
+
+        Raises:
+            InvalidKernel: for a placeholder that is no value of a launch.
+        """
+        try:
+            return template.format(**{"m": problem.m, "n": problem.n, "k": problem.k, **config})
+        except (KeyError, IndexError, AttributeError, ValueError) as error:
+            reason = f"{error} is no value of a launch" if isinstance(error, KeyError) else str(error)
+            raise InvalidKernel(f"{template!r} cannot be filled in: {reason}") from None
+
+
+def _capability(pair: Any) -> tuple[int, int]:
+    if isinstance(pair, tuple | list) and len(pair) == 2 and all(type(number) is int for number in pair):
+        return pair[0], pair[1]
+    raise InvalidKernel(f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
+
+
+def _answer(answer: Any) -> str | None:
+    """What a constraint says of a problem: why it is violated, or None."""
+    if answer is None or (isinstance(answer, str) and answer.strip()):
+        return answer
+    raise InvalidKernel(f"it answers {answer!r} instead of a reason or None")

@@ -1,0 +1,114 @@
+"""The product to compute."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import SupportsIndex, TypeVar
+
+from mmcore.errors import InvalidProblem
+from mmcore.kernel.dtypes import dtype_named
+
+_Size = TypeVar("_Size", bound=SupportsIndex)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One matrix product in row-major storage: C = A·B, or C = C + A·B.
+
+    Attributes:
+        m: rows of A and C.
+        n: columns of B and C.
+        k: columns of A, rows of B.
+        dtype: element type of A and B ("float32", "float64", "float16", "bfloat16").
+        output: element type of C; ``dtype`` when not given.
+        lda: elements from one row of A to the next; k when not given.
+        ldb: elements from one row of B to the next; n when not given.
+        ldc: elements from one row of C to the next; n when not given.
+        accumulate: whether C's old value is added.
+
+    Raises:
+        InvalidProblem: for sizes below 1 or from 2⁶³, a leading dimension shorter than its row, or an unknown type.
+    """
+
+    m: int
+    n: int
+    k: int
+    dtype: str = "float32"
+    output: str = ""
+    lda: int = 0
+    ldb: int = 0
+    ldc: int = 0
+    accumulate: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("m", "n", "k"):
+            size = _whole(name, getattr(self, name))
+            if size is None or size < 1:
+                raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
+            object.__setattr__(self, name, size)
+        object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
+        object.__setattr__(self, "output", dtype_named(self.output or self.dtype).name)
+        for name, columns in (("lda", self.k), ("ldb", self.n), ("ldc", self.n)):
+            given = _whole(name, getattr(self, name))
+            if given is None or given < 0:
+                raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
+            if 0 < given < columns:
+                raise InvalidProblem(f"{name} = {given} is shorter than a row of {columns} elements")
+            object.__setattr__(self, name, given or columns)
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of the product: 2·m·n·k."""
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """Bytes that must cross the memory bus at least: A, B and C once each (C twice when accumulating)."""
+        inputs = (self.m * self.k + self.k * self.n) * dtype_named(self.dtype).itemsize
+        return inputs + (1 + self.accumulate) * self.m * self.n * dtype_named(self.output).itemsize
+
+    @property
+    def packed(self) -> Problem:
+        """The same product with every row directly behind the one before."""
+        return Problem(self.m, self.n, self.k, self.dtype, self.output, accumulate=self.accumulate)
+
+    def span(self, matrix: str) -> int:
+        """Elements from the first to the last element of ``matrix`` ("A", "B" or "C"), both included."""
+        rows, columns, leading = {
+            "A": (self.m, self.k, self.lda),
+            "B": (self.k, self.n, self.ldb),
+            "C": (self.m, self.n, self.ldc),
+        }[matrix]
+        return (rows - 1) * leading + columns
+
+    def __str__(self) -> str:
+        return f"{self.m}×{self.n}×{self.k}"
+
+
+def three_sizes(size: _Size | None, m: _Size | None, n: _Size | None, k: _Size | None) -> tuple[_Size, _Size, _Size]:
+    """m, n and k of a product that is given either by one ``size`` for all three or by each of them.
+
+    Raises:
+        InvalidProblem: it is given by neither, or by both.
+    """
+    if size is not None:
+        if (m, n, k) != (None, None, None):
+            raise InvalidProblem("give either one size or m, n and k, not both")
+        return size, size, size
+    if m is None or n is None or k is None:
+        raise InvalidProblem("give one size, or all of m, n and k")
+    return m, n, k
+
+
+def _whole(name: str, number: object) -> int | None:
+    """A whole number of Python's or numpy's as an int; None for anything else."""
+    if isinstance(number, bool):
+        return None
+    try:
+        whole = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    if abs(whole) >= 2**63:
+        raise InvalidProblem(f"{name} must be less than 2⁶³")
+    return whole

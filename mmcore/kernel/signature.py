@@ -1,0 +1,134 @@
+"""The ``__global__`` functions of a CUDA source and their parameters, read off its text.
+
+What stands in comments and strings, and behind ``#if 0``, is passed over; macros are not expanded, so that a signature
+written with macros has to be declared instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+_NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b.*?^[ \t]*#[ \t]*(?:endif|else)\b[^\n]*", re.DOTALL | re.MULTILINE)
+_GLOBAL = re.compile(r"\b__global__\b")
+_ATTRIBUTE = re.compile(r"\b(?:__\w+__|alignas)\s*(\()?|\[\[.*?\]\]", re.DOTALL)
+_TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*>\s*(?:__\w+__\s*|static\s+|inline\s+|extern\s+)*\Z", re.DOTALL)
+_NAME = re.compile(r"(?P<type>.*?[\s*&>])(?P<name>[A-Za-z_]\w*)\s*(?P<array>(?:\[[^\]]*\])*)\Z", re.DOTALL)
+
+_INTEGERS = {
+    "char": "int8", "signedchar": "int8", "unsignedchar": "uint8", "short": "int16", "unsignedshort": "uint16",
+    "int": "int32", "signed": "int32", "unsigned": "uint32", "unsignedint": "uint32",
+    "long": "int64", "longlong": "int64", "unsignedlong": "uint64", "unsignedlonglong": "uint64",
+    "size_t": "uint64", "std::size_t": "uint64", "ptrdiff_t": "int64", "float": "float32", "double": "float64",
+    **{f"{unsigned}int{bits}_t": f"{unsigned}int{bits}" for unsigned in ("", "u") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a function.
+
+    Attributes:
+        name: its name; empty where it has none.
+        type: its type as it is written, qualifiers left out: "float*", "int".
+        const: whether it points to what may only be read.
+    """
+
+    name: str
+    type: str
+    const: bool
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether it points to memory."""
+        return self.type.endswith("*")
+
+    @property
+    def scalar(self) -> str:
+        """numpy's name of its type where that is a number, else empty."""
+        return _INTEGERS.get(self.type.replace("const", "").replace(" ", ""), "")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A ``__global__`` function.
+
+    Attributes:
+        name: its name.
+        parameters: in order.
+        template: whether it is a template, whose instances must be named.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    template: bool
+
+
+@functools.lru_cache(maxsize=256)
+def signatures(source: str) -> tuple[Signature, ...]:
+    """The ``__global__`` functions of a source, in order, each name once."""
+    text = _NOISE.sub(lambda found: " " * len(found[0]) if found[0][0] == "/" else '""', source)
+    text = _DISABLED.sub("", text.replace("\\\n", " "))
+    found: dict[str, Signature] = {}
+    for keyword in _GLOBAL.finditer(text):
+        signature = _signature(text, keyword)
+        if signature is not None:
+            found.setdefault(signature.name, signature)
+    return tuple(found.values())
+
+
+def _signature(text: str, keyword: re.Match[str]) -> Signature | None:
+    """The function whose declaration holds the keyword; None where it cannot be made out."""
+    begin = _without_attributes(text[keyword.end() : keyword.end() + 4000])
+    opening = begin.find("(")
+    name = re.search(r"([A-Za-z_]\w*)\s*\Z", begin[:opening]) if opening >= 0 else None
+    if name is None or set(begin[:opening]) & set(";{}="):
+        return None
+    parts = _split(_inside(begin[opening:]))
+    template = _TEMPLATE.search(text[: keyword.start()]) is not None
+    return Signature(name[1], tuple(map(_parameter, parts)), template)
+
+
+def _without_attributes(text: str) -> str:
+    """``__launch_bounds__(…)``, ``__cluster_dims__(…)``, ``__restrict__``, ``[[…]]`` and the like left out."""
+    while found := _ATTRIBUTE.search(text):
+        end = found.end()
+        if found[1]:
+            end += len(_inside(text[found.end() - 1 :])) + 1
+        text = f"{text[: found.start()]} {text[end:]}"
+    return text
+
+
+def _inside(text: str) -> str:
+    """What stands between the parenthesis that the text begins with and the one that closes it."""
+    depth = 0
+    for index, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[1:index]
+    return text[1:]
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "(<[{") - (letter in ")>]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip() not in ("", "void")]
+
+
+def _parameter(text: str) -> Parameter:
+    text = re.sub(r"\b(?:restrict|__restrict|volatile|struct|register)\b", " ", text.partition("=")[0]).strip()
+    found = _NAME.fullmatch(text)
+    written, name, array = (found["type"], found["name"], found["array"]) if found else (text, "", "")
+    if name in _INTEGERS or name == "const":
+        written, name = text, ""
+    const = re.search(r"\bconst\b[^*]*\*|[^*]\bconst\b\s*\*", written + ("*" if array else "")) is not None
+    type_name = re.sub(r"\s+", " ", re.sub(r"\bconst\b", " ", written)).replace(" *", "*").strip()
+    return Parameter(name, type_name + ("*" if array else ""), const)

@@ -1,1 +1,0 @@
-"""Where a launch is compiled and made: the compiler, the devices, and the arguments they exchange."""

@@ -1,0 +1,169 @@
+"""The procedure: what happens to a cell, from its declaration to its result."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+
+from mmcore.cell import Cell, referenced_kernel
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import Device
+from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.errors import KernelError
+from mmcore.kernel.declaration import Kernel
+from mmcore.planning.plan import Plan, plan
+from mmcore.result import LaunchRecord, Result, Time
+from mmcore.timing import measure_time
+from mmcore.verify.inputs import fresh_seed
+from mmcore.verify.launches import Verified, verify_again, verify_launches
+from mmcore.verify.repeats import compare_repeats
+
+# A reading of the clock may be this much short before a time counts as impossible.
+_CLOCK_ERROR = 0.02
+
+
+class Phases:
+    """Where a cell's time goes, in host seconds.
+
+    Args:
+        begun: is told the name of each phase as it begins.
+    """
+
+    def __init__(self, begun: Callable[[str], None] = lambda phase: None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._begun = begun
+
+    @contextlib.contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        """Count what happens inside to ``phase``."""
+        self._begun(phase)
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - begin
+
+
+def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Result:
+    """Plan, compile, allocate, verify, time and verify again.
+
+    Args:
+        cell: what is to be measured.
+        device: where; its deadline is the cell's time limit.
+        kernel: the kernel itself, where it has no name that the cell could hold.
+        phases: counts where the time goes.
+
+    Returns:
+        The result. A wrong product, a violation, or a time limit reached is no error but a result that is not verified.
+
+    Raises:
+        ConstraintViolation: the kernel's constraints or the device's limits forbid the launch.
+        MmcoreError: anything else that keeps the kernel from being launched, in one sentence.
+    """
+    phases = phases or Phases()
+    with phases("plan"):
+        kernel = kernel or referenced_kernel(cell.kernel)
+        problem = cell.problem(kernel)
+        planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
+        seed = fresh_seed() if cell.seed is None else cell.seed
+    with phases("compile"):
+        module = compile_plan(planned, device.architecture)
+    with ExitStack() as memory:
+        with phases("allocate"):
+            loaded = memory.enter_context(LoadedKernel(planned, device, module))
+        with phases("verify"):
+            verified = verify_launches(loaded, problem, seed)
+            figures = _figures(loaded, device) if verified.right else {}
+        times: tuple[Time, ...] = ()
+        if verified.right and cell.timings:
+            try:
+                if device.supports_timing:
+                    with phases("verify"):
+                        repeats = compare_repeats(loaded, problem, seed, device)
+                        verified = replace(verified, violations=tuple(repeats))
+                    if verified.right:
+                        with phases("time"):
+                            times = tuple(measure_time(loaded, timing) for timing in cell.timings)
+                        verified = replace(verified, violations=tuple(_implausible(planned, times, device)))
+                if verified.right:
+                    with phases("verify"):
+                        again = verify_again(loaded, problem, seed)
+                        verified = verified if again.right else again
+            except KernelError as error:
+                verified = replace(verified, violations=(Violation("launch-failure", str(error), fatal=True),))
+    times = times if verified.right else ()
+    return _result(replace(cell, seed=seed, device=device.name), planned, loaded, device, verified, times, figures, phases)
+
+
+def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
+    """What plugins add."""
+    from mmcore.registry import registry
+
+    found: dict[str, float | None] = {}
+    for figures in registry().manager.hook.mmcore_figures(kernel=loaded, device=device):
+        found |= figures
+    return found
+
+
+def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iterator[Violation]:
+    """Kernel times that the device cannot reach."""
+    for each in times:
+        if device.peaks is None or each.timing.what != "kernel":
+            continue
+        least = device.peaks.least_seconds(planned.problem, cold=each.timing.how == "cold")
+        if each.seconds < least * (1 - _CLOCK_ERROR):
+            yield Violation(
+                "implausible",
+                f"{each.seconds * 1e6:.3g} µs for {planned.problem}, which takes {least * 1e6:.3g} µs at least at "
+                f"{device.description}'s peak arithmetic and memory rates; the launch that was timed cannot have "
+                "computed the product",
+            )
+
+
+def _result(
+    cell: Cell,
+    planned: Plan,
+    loaded: LoadedKernel,
+    device: Device,
+    verified: Verified,
+    times: tuple[Time, ...],
+    figures: dict[str, float | None],
+    phases: Phases,
+) -> Result:
+    kernel, peaks = planned.kernel, device.peaks
+    return Result(
+        cell=cell,
+        kernel=kernel.name,
+        title=kernel.title,
+        dtype=kernel.dtype,
+        output=kernel.output,
+        accumulator=kernel.accumulator,
+        operation=kernel.operation,
+        config=planned.config.to_json(),
+        config_id=planned.config.id,
+        violated=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
+        strided=kernel.strided,
+        launches=tuple(
+            LaunchRecord(
+                planned.entry(launch),
+                launch.grid_dim,
+                launch.block_dim,
+                function.registers,
+                function.static_shared_bytes + launch.shared_bytes,
+            )
+            for launch, function in zip(planned.launches, loaded.functions, strict=True)
+        ),
+        device_description=device.description,
+        verification=verified.verification,
+        violations=verified.violations,
+        times=times,
+        host_seconds=verified.host_seconds,
+        supports_timing=device.supports_timing,
+        peak_flops=None if peaks is None else peaks.flops[planned.problem.dtype],
+        figures=figures,
+        phases=phases.seconds,
+    )

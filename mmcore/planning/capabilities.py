@@ -1,0 +1,182 @@
+"""What one multiprocessor holds at a time, for each compute capability: data, with its sources.
+
+Sources:
+
+- 6.1 and later: CUDA C++ Programming Guide, "Compute Capabilities", its tables of technical specifications; units of
+  allocation, partitions and blocks per multiprocessor also from ``cuda_occupancy.h`` of CUDA 13, NVIDIA's own
+  occupancy calculation.
+- 1.2 and 1.3: CUDA C Programming Guide 4, appendix "Compute Capabilities", and the CUDA Occupancy Calculator
+  spreadsheet; 1.2 is the GeForce GT 240 of the Poznań lecture, which prints the same limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mmcore.errors import UnknownCapability
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.properties import DeviceProperties
+
+WARP = 32
+"""Threads of a warp, on every GPU so far."""
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """The limits of one compute capability.
+
+    Attributes:
+        capability: (major, minor).
+        warps: most warps at a time.
+        blocks: most blocks at a time.
+        threads_per_block: most threads in a block.
+        registers: 32-bit registers.
+        registers_per_block: most registers that one block may hold.
+        registers_per_thread: most registers that one thread may hold.
+        register_unit: registers are handed out in multiples of this many.
+        registers_to_blocks: whether they are handed to a block as a whole (compute capability 1.x), not to each warp.
+        warp_unit: a block's warps are counted in multiples of this many when its registers are checked; from
+            compute capability 2.0 on, the partitions among which registers and warps are divided.
+        shared_bytes: shared memory at the largest carve-out, in bytes. The driver picks the carve-out that holds most
+            blocks unless a program asks for another.
+        shared_bytes_per_block: most shared memory of a block without asking for more, in bytes.
+        shared_bytes_per_block_optin: most that a block can ask for, in bytes.
+        shared_unit: shared memory is handed out in multiples of this many bytes.
+        shared_reserved: bytes that the system takes of every block's shared memory, beyond what the block asks for.
+    """
+
+    capability: tuple[int, int]
+    warps: int
+    blocks: int
+    threads_per_block: int
+    registers: int
+    registers_per_block: int
+    registers_per_thread: int
+    register_unit: int
+    registers_to_blocks: bool
+    warp_unit: int
+    shared_bytes: int
+    shared_bytes_per_block: int
+    shared_bytes_per_block_optin: int
+    shared_unit: int
+    shared_reserved: int
+
+    @property
+    def name(self) -> str:
+        """The compute capability as it is written: "9.0"."""
+        return ".".join(map(str, self.capability))
+
+    @property
+    def threads(self) -> int:
+        """Most threads at a time."""
+        return self.warps * WARP
+
+
+def _first_generation(minor: int) -> Multiprocessor:
+    return Multiprocessor(
+        capability=(1, minor),
+        warps=32,
+        blocks=8,
+        threads_per_block=512,
+        registers=16 << 10,
+        registers_per_block=16 << 10,
+        registers_per_thread=124,
+        register_unit=512,
+        registers_to_blocks=True,
+        warp_unit=2,
+        shared_bytes=16 << 10,
+        shared_bytes_per_block=16 << 10,
+        shared_bytes_per_block_optin=16 << 10,
+        shared_unit=512,
+        shared_reserved=0,
+    )
+
+
+def _modern(
+    major: int, minor: int, *, warps: int, blocks: int, shared_kb: int, optin_kb: int, shared_unit: int, reserved: int
+) -> Multiprocessor:
+    """What all since Maxwell have in common, and what sets them apart."""
+    return Multiprocessor(
+        capability=(major, minor),
+        warps=warps,
+        blocks=blocks,
+        threads_per_block=1024,
+        registers=64 << 10,
+        registers_per_block=64 << 10,
+        registers_per_thread=255,
+        register_unit=256,
+        registers_to_blocks=False,
+        warp_unit=4,
+        shared_bytes=shared_kb << 10,
+        shared_bytes_per_block=48 << 10,
+        shared_bytes_per_block_optin=optin_kb << 10,
+        shared_unit=shared_unit,
+        shared_reserved=reserved,
+    )
+
+
+MULTIPROCESSORS = {
+    each.capability: each
+    for each in (
+        _first_generation(2),
+        _first_generation(3),
+        _modern(6, 1, warps=64, blocks=32, shared_kb=96, optin_kb=48, shared_unit=256, reserved=0),
+        _modern(7, 0, warps=64, blocks=32, shared_kb=96, optin_kb=96, shared_unit=256, reserved=0),
+        _modern(7, 5, warps=32, blocks=16, shared_kb=64, optin_kb=64, shared_unit=256, reserved=0),
+        _modern(8, 0, warps=64, blocks=32, shared_kb=164, optin_kb=163, shared_unit=128, reserved=1024),
+        _modern(8, 6, warps=48, blocks=16, shared_kb=100, optin_kb=99, shared_unit=128, reserved=1024),
+        _modern(8, 9, warps=48, blocks=24, shared_kb=100, optin_kb=99, shared_unit=128, reserved=1024),
+        _modern(9, 0, warps=64, blocks=32, shared_kb=228, optin_kb=227, shared_unit=128, reserved=1024),
+        _modern(10, 0, warps=64, blocks=32, shared_kb=228, optin_kb=227, shared_unit=128, reserved=1024),
+        _modern(12, 0, warps=48, blocks=24, shared_kb=100, optin_kb=99, shared_unit=128, reserved=1024),
+    )
+}
+"""The table, by compute capability."""
+
+
+def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
+    """The limits of a compute capability, (major, minor).
+
+    Raises:
+        UnknownCapability: it is not in the table; the text says which are.
+    """
+    if capability not in MULTIPROCESSORS:
+        known = ", ".join(each.name for each in MULTIPROCESSORS.values())
+        newer = ", which is newer than all of them," if capability > max(MULTIPROCESSORS) else ""
+        raise UnknownCapability(
+            f"the limits of compute capability {'.'.join(map(str, capability))}{newer} are not in mmcore's table; "
+            f"it has {known}"
+        )
+    return MULTIPROCESSORS[capability]
+
+
+# Of the largest product of each compute capability.
+_MULTIPROCESSORS = {
+    (6, 1): 30, (7, 0): 84, (7, 5): 72, (8, 0): 108, (8, 6): 84, (8, 9): 142, (9, 0): 132, (10, 0): 148, (12, 0): 188
+}  # fmt: skip
+
+
+def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
+    """A device of this compute capability, with 1 TiB of memory and as many multiprocessors as its largest GPU.
+
+    By the CUDA C++ Programming Guide's table of technical specifications.
+
+    Raises:
+        UnknownCapability: the limits of that compute capability are not known.
+    """
+    of = multiprocessor(capability)
+    return DeviceProperties(
+        compute_capability=capability,
+        threads_per_block=of.threads_per_block,
+        block=Dim3(of.threads_per_block, of.threads_per_block, 64),
+        grid=Dim3(65535, 65535, 1) if capability < (2, 0) else Dim3(2**31 - 1, 65535, 65535),
+        shared_bytes=of.shared_bytes_per_block,
+        shared_bytes_optin=of.shared_bytes_per_block_optin,
+        registers_per_block=of.registers_per_block,
+        memory_bytes=1 << 40,
+        multiprocessors=_MULTIPROCESSORS.get(capability, 1),
+    )
+
+
+#: What the emulator emulates, and examples are made for.
+COMPUTE_9_0 = capability_properties((9, 0))

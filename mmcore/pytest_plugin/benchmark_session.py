@@ -1,0 +1,106 @@
+"""What mmcore asks of pytest-benchmark's own session: saved runs, comparisons, columns.
+
+A run is saved without being told to, so that ``--benchmark-compare`` finds it next time; but neither an empty run nor
+one that ``--benchmark-compare-fail`` found too slow, which would pass as the measure of the next.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_benchmark.storage.file import FileStorage
+
+from mmcore.devices.base import Device
+
+# Readable in 80 columns beside a cell's name; what pytest-benchmark shows by default takes 200.
+_COLUMNS = ["median", "iqr", "rounds"]
+_ALL_COLUMNS = 10
+
+
+def session_of(config: pytest.Config) -> Any:
+    """pytest-benchmark's session, or None where it is switched off."""
+    return config.pluginmanager.get_plugin("pytest-benchmark")
+
+
+def measures(config: pytest.Config) -> bool:
+    """Whether pytest-benchmark measures: it does not with ``--benchmark-disable``, nor in pytest-xdist's workers."""
+    benchmarks = session_of(config)
+    return benchmarks is not None and not benchmarks.disabled
+
+
+def prepare(config: pytest.Config, device: Device) -> None:
+    """Show a narrow table unless the user chose columns; refuse comparisons that can only mislead.
+
+    Raises:
+        UsageError: the results could not be saved, or those to compare with cannot be read;
+            ``--benchmark-compare-fail`` on a device without device time, or with nothing to compare with.
+    """
+    benchmarks = session_of(config)
+    if benchmarks is None:
+        return
+    if len(config.getoption("benchmark_columns") or range(_ALL_COLUMNS)) == _ALL_COLUMNS:
+        benchmarks.columns = _COLUMNS
+    if benchmarks.disabled:
+        return
+    _refuse_unwritable(config.getoption("benchmark_json"), benchmarks.storage)
+    if isinstance(benchmarks.compare, str) and not benchmarks.compared_mapping:
+        raise pytest.UsageError(
+            f"--benchmark-compare={benchmarks.compare}: there are no results of that name that can be read, neither as "
+            f"a file nor in {benchmarks.storage}"
+        )
+    if not benchmarks.compare_fail:
+        return
+    if not device.supports_timing:
+        raise pytest.UsageError(
+            "emulation times say nothing about a kernel's speed, so --benchmark-compare-fail needs a GPU"
+        )
+    if not benchmarks.compared_mapping:
+        raise pytest.UsageError(
+            "--benchmark-compare-fail has nothing to compare with: give --benchmark-compare too, and measure once "
+            "without either before, to have a run saved"
+        )
+
+
+def _refuse_unwritable(json_file: object, storage: object) -> None:
+    """Find out before anything is measured that results could not be kept."""
+    if isinstance(json_file, Path):
+        fresh = not json_file.exists()
+        try:
+            json_file.open("ab").close()
+            if fresh:
+                json_file.unlink()
+        except OSError as error:
+            raise pytest.UsageError(f"--benchmark-json: {json_file} cannot be written: {error.strerror}") from None
+    if isinstance(storage, FileStorage) and not _is_nowhere(storage):
+        folder = storage.get("results").parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise pytest.UsageError(f"results cannot be saved in {folder}; --benchmark-storage names another folder")
+
+
+def _is_nowhere(storage: object) -> bool:
+    """Whether the user wants nothing saved: the storage is /dev/null."""
+    return isinstance(storage, FileStorage) and storage.path == Path(os.devnull)
+
+
+def save(config: pytest.Config) -> None:
+    """Save the run as ``--benchmark-autosave`` would, unless the user had it saved in a way of their own."""
+    benchmarks = session_of(config)
+    if benchmarks is None or benchmarks.save or benchmarks.autosave or _is_nowhere(benchmarks.storage):
+        return
+    from pytest_benchmark.utils import get_tag
+
+    # The JSON that --benchmark-json asks for is written already.
+    benchmarks.autosave, benchmarks.json = get_tag(), None
+    benchmarks.handle_saving()
+
+
+def without_counterpart(config: pytest.Config, tests: Iterable[str]) -> list[str]:
+    """Tests that the results compared with know nothing of; none where nothing is compared."""
+    compared = getattr(session_of(config), "compared_mapping", None)
+    if not compared:
+        return []
+    return [test for test in tests if not any(test in names for names in compared.values())]

@@ -1,0 +1,167 @@
+"""What a run was asked to measure: the ``--mm-`` options, read and checked."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
+from mmcore.errors import MmcoreError
+from mmcore.deadline import parse_seconds
+from mmcore.devices.timer import MEMORIES
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.geometry import parse_shape
+
+MEASURES = ("kernel", "global")
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to measure. An empty tuple stands for the usual: all kernels, their own blocks, the device's usual sizes.
+
+    Attributes:
+        kernels: names, or patterns with ``*``, ``?`` and ``[]``.
+        sizes: of the products.
+        blocks: shapes, as text.
+        dtypes: element types of A and B.
+        device: as the user calls it.
+        measures: "kernel", "global" or both.
+        memories: host memory of the copies of global times.
+        caches: "warm", "cold" or both, for kernel times.
+        timeout: seconds that a cell may take.
+    """
+
+    kernels: tuple[str, ...]
+    sizes: tuple[Sizes, ...]
+    blocks: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    device: str
+    measures: tuple[str, ...]
+    memories: tuple[str, ...]
+    caches: tuple[str, ...]
+    timeout: float
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Selection:
+        """The selection that a run's options make."""
+
+        def each(name: str) -> tuple[Any, ...]:
+            return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))
+
+        measures = each("mm_measure") or MEASURES[:1]
+        if config.getoption("mm_memory") and "global" not in measures:
+            raise MmcoreError("--mm-memory is for global times; add --mm-measure global")
+        if config.getoption("mm_cache") and "kernel" not in measures:
+            raise MmcoreError("--mm-cold and --mm-warm are for kernel times; add --mm-measure kernel")
+        return cls(
+            kernels=each("mm_kernel"),
+            sizes=each("mm_size"),
+            blocks=each("mm_block"),
+            dtypes=each("mm_dtype"),
+            device=config.getoption("mm_device"),
+            measures=measures,
+            memories=each("mm_memory") or MEMORIES[:1],
+            caches=tuple(dict.fromkeys(config.getoption("mm_cache") or ("warm",))),
+            timeout=config.getoption("mm_timeout"),
+        )
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("mmcore", "mmcore: benchmarks of CUDA matrix-product kernels")
+
+    def option(name: str, metavar: str, read: Callable[[str], Sequence[_Read]], text: str) -> None:
+        group.addoption(f"--mm-{name}", action="append", type=_reader(read), metavar=metavar, help=text)
+
+    option("kernel", "GLOB", _words, "Only kernels of this name or pattern, such as 'upc.*' (repeatable).")
+    option("size", "SPEC", parse_sizes, "Sizes: 640, 512x256x128 (MxNxK), 128:3200:32 (start:stop:step), comma lists.")
+    option("block", "SPEC", _blocks, "Block shapes instead of the kernels' own: 16, 32x8, comma lists.")
+    option("dtype", "T", _dtypes, "Only kernels of this element type: float32, or f32 for short.")
+    option(
+        "measure",
+        "WHAT",
+        _among(MEASURES),
+        "kernel (the default), global (copies in, kernel, copy out), or kernel,global.",
+    )
+    option(
+        "memory",
+        "WHERE",
+        _among(MEMORIES),
+        "Host memory of the copies: pageable (the default), pinned, or pageable,pinned.",
+    )
+    group.addoption("--mm-device", default="auto", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
+    for name, text in (("cold", "with an empty L2 cache"), ("warm", "with the cache as the launch before left it")):
+        group.addoption(
+            f"--mm-{name}",
+            dest="mm_cache",
+            action="append_const",
+            const=name,
+            help=f"Kernel times {text}{' (the default)' if name == 'warm' else ''}.",
+        )
+    group.addoption(
+        "--mm-timeout",
+        type=_reader(parse_seconds),
+        default=60.0,
+        metavar="S",
+        help="Seconds that each cell may take, from compiling to its last round (60).",
+    )
+    group.addoption("--mm-show-refused", action="store_true", help="List what the launch rules refuse, and why.")
+    group.addoption("--mm-csv", type=_reader(_writable), metavar="FILE", help="Write the summary as CSV, too.")
+    group.addoption(
+        "--mm-allow-other-device",
+        action="store_true",
+        help="Let --benchmark-compare compare with results of another device.",
+    )
+
+
+def _reader(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
+    def reader(text: str) -> _Read:
+        try:
+            return read(text)
+        except MmcoreError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return reader
+
+
+def _words(text: str) -> list[str]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise MmcoreError(f"{text!r} has nothing between two commas" if len(words) > 1 else "it is empty")
+    return words
+
+
+def _blocks(text: str) -> list[str]:
+    words = _words(text)
+    for word in words:
+        parse_shape(word)
+    return words
+
+
+def _dtypes(text: str) -> list[str]:
+    return [dtype_named(word).name for word in _words(text)]
+
+
+def _among(choices: Sequence[str]) -> Callable[[str], list[str]]:
+    def read(text: str) -> list[str]:
+        words = _words(text)
+        for word in words:
+            if word not in choices:
+                raise MmcoreError(f"{word!r} is neither {' nor '.join(choices)}")
+        return words
+
+    return read
+
+
+def _writable(text: str) -> Path:
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise MmcoreError(f"{text!r} is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}")
+    return path

@@ -1,0 +1,290 @@
+"""What came of a cell: the one record that tables, pytest-benchmark, JSON, CSV and figures are views of."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from mmcore.cell import Cell, Timing
+from mmcore.devices.violations import Violation
+from mmcore.errors import InvalidProblem
+from mmcore.kernel.geometry import Dim3
+from mmcore.verify.verification import Verification
+
+SCHEMA = 2
+"""The version of a result's JSON; 1 is what mmcore 0.1 saved."""
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch as it was made.
+
+    Attributes:
+        entry: name expression of its function.
+        grid: blocks along x, y, z.
+        block: threads along x, y, z.
+        registers: registers per thread.
+        shared_bytes: shared memory of a block, static and dynamic.
+    """
+
+    entry: str
+    grid: Dim3
+    block: Dim3
+    registers: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time that was measured.
+
+    Attributes:
+        timing: what was timed, and how.
+        rounds: device seconds of one product in each round.
+        iterations: products in a round.
+        method: how the time was read, in a few words.
+    """
+
+    timing: Timing
+    rounds: tuple[float, ...]
+    iterations: int
+    method: str
+
+    @property
+    def seconds(self) -> float:
+        """Median over the rounds."""
+        return statistics.median(self.rounds)
+
+    @property
+    def spread(self) -> float:
+        """Distance between the quartiles of the rounds, as a share of the median."""
+        if len(self.rounds) < 2:
+            return 0.0
+        first, _, third = statistics.quantiles(self.rounds, n=4, method="inclusive")
+        return (third - first) / self.seconds
+
+
+@dataclass(frozen=True)
+class Result:
+    """One cell, verified and, if it is right and the device supports it, timed.
+
+    Attributes:
+        cell: what was asked for, the device and seed that were taken included.
+        kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
+        distribution: who brings the kernel.
+        config: every parameter by name, the block as [x, y, z].
+        config_id: the config in a test's id.
+        violated: the kernel's constraints that were passed over, a clause each.
+        strided: whether the kernel takes leading dimensions; else its matrices were packed.
+        launches: what was launched, in turn.
+        device_description: what the device is.
+        verification: whether the product is right; None when a violation left no product.
+        violations: what the launches did that they must not do.
+        times: in the order of the cell's timings; none of an unverified product, or without device time.
+        host_seconds: the host's time from the beginning to the end of the launches that were verified first.
+        supports_timing: whether the device measures device time.
+        peak_flops: FLOP/s that the device can do at most in the kernel's type; None where that is not known.
+        figures: further figures by name, which plugins add.
+        phases: host seconds of each phase.
+    """
+
+    cell: Cell
+    kernel: str
+    title: str = ""
+    dtype: str = "float32"
+    output: str = "float32"
+    accumulator: str = "float32"
+    operation: str = "C=AB"
+    distribution: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    config_id: str = ""
+    violated: tuple[str, ...] = ()
+    strided: bool = False
+    launches: tuple[LaunchRecord, ...] = ()
+    device_description: str = ""
+    verification: Verification | None = None
+    violations: tuple[Violation, ...] = ()
+    times: tuple[Time, ...] = ()
+    host_seconds: float = 0.0
+    supports_timing: bool = False
+    peak_flops: float | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    phases: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def verified(self) -> bool:
+        """Whether the product is right and nothing else was touched."""
+        return self.verification is not None and self.verification.verified and not self.violations
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the time limit was reached, so that nothing is known of the product."""
+        return any(violation.kind == "timeout" for violation in self.violations)
+
+    @property
+    def device(self) -> str:
+        """The device's name."""
+        return self.cell.device
+
+    @property
+    def seed(self) -> int:
+        """Seed of the inputs."""
+        return self.cell.seed or 0
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of the product: 2·m·n·k."""
+        return 2 * self.cell.m * self.cell.n * self.cell.k
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block (the most of all launches)."""
+        return max((launch.shared_bytes for launch in self.launches), default=0)
+
+    @property
+    def registers(self) -> int:
+        """Registers per thread (the most of all launches)."""
+        return max((launch.registers for launch in self.launches), default=0)
+
+    def time(self, what: str) -> Time | None:
+        """The first time of that kind, "kernel" or "end-to-end"; None where there is none."""
+        return next((time for time in self.times if time.timing.what == what), None)
+
+    @property
+    def kernel_seconds(self) -> float | None:
+        """Median device time of the launches."""
+        return None if (time := self.time("kernel")) is None else time.seconds
+
+    @property
+    def end_to_end_seconds(self) -> float | None:
+        """Median device time of copies in, launches and copies out."""
+        return None if (time := self.time("end-to-end")) is None else time.seconds
+
+    @property
+    def kernel_gflops(self) -> float | None:
+        """2·m·n·k over the kernel time, in GFLOP/s."""
+        return self.gflops(self.kernel_seconds)
+
+    @property
+    def end_to_end_gflops(self) -> float | None:
+        """2·m·n·k over the end-to-end time, in GFLOP/s."""
+        return self.gflops(self.end_to_end_seconds)
+
+    def gflops(self, seconds: float | None) -> float | None:
+        """The rate of the product in so many seconds, in GFLOP/s."""
+        return None if seconds is None else self.flops / seconds / 1e9
+
+    def failures(self) -> list[str]:
+        """What is wrong, a line each: the violations, the first wrong element, how many there are."""
+        lines = [str(violation) for violation in self.violations]
+        if self.verification and self.verification.mismatch:
+            lines.append(str(self.verification.mismatch))
+            lines.append(f"{self.verification.wrong} of the {self.verification.compared} elements compared are wrong")
+        return lines
+
+    def __str__(self) -> str:
+        block = Dim3(*self.config["block"]) if "block" in self.config else ""
+        state = "verified" if self.verified else "not finished" if self.timed_out else "NOT verified"
+        sizes = f"{self.cell.m}×{self.cell.n}×{self.cell.k}"
+        seconds, rate = self.kernel_seconds, self.kernel_gflops
+        time = "" if seconds is None or rate is None else f", {seconds * 1e3:.4f} ms, {rate:.0f} GFLOP/s"
+        return f"{self.kernel} {sizes} in {block} blocks on {self.device}: {state}{time}"
+
+    def __repr__(self) -> str:
+        return f"<Result: {self}>"
+
+    def _repr_html_(self) -> str:
+        """The result in a notebook."""
+        lines = [f"<b>{escape(str(self))}</b>", *map(escape, self.failures())]
+        return "<br>".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON-ready values; times in ms, rates in GFLOP/s, null where there is none."""
+        first = self.launches[0] if self.launches else None
+        verification, kernel, copies = self.verification, self.time("kernel"), self.time("end-to-end")
+        return {
+            "schema": SCHEMA,
+            "kernel": self.kernel,
+            "title": self.title,
+            "distribution": self.distribution,
+            "device": self.device,
+            "device_description": self.device_description,
+            "problem": {"m": self.cell.m, "n": self.cell.n, "k": self.cell.k},
+            "leading_dimensions": {name: getattr(self.cell, name) for name in ("lda", "ldb", "ldc")},
+            "dtype": self.dtype,
+            "output": self.output,
+            "accumulator": self.accumulator,
+            "operation": self.operation,
+            "config": dict(self.config),
+            "config_id": self.config_id,
+            "block": None if first is None else list(first.block),
+            "grid": None if first is None else list(first.grid),
+            "launches": len(self.launches),
+            "launched": [
+                {**vars(launch), "grid": list(launch.grid), "block": list(launch.block)} for launch in self.launches
+            ],
+            "shared_bytes": self.shared_bytes,
+            "registers": self.registers,
+            "strided": self.strided,
+            "seed": self.cell.seed,
+            "forced": self.cell.force,
+            "violated_constraints": list(self.violated),
+            "verified": self.verified,
+            "timed_out": self.timed_out,
+            "verification": verification and verification.method,
+            "wrong_elements": verification and verification.wrong,
+            "compared_elements": verification and verification.compared,
+            "max_error": verification and verification.max_error,
+            "first_mismatch": verification and verification.mismatch and verification.mismatch.to_json(),
+            "violations": [violation.to_json() for violation in self.violations],
+            "memory": copies.timing.how if copies else None,
+            "caches": kernel.timing.how if kernel else None,
+            "kernel_ms": _milliseconds(self.kernel_seconds),
+            "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
+            "kernel_gflops": self.kernel_gflops,
+            "end_to_end_gflops": self.end_to_end_gflops,
+            "host_seconds": self.host_seconds,
+            "supports_timing": self.supports_timing,
+            "peak_flops": self.peak_flops,
+            **self.figures,
+            "figures": dict(self.figures),
+            "phases": dict(self.phases),
+            "cell": self.cell.to_json(),
+            "times": [{**vars(time), "timing": vars(time.timing), "rounds": list(time.rounds)} for time in self.times],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Result:
+        """What :meth:`to_json` made.
+
+        Raises:
+            InvalidProblem: it is of another version.
+        """
+        if values.get("schema") != SCHEMA:
+            raise InvalidProblem(f"the result is of version {values.get('schema')}; this mmcore reads version {SCHEMA}")
+        same = (
+            *("kernel", "title", "distribution", "device_description", "dtype", "output", "accumulator", "operation"),
+            *("config", "config_id", "strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
+        )
+        return cls(
+            cell=Cell.from_json(values["cell"]),
+            **{name: values[name] for name in same},
+            violated=tuple(values["violated_constraints"]),
+            launches=tuple(
+                LaunchRecord(**{**launch, "grid": Dim3(*launch["grid"]), "block": Dim3(*launch["block"])})
+                for launch in values["launched"]
+            ),
+            verification=Verification.from_json(values),
+            violations=tuple(Violation.from_json(violation) for violation in values["violations"]),
+            times=tuple(
+                Time(**{**time, "timing": Timing(**time["timing"]), "rounds": tuple(time["rounds"])})
+                for time in values["times"]
+            ),
+        )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3

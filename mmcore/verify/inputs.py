@@ -1,0 +1,98 @@
+"""The matrices a kernel is judged with: random, fresh, and such that no violation can hide in them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.errors import InvalidProblem
+from mmcore.verify.poison import poison
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import Problem
+
+_SIGN_AND_FRACTION = {"float16": 0x83FF, "bfloat16": 0x807F, "float32": 0x807F_FFFF, "float64": 0x800F_FFFF_FFFF_FFFF}
+_ONE_HALF = {"float16": 0x3800, "bfloat16": 0x3F00, "float32": 0x3F00_0000, "float64": 0x3FE0_0000_0000_0000}
+_WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """A, B and C of one problem, in host memory before a launch.
+
+    Each is a 2-D view, in storage dtype, whose rows lie a leading dimension apart; its ``base`` is the whole
+    contiguous (rows, leading dimension) array, poison in the columns beyond the matrix.
+
+    Attributes:
+        a: m×k.
+        b: k×n.
+        c: m×n, C's old value where the product is added to it and poison where it is not.
+    """
+
+    a: NDArray[Any]
+    b: NDArray[Any]
+    c: NDArray[Any]
+
+
+def fresh_seed() -> int:
+    """A seed of 32 bits from the operating system's entropy."""
+    return secrets.randbits(32)
+
+
+def other_seed(seed: int) -> int:
+    """A seed of other inputs, to verify a kernel once more with."""
+    return seed + 1
+
+
+def draw(problem: Problem, seed: int) -> Matrices:
+    """Random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
+
+    Every element has a random sign and a magnitude uniform over the dtype's numbers in [0.5, 1). Hence every single
+    term |a·b| is at least 0.25, however large k is: leaving one out or adding one twice moves C by no less, which is
+    above what rounding can do up to a k of thousands in float32 (see :mod:`mmcore.verify.tolerance`), whereas a normal or
+    uniform distribution around zero has terms that vanish in it. The random signs keep C itself near √k, so that
+    rounding stays small.
+
+    Raises:
+        InvalidProblem: the host has no memory for them.
+    """
+    _check_memory(problem)
+    rng = np.random.Generator(np.random.SFC64(seed))
+    return Matrices(
+        a=_random(rng, problem.m, problem.k, problem.lda, problem.dtype),
+        b=_random(rng, problem.k, problem.n, problem.ldb, problem.dtype),
+        c=_random(rng, problem.m, problem.n, problem.ldc, problem.output)
+        if problem.accumulate
+        else poison((problem.m, problem.ldc), problem.output)[:, : problem.n],
+    )
+
+
+def _check_memory(problem: Problem) -> None:
+    """An allocation beyond the host's memory may succeed, and kill the process when it is written to."""
+    inputs = (problem.m * problem.lda + problem.k * problem.ldb) * dtype_named(problem.dtype).itemsize
+    needed = inputs + problem.m * problem.ldc * dtype_named(problem.output).itemsize
+    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > present:
+        raise InvalidProblem(
+            f"the matrices and the gaps between their rows take {needed / 1e9:.1f} GB; "
+            f"the host has {present / 1e9:.1f} GB"
+        )
+
+
+def _random(rng: np.random.Generator, rows: int, columns: int, leading: int, dtype: str) -> NDArray[Any]:
+    """Keep the sign and fraction of random bits, and give all of them the exponent of 0.5."""
+    named = dtype_named(dtype)
+    whole = np.empty((rows, leading), named.storage)
+    bits = whole.reshape(-1).view(f"u{named.itemsize}")
+    step = _WORDS * 8 // named.itemsize
+    for start in range(0, bits.size, step):
+        chunk = bits[start : start + step]
+        words = rng.integers(2**64, size=-(-chunk.nbytes // 8), dtype=np.uint64)
+        np.bitwise_and(words.view(bits.dtype)[: chunk.size], _SIGN_AND_FRACTION[named.name], out=chunk)
+        chunk |= bits.dtype.type(_ONE_HALF[named.name])
+    whole[:, columns:] = poison((1,), dtype)
+    return whole[:, :columns]

@@ -1,0 +1,130 @@
+"""The verification of a loaded kernel: run on random inputs, its product and everything it must not touch compared."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmcore.devices.base import HostArray
+from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.kernel.problem import Problem
+from mmcore.planning.plan import Plan
+from mmcore.verify.comparison import verify_product
+from mmcore.verify.inputs import Matrices, draw, other_seed
+from mmcore.verify.poison import is_poison
+from mmcore.verify.verification import Verification
+
+UNREPEATABLE = "unrepeatable"
+
+# A product that was right once is verified again by sampled rows and projections of all of them, unless it is small.
+_FULL_FLOPS = 1e8
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What came of verifying a kernel's launches once.
+
+    Attributes:
+        verification: whether the product is right; None when a violation left no product.
+        violations: what the launches did that they must not do.
+        host_seconds: the host's time from the launches' beginning to their end.
+    """
+
+    verification: Verification | None
+    violations: tuple[Violation, ...]
+    host_seconds: float
+
+    @property
+    def right(self) -> bool:
+        """Whether the product is right and nothing else was touched."""
+        return self.verification is not None and self.verification.verified and not self.violations
+
+
+def verify_launches(loaded: LoadedKernel, problem: Problem, seed: int, *, full_flops: float | None = None) -> Verified:
+    """Make a kernel's launches once on random inputs and verify what they did; the inputs stay on the device.
+
+    Args:
+        loaded: the kernel.
+        problem: the product, with the leading dimensions that were asked for.
+        seed: seed of the inputs.
+        full_flops: up to how many operations every element is compared, as :func:`verify_product` takes it.
+    """
+    matrices = draw(problem, seed)
+    host = host_arrays(loaded.plan, matrices)
+    loaded.upload(host)
+    begin = time.perf_counter()
+    violations = loaded.run()
+    seconds = time.perf_counter() - begin
+    if any(violation.fatal for violation in violations):
+        return Verified(None, tuple(violations), seconds)
+    result = np.empty_like(host["C"])
+    loaded.buffers["C"].download(result)
+    violations += _overwritten_inputs(loaded, host)
+    violations += _overwritten_gaps(loaded.plan, result)
+    product = rows_of_product(loaded.plan, result)
+    accumulator = loaded.plan.kernel.accumulator
+    verification = verify_product(problem, accumulator, matrices, product, full_flops=full_flops)
+    return Verified(verification, tuple(violations), seconds)
+
+
+def verify_again(loaded: LoadedKernel, problem: Problem, seed: int) -> Verified:
+    """Verify twice more, on other inputs each time and on workspaces as launches left them.
+
+    Twice, because a kernel that works in every other launch works in one of the two. If either is wrong, a violation
+    says that the product was right before.
+    """
+    for _ in range(2):
+        seed = other_seed(seed)
+        verified = verify_launches(loaded, problem, seed, full_flops=_FULL_FLOPS)
+        if not verified.right:
+            if not any(violation.kind == "timeout" for violation in verified.violations):
+                again = Violation(UNREPEATABLE, "it was verified at first, and run again on other inputs it is wrong")
+                return Verified(verified.verification, (again, *verified.violations), verified.host_seconds)
+            return verified
+    return verified
+
+
+def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
+    """A, B and C as the device gets them: one contiguous run of elements each, packed unless the kernel is strided."""
+    views = {"A": matrices.a, "B": matrices.b, "C": matrices.c}
+    if not planned.kernel.strided:
+        return {label: np.ascontiguousarray(view).reshape(-1) for label, view in views.items()}
+    return {
+        label: (view if view.base is None else view.base).reshape(-1)[: planned.problem.span(label)]
+        for label, view in views.items()
+    }
+
+
+def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
+    """C's elements in device order as an m×n view."""
+    problem = planned.problem
+    strides = (problem.ldc * flat.itemsize, flat.itemsize)
+    return np.lib.stride_tricks.as_strided(flat, (problem.m, problem.n), strides)
+
+
+def _overwritten_inputs(loaded: LoadedKernel, host: dict[str, HostArray]) -> list[Violation]:
+    violations = []
+    for label in ("A", "B"):
+        after = np.empty_like(host[label])
+        loaded.buffers[label].download(after)
+        changed = after.view(np.uint8) != host[label].view(np.uint8)
+        if changed.any():
+            index = int(changed.argmax()) // after.itemsize
+            message = f"element {index} of {label}, which the kernel may only read, was changed"
+            violations.append(Violation("input-overwritten", message, label))
+    return violations
+
+
+def _overwritten_gaps(planned: Plan, flat: HostArray) -> list[Violation]:
+    """Whether the elements between C's rows, which were poison before the launch, still are."""
+    problem = planned.problem
+    whole_rows = flat[: (problem.m - 1) * problem.ldc].reshape(problem.m - 1, problem.ldc)
+    written = ~is_poison(whole_rows[:, problem.n :])
+    if not written.any():
+        return []
+    row, column = (int(index) for index in np.argwhere(written)[0])
+    message = f"row {row}, column {problem.n + column} of C, which lies between its rows, was written"
+    return [Violation("out-of-bounds-write", message, "C")]

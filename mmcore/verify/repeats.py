@@ -1,0 +1,103 @@
+"""Whether the launches that are timed do what the launch did that was verified.
+
+A kernel is verified once and launched hundreds of times to be timed. One that remembers its inputs or its product, or
+finds the product in C and leaves it there, is fast for no good reason; so is one that is right only at first. Launches
+on the same inputs are therefore timed beside launches that each find other inputs and a C without a product.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+
+from mmcore.devices.base import Copy, Device
+from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.timer import Timer
+from mmcore.devices.violations import Violation
+from mmcore.kernel.problem import Problem
+from mmcore.verify.inputs import draw, other_seed
+from mmcore.verify.launches import UNREPEATABLE, host_arrays
+
+# A reading lasts a millisecond at least. There are three of each kind, and more where somebody else disturbs them or
+# before a kernel is accused. Once all took a second together, one is enough to find nothing and three are to accuse.
+_READING_SECONDS = 1e-3
+_LEAST_READINGS, _MOST_READINGS = 3, 23
+_PATIENCE_SECONDS = 1.0
+# Readings are undisturbed if they differ by no more than this part of a launch's time.
+_QUIET = 0.5
+# How much longer a launch on fresh inputs may take: caches hold other things then, and copies come between launches.
+# Honest kernels take up to 1.2 times as long on an H200, and up to 1.2 µs longer where they take less than 10 µs.
+_RATIO, _SECONDS = 1.25, 2e-6
+
+
+def compare_repeats(loaded: LoadedKernel, problem: Problem, seed: int, device: Device) -> list[Violation]:
+    """A violation if launches on fresh inputs take longer than repeated ones; else nothing.
+
+    Nothing is found where there is no memory for a second set of inputs.
+
+    Args:
+        loaded: the kernel, verified, with the inputs of ``seed`` on the device.
+        problem: the product.
+        seed: seed of the inputs it was verified with.
+        device: a device that supports timing.
+
+    Raises:
+        MmcoreError: the kernel fails when it is launched again.
+    """
+    if 2 * loaded.plan.device_bytes > device.properties.memory_bytes:
+        return []
+    with ExitStack() as memory:
+        repeated = loaded.module.timer(loaded.calls)
+        assert repeated is not None, "the device supports timing"
+        memory.callback(repeated.close)
+        message = _compare(repeated, *_fresh_timers(loaded, problem, seed, device, memory))
+    return [Violation(UNREPEATABLE, message)] if message else []
+
+
+def _fresh_timers(
+    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, memory: ExitStack
+) -> tuple[Timer, Timer]:
+    """Timers of launches on fresh inputs, with the copies that bring them; and of these copies alone."""
+    turns = []
+    for turn, drawn in enumerate((seed, other_seed(seed))):
+        copies = []
+        for label, array in host_arrays(loaded.plan, draw(problem, drawn)).items():
+            source = device.allocate(f"{label} of turn {turn}", array.nbytes)
+            memory.callback(source.close)
+            source.upload(array)
+            copies.append(Copy(source, loaded.buffers[label], array.nbytes))
+        turns.append(copies)
+    found = []
+    for calls in (loaded.calls, ()):
+        timer = loaded.module.timer(calls, refresh=turns)
+        assert timer is not None, "the device supports timing"
+        memory.callback(timer.close)
+        found.append(timer)
+    fresh, copies_alone = found
+    return fresh, copies_alone
+
+
+def _compare(repeated: Timer, fresh: Timer, copies: Timer) -> str:
+    """What is wrong if launches on fresh inputs take too long beside repeated ones; empty if they do not.
+
+    The shortest reading of each counts: what disturbs a reading makes it longer.
+    """
+    count = max(math.ceil(_READING_SECONDS / max(fresh.seconds(1), 1e-6)), 1)
+    readings: dict[Timer, list[float]] = {repeated: [], fresh: [], copies: []}
+    for number in range(1, _MOST_READINGS + 1):
+        for timer, times in readings.items():
+            times.append(timer.seconds(count) / count)
+        repeated_seconds = min(readings[repeated])
+        fresh_seconds = min(readings[fresh]) - min(readings[copies])
+        agree = fresh_seconds <= _RATIO * repeated_seconds + _SECONDS
+        quiet = all(max(times) - min(times) <= _QUIET * repeated_seconds for times in readings.values())
+        tired = count * sum(map(sum, readings.values())) >= _PATIENCE_SECONDS
+        enough = number >= _LEAST_READINGS
+        if (tired and (agree or enough)) or (agree and quiet and enough):
+            break
+    if agree:
+        return ""
+    return (
+        f"launched again on the same inputs it takes {repeated_seconds * 1e6:.2f} µs, but {fresh_seconds * 1e6:.2f} µs "
+        "on fresh ones: repeated launches do not do the whole work"
+    )

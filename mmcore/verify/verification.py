@@ -1,0 +1,117 @@
+"""The verification on a product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# An error by no more than this part of the value may be one of precision.
+_SMALL = 0.01
+
+
+def unwritten_words(output: str) -> str:
+    """What can be said of an element that still holds the poison: in float64, a sum with it keeps its bits."""
+    return "never written, or added to" if output == "float64" else "never written"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first wrong element, rows before columns.
+
+    Attributes:
+        row, column: where it is.
+        expected: the reference's value.
+        got: what the kernel left there; NaN where it wrote nothing, or NaN.
+        unwritten: whether the element still holds the poison it was given before the launch.
+        output: element type of C.
+        allowed: the tolerance of the element; None where it is not known.
+    """
+
+    row: int
+    column: int
+    expected: float
+    got: float
+    unwritten: bool = False
+    output: str = ""
+    allowed: float | None = None
+
+    def __str__(self) -> str:
+        """The element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000".
+
+        With more decimals if it takes them to see the difference, and with the bound where it is small.
+        """
+        expected, got = self._number(self.expected), self._number(self.got)
+        return f"{self.row}:{self.column}: expected {expected} - got {got}{self._note}"
+
+    def _number(self, value: float) -> str:
+        if math.isnan(value):
+            return "NaN"
+        if abs(value) >= 1e9:
+            return f"{value:.6g}"
+        most = 17
+        different = (d for d in range(6, most) if f"{self.expected:.{d}f}" != f"{self.got:.{d}f}")
+        return f"{value:.{next(different, most)}f}"
+
+    @property
+    def _note(self) -> str:
+        if self.unwritten:
+            return f" ({unwritten_words(self.output)})"
+        error = abs(self.got - self.expected)
+        if self.allowed is None or not error <= _SMALL * abs(self.expected):
+            return ""
+        return f" ({error:.2g} off; {self.allowed:.2g} is allowed)"
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready values; ``got`` is null where it is not a finite number."""
+        return {
+            "row": self.row,
+            "column": self.column,
+            "expected": self.expected,
+            "got": self.got if math.isfinite(self.got) else None,
+            "unwritten": self.unwritten,
+            "output": self.output,
+            "allowed": self.allowed,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Mismatch:
+        """What :meth:`to_json` made; NaN where it has no number."""
+        return cls(**{**values, "got": math.nan if values["got"] is None else values["got"]})
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a product is right.
+
+    Attributes:
+        verified: every element that was compared lies within its tolerance.
+        max_error: largest |C - reference| over the elements compared; None when one of them is not finite.
+        mismatch: the first wrong element; None when verified.
+        method: how it was verified, in a few words.
+        wrong: how many of the elements compared are wrong.
+        compared: how many elements were compared one by one.
+    """
+
+    verified: bool
+    max_error: float | None
+    mismatch: Mismatch | None
+    method: str
+    wrong: int
+    compared: int
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Verification | None:
+        """The verification in a result's JSON; None where there was no product to verify."""
+        if values["verification"] is None:
+            return None
+        mismatch = values["first_mismatch"]
+        return cls(
+            verified=mismatch is None,
+            max_error=values["max_error"],
+            mismatch=mismatch and Mismatch.from_json(mismatch),
+            method=values["verification"],
+            wrong=values["wrong_elements"],
+            compared=values["compared_elements"],
+        )

@@ -1,0 +1,138 @@
+"""What one block takes of a multiprocessor, and how many such blocks each of its resources allows at a time.
+
+The rules are those of NVIDIA's occupancy calculator (``cuda_occupancy.h``; for compute capability 1.x the spreadsheet):
+what a block takes is rounded up to the units in which the hardware hands it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mmcore.kernel.geometry import ceil_div
+from mmcore.planning.capabilities import WARP, Multiprocessor
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """One block's share of a multiprocessor.
+
+    Attributes:
+        of: the multiprocessor.
+        threads: threads of the block.
+        registers: registers per thread, as compiled.
+        shared_bytes: shared memory of the block, static and dynamic together, in bytes.
+    """
+
+    of: Multiprocessor
+    threads: int
+    registers: int
+    shared_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.threads < 1 or self.registers < 0 or self.shared_bytes < 0:
+            amounts = f"{self.threads} threads, {self.registers} registers and {self.shared_bytes} bytes"
+            raise ValueError(f"there is no block of {amounts}")
+
+    @property
+    def warps(self) -> int:
+        """Warps, the last of them perhaps not full."""
+        return ceil_div(self.threads, WARP)
+
+    @property
+    def allocated_registers(self) -> int:
+        """Registers that the block is given."""
+        if self.of.registers_to_blocks:
+            return _round_up(_round_up(self.warps, self.of.warp_unit) * WARP * self.registers, self.of.register_unit)
+        return self.warps * self._registers_per_warp
+
+    @property
+    def allocated_shared_bytes(self) -> int:
+        """Shared memory that the block is given, with what the system keeps of it, in bytes."""
+        return _round_up(self.shared_bytes + self.of.shared_reserved, self.of.shared_unit)
+
+    @property
+    def _registers_per_warp(self) -> int:
+        return _round_up(WARP * self.registers, self.of.register_unit)
+
+    @property
+    def _checked_registers(self) -> int:
+        """Registers that the hardware checks against a block's limit: as if every partition had as many warps."""
+        if self.of.registers_to_blocks:
+            return self.allocated_registers
+        return _round_up(self.warps, self.of.warp_unit) * self._registers_per_warp
+
+    @cached_property
+    def refusals(self) -> dict[str, str]:
+        """Why not even one such block can run, by the resource that is wanting; empty when one can."""
+        most = self.of
+        refusals = {}
+        if self.threads > most.threads_per_block:
+            refusals["warps"] = f"a block has {self.threads} threads, of at most {most.threads_per_block}"
+        if self.registers > most.registers_per_thread:
+            refusals["registers"] = f"a thread has {self.registers} registers, of at most {most.registers_per_thread}"
+        elif self._checked_registers > most.registers_per_block:
+            refusals["registers"] = (
+                f"a block takes {self._checked_registers} registers, of at most {most.registers_per_block}"
+            )
+        if self.shared_bytes > most.shared_bytes_per_block_optin:
+            refusals["shared"] = (
+                f"a block takes {self.shared_bytes} bytes of shared memory, of at most "
+                f"{most.shared_bytes_per_block_optin}"
+            )
+        return refusals
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """How many blocks each resource allows at a time: "hardware", "warps", "registers" and "shared".
+
+        A resource that the block takes nothing of allows as many as the hardware does.
+        """
+        return {
+            "hardware": self.of.blocks,
+            "warps": self._fitting("warps", self.of.warps, self.warps),
+            "registers": self._fitting("registers", *self._register_slots),
+            "shared": self._fitting("shared", self.of.shared_bytes, self.allocated_shared_bytes),
+        }
+
+    @property
+    def _register_slots(self) -> tuple[int, int]:
+        """(registers there are, registers of a block), or the same in warps where registers are handed to warps."""
+        if self.of.registers_to_blocks or not self.registers:
+            return self.of.registers, self.allocated_registers
+        # Every partition has its own share of the registers, and a warp takes all of its own from one.
+        per_partition = self.of.registers // self.of.warp_unit // self._registers_per_warp
+        return per_partition * self.of.warp_unit, self.warps
+
+    def _fitting(self, resource: str, available: int, needed: int) -> int:
+        if resource in self.refusals:
+            return 0
+        return available // needed if needed else self.of.blocks
+
+    @property
+    def unused(self) -> set[str]:
+        """The resources that the block takes nothing of, which therefore never bind."""
+        amounts = {"registers": self.allocated_registers, "shared": self.allocated_shared_bytes}
+        return {resource for resource, amount in amounts.items() if not amount}
+
+    def reduced(self, blocks: int) -> Footprint:
+        """The same with as many registers per thread, and as much shared memory, as let so many blocks run at a time.
+
+        Warps and the hardware's own limit, which reductions do not lift, must allow as many.
+        """
+        registers, shared_bytes = self.registers, self.shared_bytes
+        if self.limits["registers"] < blocks:
+            registers = next(
+                fewer
+                for fewer in range(min(registers, self.of.registers_per_thread), -1, -1)
+                if replace(self, registers=fewer).limits["registers"] >= blocks
+            )
+        if self.limits["shared"] < blocks:
+            share = self.of.shared_bytes // blocks
+            share -= share % self.of.shared_unit + self.of.shared_reserved
+            shared_bytes = min(share, self.of.shared_bytes_per_block_optin)
+        return replace(self, registers=registers, shared_bytes=shared_bytes)
+
+
+def _round_up(amount: int, unit: int) -> int:
+    return ceil_div(amount, unit) * unit

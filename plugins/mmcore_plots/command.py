@@ -1,0 +1,83 @@
+"""``mmcore plot``: saved results as a figure, or as a page with all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mmcore.cli.options import size_type
+from mmcore.cli.output import json_option, loaded_registry, write, write_json
+from mmcore.errors import InvalidResults
+
+_SUFFIXES = (".png", ".svg", ".html")
+
+
+def _output(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in _SUFFIXES:
+        raise click.BadParameter(f"{text!r} does not end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
+    return path
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=Path)
+@click.option("-o", "--output", required=True, type=_output, metavar="FILE", help="Ends in .png, .svg or .html.")
+@click.option(
+    "--figure",
+    "kind",
+    metavar="F",
+    default="",
+    help="sizes, remainders, transfers, blocks, bars or roofline; the experiment's own by default.",
+)
+@click.option(
+    "--size", type=size_type, metavar="N", help="The n of bars or a roofline; that of most kernels by default."
+)
+@click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
+@click.option("--block", "blocks", multiple=True, metavar="B", help="Only these blocks: 16, or 256x1.")
+@json_option
+def plot(
+    results: tuple[Path, ...],
+    output: Path,
+    kind: str,
+    size: int | None,
+    kernels: tuple[str, ...],
+    blocks: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Draw saved results.
+
+    RESULTS are files that pytest-benchmark wrote. A .png or .svg holds one figure; a .html is a page that holds all,
+    with the numbers.
+    """
+    loaded_registry()
+    from mmcore_plots.drawing import need_matplotlib
+    from mmcore_plots.figures import figure
+    from mmcore_plots.page import page
+    from mmcore_plots.results import chosen, read
+
+    need_matplotlib()
+    found = [chosen(each, kernels, blocks) for each in read(results)]
+    if output.suffix.lower() == ".html":
+        if size is not None or kind:
+            raise click.UsageError("a page holds all figures; leave --figure and --size out")
+        content, drawn = page(found).encode(), "a page of"
+    else:
+        if len(found) > 1:
+            raise InvalidResults(
+                f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
+            )
+        drawing = figure(found[0], kind, size)
+        drawn = f"{drawing.kind}{f' at n = {drawing.n}' if drawing.n else ''}, from"
+        content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()
+    try:
+        output.write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
+    cells = sum(len(each.entries) for each in found)
+    devices = list(dict.fromkeys(each.device for each in found))
+    if as_json:
+        write_json({"file": str(output), "bytes": len(content), "cells": cells, "devices": devices})
+    else:
+        write(f"{output}: {drawn} {cells} results on {' and '.join(devices)}")
+    return 0

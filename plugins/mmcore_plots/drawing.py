@@ -1,0 +1,181 @@
+"""A figure, before and after matplotlib: its panels and words, and the SVG or PNG they become."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mmcore.errors import NothingToDrawWith
+from mmcore_plots.style import SETTINGS
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Draw: TypeAlias = "Callable[[Axes], None]"
+
+WIDE, NARROW = 7.6, 3.75
+"""Widths in inches: a page's, and a phone's."""
+_PNG_DPI = 200
+# The legend's letters, lines and samples, in inches.
+_LEGEND_LETTER, _LEGEND_LINE, _LEGEND_HANDLE = 0.073, 0.185, 0.62
+_LEGEND: Mapping[str, Any] = {"handlelength": 3.2, "columnspacing": 1.2, "labelspacing": 0.35}
+_TAG = re.compile(r"<[^>]*>")
+_COORDINATE = re.compile(r"-?\d+\.\d{3,}")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes:
+        title: what stands above it; empty where the figure's own title does.
+        draw: draws into it; series with a label get into the figure's legend.
+        height: in inches.
+    """
+
+    title: str
+    draw: Draw
+    height: float = 3.0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure.
+
+    Attributes:
+        kind: what kind of figure it is, as ``--figure`` calls it.
+        title: what it shows.
+        text: how to read it, a sentence or two.
+        caption: what was measured on what, and when.
+        panels: its axes.
+        columns: how many of them stand side by side where there is room.
+        n: of all that is drawn; None where that varies.
+    """
+
+    kind: str
+    title: str
+    text: str
+    caption: str
+    panels: tuple[Panel, ...]
+    columns: int = 1
+    n: int | None = None
+
+    def svg(self) -> str:
+        """The whole figure with its words, on an opaque light background."""
+        return _svg(_framed(self))
+
+    def png(self) -> bytes:
+        """The same, as PNG."""
+        from matplotlib import rc_context
+
+        file = io.BytesIO()
+        with rc_context(SETTINGS):
+            _framed(self).savefig(file, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+        return file.getvalue()
+
+    def bare_svg(self, width: float) -> str:
+        """The panels alone, ``width`` inches wide, for a page that sets the words itself."""
+        return _svg(_drawn(self, width, 1 if width < WIDE else self.columns, above=0.0, below=0.0))
+
+
+def need_matplotlib() -> None:
+    """Do nothing where figures can be drawn.
+
+    Raises:
+        NothingToDrawWith: they cannot.
+    """
+    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise NothingToDrawWith(
+            "figures take matplotlib, which is not installed: python -m pip install 'mmcore[plot]'"
+        ) from None
+
+
+def _framed(drawing: Drawing) -> Figure:
+    title, text = textwrap.wrap(drawing.title, 64), textwrap.wrap(drawing.text, 114)
+    caption = textwrap.wrap(drawing.caption, 138)
+    heading = 0.12 + 0.215 * len(title)
+    above, below = heading + 0.03 + 0.155 * len(text), 0.12 + 0.135 * len(caption)
+    figure = _drawn(drawing, WIDE, drawing.columns, above=above, below=below)
+    height = figure.get_figheight()
+    from matplotlib import rc_context
+
+    with rc_context(SETTINGS):
+        left = 0.1 / WIDE
+        figure.text(left, 1 - 0.09 / height, "\n".join(title), va="top", fontsize=12, fontweight="bold")
+        figure.text(left, 1 - heading / height, "\n".join(text), va="top", fontsize=8.5, linespacing=1.25)
+        figure.text(left, 0.07 / height, "\n".join(caption), va="bottom", fontsize=7.2, linespacing=1.25)
+    return figure
+
+
+def _drawn(drawing: Drawing, width: float, columns: int, *, above: float, below: float) -> Figure:
+    """The panels and their legend, with room in inches above and below them for words."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    rows = [drawing.panels[start : start + columns] for start in range(0, len(drawing.panels), columns)]
+    heights = [max(panel.height for panel in row) for row in rows]
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(width, sum(heights)))
+        axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
+        for place, panel in zip(axes.flat, drawing.panels, strict=False):
+            place.set_title(panel.title)
+            panel.draw(place)
+        for place in axes.flat[len(drawing.panels) :]:
+            place.remove()
+        labels = _labels(figure)
+        in_a_row = _in_a_row(labels, width)
+        legend = 0.1 + _LEGEND_LINE * -(-len(labels) // in_a_row) if labels else 0.0
+        height = sum(heights) + above + legend + below
+        figure.set_figheight(height)
+        room = (0.0, (below + legend) / height, 1.0, 1 - (above + legend + below) / height)
+        figure.set_layout_engine("constrained", rect=room, w_pad=0.06, h_pad=0.06)
+        if labels:
+            place = {"loc": "lower center", "bbox_to_anchor": (0.5, below / height), "borderaxespad": 0.1}
+            figure.legend(list(labels.values()), list(labels), ncols=in_a_row, **_LEGEND, **place)
+    return figure
+
+
+def _labels(figure: Figure) -> dict[str, Artist]:
+    """What a legend for all panels holds; nothing, where there is only one series to tell."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return {label: found[label] for label in sorted(found, key=_as_counted)} if len(found) > 1 else {}
+
+
+def _as_counted(label: str) -> list[tuple[int, str]]:
+    """Sorts 8 before 16."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)]
+
+
+def _in_a_row(labels: Iterable[str], width: float) -> int:
+    """How many of the legend's entries fit side by side in so many inches."""
+    longest = max(map(len, labels), default=0)
+    return max(1, int(width / (_LEGEND_HANDLE + _LEGEND_LETTER * longest)))
+
+
+def _svg(figure: Figure) -> str:
+    from matplotlib import rc_context
+
+    file = io.StringIO()
+    with rc_context(SETTINGS):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    # A hundredth of a point is finer than any screen; and whoever has not the font gets another without serifs.
+    text = _TAG.sub(lambda tag: _COORDINATE.sub(_rounded, tag[0]), file.getvalue())
+    return text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,75 @@
+"""What lectures printed of their kernels' speed, so that it can stand beside a measurement.
+
+A lecture's figures lie in ``published.csv`` beside its kernels' sources, with the columns of :data:`COLUMNS`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mmcore.errors import InvalidResults
+from mmcore.kernel.declaration import Kernel
+from mmcore.registry import registry
+
+FILE = "published.csv"
+COLUMNS = ("kernel", "gpu", "n", "block", "measure", "memory", "ms")
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed time, of a product with m = n = k.
+
+    Attributes:
+        kernel: the kernel's name.
+        gpu: the lecture's GPU.
+        n: rows and columns.
+        block: edge of the square block.
+        measure: "kernel" or "global".
+        memory: "pageable" or "pinned" for a global time, else empty.
+        ms: the time.
+    """
+
+    kernel: str
+    gpu: str
+    n: int
+    block: int
+    measure: str
+    memory: str
+    ms: float
+
+    @property
+    def gflops(self) -> float:
+        """2n³ over the time."""
+        return 2 * self.n**3 / self.ms / 1e6
+
+
+def published() -> tuple[Published, ...]:
+    """What is printed of any registered kernel, in the files' order.
+
+    Raises:
+        InvalidResults: a file is damaged.
+    """
+    return _published(tuple({_beside(each.kernel): None for each in registry().kernels.values()}))
+
+
+def _beside(kernel: Kernel) -> Path:
+    return kernel.source.parent / FILE
+
+
+@cache
+def _published(paths: tuple[Path, ...]) -> tuple[Published, ...]:
+    return tuple(figure for path in sorted(paths) if path.is_file() for figure in _read(path))
+
+
+def _read(path: Path) -> Iterable[Published]:
+    with path.open(newline="", encoding="utf-8") as file:
+        for number, row in enumerate(csv.DictReader(file), 2):
+            try:
+                n, block, ms = int(row["n"]), int(row["block"]), float(row["ms"])
+                yield Published(row["kernel"], row["gpu"], n, block, row["measure"], row["memory"], ms)
+            except (KeyError, TypeError, ValueError):
+                raise InvalidResults(f"{path}:{number} is no published time: {', '.join(COLUMNS)}") from None
