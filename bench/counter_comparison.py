@@ -17,7 +17,7 @@ from mmcore.api import device, kernels
 from mmcore.pytest_plugin.machine import describe
 from mmcore.kernel.geometry import dim3
 from mmcore_ncu.ncu import COUNTERS, profiles_by_ncu
-from mmcore_emulator.profile.profile import profile_kernel
+from mmcore_emulator.profiler.profile import profile_kernel
 
 SIZE = 640
 

@@ -13,8 +13,8 @@ import pytest
 
 import mmcore
 from mmcore import Check, Dim3, Kernel
-from mmcore_emulator.check.check import check_kernel
-from mmcore_emulator.check.findings import KINDS, Finding
+from mmcore_emulator.sanitizer.check import check_kernel
+from mmcore_emulator.sanitizer.protocols import KINDS, Finding
 from mmcore.devices.base import Device
 from mmcore.kernel.geometry import dim3
 from tests.modern import BF16_PANEL, SPLIT_K

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import mmcore as api
-from mmcore_emulator.profile.counters import NAMES
+from mmcore_emulator.profiler.counters import NAMES
 from tests.command_line import mmcore
 
 # What the issue that asked for the command names.
@@ -93,7 +93,7 @@ def test_without_by_line_no_line_is_shown() -> None:
 
 
 def test_a_sample_is_said_to_be_one_and_exact_runs_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_emulator.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
+    monkeypatch.setattr("mmcore_emulator.profiler.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
     arguments = ("profile", "upc.kernel01", "--size", "80", "--block", "8")
     sampled, exact = mmcore(*arguments).stdout, mmcore(*arguments, "--exact").stdout
     assert "counted  36 of 100 blocks, which did the same; --exact runs them all" in sampled

@@ -15,7 +15,7 @@ import pytest
 import mmcore as api
 from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, NoDevice, Problem, Square
 from mmcore.api import device as opened
-from mmcore_emulator.check.over_read import over_read_elements
+from mmcore_emulator.sanitizer.over_read import over_read_elements
 from mmcore_conform.cases import MOST_PER_BLOCK, find_cases
 from mmcore_conform.conform import Conformance, conform_kernel, watching_device
 from mmcore_conform.fitting import CAPABILITIES

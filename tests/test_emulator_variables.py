@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 import mmcore
 from mmcore import Dim3, Launch
-from mmcore_emulator.check.findings import Finding
-from mmcore_emulator.check.over_read import over_read_elements
+from mmcore_emulator.sanitizer.protocols import Finding
+from mmcore_emulator.sanitizer.over_read import over_read_elements
 from mmcore.errors import DeviceError
 from mmcore.compile.module import CompiledModule, CompiledFunction
 from mmcore.devices.base import BoundLaunch, Device
 from mmcore.devices.violations import Violation
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
-from mmcore_emulator.profile.counters import Counters
+from mmcore_emulator.profiler.counters import Counters
 from mmcore.runner import run_kernel
 from mmcore_emulator.declarations import Variable, module_variables, variable
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.layout import as_written
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.ptx import UnsupportedInstruction, parse
-from mmcore_emulator.sampling import depends_on_data
+from mmcore_emulator.profiler.sampling import depends_on_data
 from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
 from tests.own_kernel import FIRST_LINE, own
 
@@ -417,7 +417,7 @@ def test_a_kernel_whose_way_depends_on_a_variable_depends_on_data(body: str, dep
 @pytest.fixture
 def sampling(monkeypatch: pytest.MonkeyPatch) -> None:
     """No launch is small enough to run all of its blocks."""
-    monkeypatch.setattr("mmcore_emulator.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
+    monkeypatch.setattr("mmcore_emulator.profiler.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
 
 
 @pytest.mark.usefixtures("sampling")

@@ -14,7 +14,7 @@ from mmcore.api import device, kernels
 from mmcore.errors import DeviceError, InvalidKernel, NoDevice
 from mmcore.kernel.geometry import Dim3
 from mmcore_ncu.ncu import METRICS, parse, profiles_by_ncu
-from mmcore_emulator.profile.profile import Profile, profile_kernel
+from mmcore_emulator.profiler.profile import Profile, profile_kernel
 from tests.command_line import mmcore as command_line
 from tests.conftest import DEVICES
 from tests.timed_emulator import TimedEmulator

@@ -15,8 +15,8 @@ import mmcore
 from mmcore import Dim3, Kernel, Profile
 from mmcore.devices.base import Device
 from mmcore.kernel.geometry import dim3
-from mmcore_emulator.profile.counters import NAMES, total
-from mmcore_emulator.profile.profile import profile_kernel
+from mmcore_emulator.profiler.counters import NAMES, total
+from mmcore_emulator.profiler.profile import profile_kernel
 from tests.modern import SPLIT_K
 from tests.own_kernel import own
 from tests.test_kernels import KERNELS
@@ -29,7 +29,7 @@ def profile(kernel: str | Kernel, size: int, block: int, *, exact: bool = False,
 @pytest.fixture
 def sampling(monkeypatch: pytest.MonkeyPatch) -> None:
     """No launch is small enough to run all of its blocks."""
-    monkeypatch.setattr("mmcore_emulator.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
+    monkeypatch.setattr("mmcore_emulator.profiler.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def aspect_of(kind: str, array: str | None, over_read: Collection[str]) -> str:
     violation of no other kind (a timeout, a failed launch) leaves no product.
 
     Args:
-        kind: as in :class:`~mmcore.devices.violations.Violation` and :class:`~mmcore_emulator.check.findings.Finding`.
+        kind: as in :class:`~mmcore.devices.violations.Violation` and :class:`~mmcore_emulator.sanitizer.protocols.Finding`.
         array: what it concerns.
         over_read: the matrices of which an over-read is declared.
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmcore.api import able_device
-from mmcore_emulator.check.findings import CheckingDevice
+from mmcore_emulator.sanitizer.protocols import CheckingDevice
 from mmcore_conform.cases import Case, find_cases
 from mmcore_conform.complaints import Complaint, trials
 from mmcore_conform.fitting import geometry_trials
@@ -85,7 +85,7 @@ def conform_kernel(
     Args:
         kernel: the kernel.
         device: what runs it.
-        watcher: what looks for hazards, a :class:`~mmcore_emulator.check.findings.CheckingDevice`; None where nothing does.
+        watcher: what looks for hazards, a :class:`~mmcore_emulator.sanitizer.protocols.CheckingDevice`; None where nothing does.
         seed: seed of the inputs of every case; fresh when None.
         seconds: how long a case may take. After one that takes longer no others are tried.
 

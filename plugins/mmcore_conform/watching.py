@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from mmcore_emulator.check.check import check_kernel
-from mmcore_emulator.check.over_read import over_read_elements
+from mmcore_emulator.sanitizer.check import check_kernel
+from mmcore_emulator.sanitizer.over_read import over_read_elements
 from mmcore_conform.cases import Case
 from mmcore_conform.complaints import Complaint, aspect_of
 from mmcore_conform.trial import FAILED, PASSED, UNTRIED, Setting, Trial
@@ -44,7 +44,7 @@ def watch_complaints(
     Args:
         kernel: the kernel.
         case: what to run.
-        watcher: a :class:`~mmcore_emulator.check.findings.CheckingDevice`.
+        watcher: a :class:`~mmcore_emulator.sanitizer.protocols.CheckingDevice`.
         setting: what the commands need that show it again.
         over_read: matrices of which the kernel declares an over-read.
         force: run against the kernel's own constraints.

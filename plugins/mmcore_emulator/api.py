@@ -8,14 +8,14 @@ from typing import SupportsIndex
 
 from mmcore.api import Block, able_device, requested
 from mmcore.api import device as opened
-from mmcore_emulator.check.check import Check, check_kernel
-from mmcore_emulator.check.findings import CheckingDevice
+from mmcore_emulator.sanitizer.check import Check, check_kernel
+from mmcore_emulator.sanitizer.protocols import CheckingDevice
 from mmcore.errors import KernelError, NoDevice
 from mmcore.devices.base import Device
 from mmcore.kernel.declaration import Kernel
-from mmcore_emulator.profile.counted import CountingDevice
+from mmcore_emulator.profiler.counted import CountingDevice
 from mmcore_ncu.ncu import profiles_by_ncu
-from mmcore_emulator.profile.profile import Profile, profile_kernel
+from mmcore_emulator.profiler.profile import Profile, profile_kernel
 
 
 def profile(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.check.findings import Finding, Output
+from mmcore_emulator.sanitizer.protocols import Finding, Output
 from mmcore.errors import DeviceError, InvalidProblem
 from mmcore.compile.module import CompiledModule
 from mmcore.deadline import Deadline
@@ -19,17 +19,17 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.capabilities import COMPUTE_9_0
-from mmcore_emulator.profile.counted import Counted, LaunchCounts
-from mmcore_emulator.checking import Checking, GlobalShadows, least_access, unwritten
+from mmcore_emulator.profiler.counted import Counted, LaunchCounts
+from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.machine import OutOfTime, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
-from mmcore_emulator.reach import Reach
-from mmcore_emulator.recording import Recorder
-from mmcore_emulator.sampling import CountedLaunch, depends_on_data
+from mmcore_emulator.sanitizer.reach import Reach
+from mmcore_emulator.sanitizer.recording import Recorder
+from mmcore_emulator.profiler.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.translate import Translation, translate
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
@@ -96,7 +96,7 @@ class EmulatedModule:
         return violations
 
     def count(self, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
-        """As :meth:`~mmcore_emulator.profile.counted.CountingDevice.count_launches`."""
+        """As :meth:`~mmcore_emulator.profiler.counted.CountingDevice.count_launches`."""
         launches: list[LaunchCounts] = []
         violations: list[Violation] = []
         # What one launch leaves in memory may steer those behind it: then none may be run in part, or twice.
@@ -109,7 +109,7 @@ class EmulatedModule:
         return Counted(tuple(launches), violations=tuple(violations))
 
     def check(self, calls: Sequence[BoundLaunch], output: Output) -> list[Finding]:
-        """As :meth:`~mmcore_emulator.check.findings.CheckingDevice.check_launches`."""
+        """As :meth:`~mmcore_emulator.sanitizer.protocols.CheckingDevice.check_launches`."""
         assert isinstance(output.buffer, EmulatedBuffer)
         piece = min(least_access(self._function(call)) for call in calls)
         shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
@@ -119,7 +119,7 @@ class EmulatedModule:
         return recorder.findings + unwritten(output, shadows.of(output.buffer.array))
 
     def bytes_read_past(self, calls: Sequence[BoundLaunch]) -> dict[str, int]:
-        """As :meth:`~mmcore_emulator.check.over_read.ReachDevice.bytes_read_past`."""
+        """As :meth:`~mmcore_emulator.sanitizer.over_read.ReachDevice.bytes_read_past`."""
         reach = Reach()
         for call in calls:
             self._prepared(call, reach).execute()

@@ -17,8 +17,8 @@ from mmcore.pytest_plugin.benchmark_session import session_of
 from mmcore.pytest_plugin.report import line
 from mmcore.errors import MmcoreError
 from mmcore.devices.base import Device
-from mmcore_emulator.profile.counted import CountingDevice
-from mmcore_emulator.profile.profile import profile_kernel
+from mmcore_emulator.profiler.counted import CountingDevice
+from mmcore_emulator.profiler.profile import profile_kernel
 from mmcore_experiments.document import Failure, Form, section, with_best
 from mmcore_experiments.identity import cell_key
 from mmcore_experiments.store import KEY, Record, Store

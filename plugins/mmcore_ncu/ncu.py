@@ -23,9 +23,9 @@ from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.kernel.problem import Problem
-from mmcore_emulator.profile.counters import NAMES, Counters
-from mmcore_emulator.profile.counted import Counted, LaunchCounts, Measured
-from mmcore_emulator.profile.profile import Profile
+from mmcore_emulator.profiler.counters import NAMES, Counters
+from mmcore_emulator.profiler.counted import Counted, LaunchCounts, Measured
+from mmcore_emulator.profiler.profile import Profile
 from mmcore.registry import registry
 
 _SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"

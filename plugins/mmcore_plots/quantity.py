@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mmcore_plots.results import Entry, Results
-from mmcore_emulator.profile.counters import SECTOR_BYTES
+from mmcore_emulator.profiler.counters import SECTOR_BYTES
 
 
 @dataclass(frozen=True)

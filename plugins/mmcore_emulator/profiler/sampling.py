@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
-from mmcore_emulator.profile.counters import Counters, total
-from mmcore_emulator.profile.counted import LaunchCounts, Line
-from mmcore_emulator.counting import Counting
+from mmcore_emulator.profiler.counters import Counters, total
+from mmcore_emulator.profiler.counted import LaunchCounts, Line
+from mmcore_emulator.profiler.counting import Counting
 from mmcore_emulator.flow import destinations, reads
 from mmcore_emulator.lanes import Batch
 from mmcore_emulator.machine import Run

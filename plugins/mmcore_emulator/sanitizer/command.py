@@ -25,7 +25,7 @@ def check(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
     """Look for races, stray accesses and divergent barriers."""
     request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
     from mmcore_emulator.api import check as check_kernel
-    from mmcore_emulator.check.report import report
+    from mmcore_emulator.sanitizer.report import report
 
     found = check_kernel(kernel, device=device, **request)
     if as_json:

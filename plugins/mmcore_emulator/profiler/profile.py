@@ -16,8 +16,8 @@ from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.kernel.problem import Problem
-from mmcore_emulator.profile.counters import SECTOR_BYTES, Counters, ratio, total
-from mmcore_emulator.profile.counted import Counted, CountingDevice, LaunchCounts, Line
+from mmcore_emulator.profiler.counters import SECTOR_BYTES, Counters, ratio, total
+from mmcore_emulator.profiler.counted import Counted, CountingDevice, LaunchCounts, Line
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
 _CLUSTERS_CC1X = 4

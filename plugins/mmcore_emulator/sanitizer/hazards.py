@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.check.findings import Finding, Output
-from mmcore_emulator.clocks import WarpClocks
+from mmcore_emulator.sanitizer.protocols import Finding, Output
+from mmcore_emulator.sanitizer.clocks import WarpClocks
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.layout import Layout
@@ -17,8 +17,8 @@ from mmcore_emulator.machine import place
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observation import Access, Observer
 from mmcore_emulator.ptx import Function, Instruction
-from mmcore_emulator.recording import Recorder
-from mmcore_emulator.shadow import Accessors, Flags, Indices, LastAccess, Shadow
+from mmcore_emulator.sanitizer.recording import Recorder
+from mmcore_emulator.sanitizer.shadow import Accessors, Flags, Indices, LastAccess, Shadow
 from mmcore_emulator.step import Step
 from mmcore_emulator.warps import Warps
 

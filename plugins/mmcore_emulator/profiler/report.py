@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
 from mmcore.cli.report import geometry, product
-from mmcore_emulator.profile.counters import Counters, total
-from mmcore_emulator.profile.counted import Line
-from mmcore_emulator.profile.profile import Profile
+from mmcore_emulator.profiler.counters import Counters, total
+from mmcore_emulator.profiler.counted import Line
+from mmcore_emulator.profiler.profile import Profile
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.check.findings import Finding
+from mmcore_emulator.sanitizer.protocols import Finding
 from mmcore_emulator.lanes import Batch
 from mmcore_emulator.machine import place
 from mmcore_emulator.ptx import Instruction
@@ -59,7 +59,7 @@ class Recorder:
         """Note what lanes do.
 
         Args:
-            kind, array: as in :class:`~mmcore_emulator.check.findings.Finding`.
+            kind, array: as in :class:`~mmcore_emulator.sanitizer.protocols.Finding`.
             at: the instruction.
             lanes: those that do it, as lanes.
             text: what one of them does, by its index along the six axes; the message says which thread it is.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mmcore_emulator.profile.counters import Counters
-from mmcore_emulator.profile.counted import Line
-from mmcore_emulator.coalescing import Active, Rows, by_warp, requests, sectors, transactions_cc1x, wavefronts
+from mmcore_emulator.profiler.counters import Counters
+from mmcore_emulator.profiler.counted import Line
+from mmcore_emulator.profiler.coalescing import Active, Rows, by_warp, requests, sectors, transactions_cc1x, wavefronts
 from mmcore_emulator.kinds import FLOATS
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.observation import Access, Observer

@@ -42,7 +42,7 @@ def profile(
         raise click.UsageError("--exact, --by-line and --coalescing are the emulator's; ncu counts on a GPU, in all")
     request = with_usual_size(loaded_registry().kernel(kernel), asked, USUAL_SIZE)
     from mmcore_emulator.api import profile as profile_kernel
-    from mmcore_emulator.profile.report import LineTable, report
+    from mmcore_emulator.profiler.report import LineTable, report
 
     found = profile_kernel(kernel, device=device, exact=exact, ncu=tool == "ncu", **request)
     if as_json:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mmcore_emulator.check.check import Check
-from mmcore_emulator.check.findings import Finding
+from mmcore_emulator.sanitizer.check import Check
+from mmcore_emulator.sanitizer.protocols import Finding
 from mmcore.cli.output import fields
 from mmcore.cli.report import geometry, product
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from mmcore.devices.base import BoundLaunch, LoadedModule
 from mmcore.devices.violations import Violation
-from mmcore_emulator.profile.counters import Counters
+from mmcore_emulator.profiler.counters import Counters
 
 
 class Line(NamedTuple):

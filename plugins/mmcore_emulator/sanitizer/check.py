@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.check.findings import CheckingDevice, Finding, Output
+from mmcore_emulator.sanitizer.protocols import CheckingDevice, Finding, Output
 from mmcore.errors import NoDevice
 from mmcore.experiment import host_arrays, rows_of_product
 from mmcore.verify.inputs import draw, fresh_seed

@@ -1,0 +1,1 @@
+"""What a kernel does, counted: the profiler."""

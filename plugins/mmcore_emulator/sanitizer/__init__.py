@@ -1,0 +1,1 @@
+"""What a kernel does that it must not: the sanitizer."""
