@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
+from mmcore import Config, DeviceProperties, Kernel, Launch, Problem
 from mmcore.kernel.geometry import Shape
 
 FIRST_LINE = 3
@@ -24,20 +24,11 @@ def own(
 ) -> Kernel:
     """A kernel with arguments A, B, C and n; ``body`` begins on line :data:`FIRST_LINE` of the file."""
 
-    def launch(problem: Problem, shape: Dim3, limits: DeviceProperties) -> Launch:
-        return Launch(grid=grid, block=shape, over_read=over_read or {})
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=grid, block=config.block, over_read=over_read or {})
 
     element = {"float64": "double"}.get(declared.get("dtype", "float32"), "float")
     signature = f"const {element}* A, const {element}* B, {element}* C, int n"
     path.write_text(f'{declarations}\nextern "C" __global__ void own({signature}) {{\n{body}\n}}\n')
-    return Kernel(
-        name="tests.own",
-        title="a test's own",
-        lecture="none",
-        source=path,
-        entry="own",
-        arguments=("A", "B", "C", "n"),
-        launch=launch,
-        blocks=(block,),
-        **declared,
-    )
+    usual = {"name": "tests.own", "source": path, "entry": "own", "launch": launch, "configs": [{"block": block}]}
+    return Kernel(**usual | declared)

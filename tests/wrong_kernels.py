@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div
+from mmcore import Config, DeviceProperties, FlatBlock, Int32Index, Kernel, Launch, Problem, ceil_div
+
+LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch]
 
 SIGNATURE = 'extern "C" __global__ void own(const float* A, const float* B, float* C, int m, int n, int k)'
 RIGHT = f"""
@@ -71,32 +73,33 @@ SIXTY_FOUR_ROWS = f"""
 """
 
 
-def covering(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
+def covering(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
     """As many blocks as cover C."""
-    return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
+    return covering_by(config.block.y)(problem, config, device)
 
 
-def covering_by(rows: int) -> Callable[[Problem, Dim3, DeviceProperties], Launch]:
+def covering_by(rows: int) -> LaunchRule:
     """As many blocks as cover C when a block makes so many rows."""
 
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, rows)), block=block)
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=(ceil_div(problem.n, config.block.x), ceil_div(problem.m, rows)), block=config.block)
 
     return launch
 
 
-def reading_past(**over_read: int) -> Callable[[Problem, Dim3, DeviceProperties], Launch]:
+def reading_past(**over_read: int) -> LaunchRule:
     """The same, declaring an over-read."""
 
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        return Launch(covering(problem, block, limits).grid, block, over_read=over_read)
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(covering(problem, config, device).grid, config.block, over_read=over_read)
 
     return launch
 
 
-def rounding_down(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
+def rounding_down(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
     """As many whole blocks as fit into C, and one at least."""
-    return Launch(grid=(max(1, problem.n // block.x), max(1, problem.m // block.y)), block=block)
+    grid = (max(1, problem.n // config.block.x), max(1, problem.m // config.block.y))
+    return Launch(grid=grid, block=config.block)
 
 
 def kernel(folder: Path, *changes: tuple[str, str], source: str = RIGHT, **declared: Any) -> Kernel:
@@ -106,14 +109,6 @@ def kernel(folder: Path, *changes: tuple[str, str], source: str = RIGHT, **decla
         source = source.replace(old, new)
     path = folder / "own.cu"
     path.write_text(source)
-    usual: dict[str, Any] = {
-        "name": "tests.own",
-        "title": "a test's own",
-        "lecture": "none",
-        "entry": "own",
-        "arguments": ("A", "B", "C", "m", "n", "k"),
-        "launch": covering,
-        "blocks": ((16, 8),),
-        "constraints": (FlatBlock(), Int32Index()),
-    }
-    return Kernel(source=path, **usual | declared)
+    constraints = (FlatBlock(), Int32Index())
+    usual = {"name": "tests.own", "source": path, "configs": [{"block": (16, 8)}], "constraints": constraints}
+    return Kernel(**usual | declared)

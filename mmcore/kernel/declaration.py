@@ -18,7 +18,7 @@ from mmcore.kernel.geometry import Shape, ceil_div, parse_shape
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.rules import asking
-from mmcore.kernel.signature import signatures
+from mmcore.kernel.signature import Signature, signatures
 from mmcore.kernel.properties import DeviceProperties
 
 LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | Sequence[Launch]]
@@ -283,14 +283,17 @@ class Kernel:
         """
         if self.arguments:
             return self.arguments
+        for signature in self._functions(entry):
+            try:
+                return inferred_arguments(signature)
+            except InvalidKernel as error:
+                raise InvalidKernel(f"{self.name}: {error}") from None
+        raise InvalidKernel(f"{self.name}: {self.source.name} has no function {entry} to read the arguments off")
+
+    def _functions(self, entry: str) -> list[Signature]:
+        """The source's functions that a name expression names; all of them when it is empty."""
         name = entry.partition("<")[0].rpartition("::")[2].strip()
-        for signature in signatures(self.source_text()):
-            if signature.name == name:
-                try:
-                    return inferred_arguments(signature)
-                except InvalidKernel as error:
-                    raise InvalidKernel(f"{self.name}: {error}") from None
-        raise InvalidKernel(f"{self.name}: {self.source.name} has no function {name} to read the arguments off")
+        return [signature for signature in signatures(self.source_text()) if name in ("", signature.name)]
 
     def macros(self, problem: Problem, config: Config) -> dict[str, str]:
         """The preprocessor macros of one launch: ``defines``, and parameters in capitals that no entry names."""
@@ -325,10 +328,9 @@ class Kernel:
     @property
     def strided(self) -> bool:
         """Whether it takes leading dimensions; one that does not gets its matrices packed."""
-        arguments: Sequence[Argument] = self.arguments
-        if not arguments:
-            arguments = self.arguments_of(self.entry_named())
-        names = {argument.value if isinstance(argument, Scalar) else argument for argument in arguments}
+        names: set[object] = {each.value if isinstance(each, Scalar) else each for each in self.arguments}
+        if not self.arguments:
+            names = {each.name.casefold() for found in self._functions(self.entry) for each in found.parameters}
         return not names.isdisjoint(("lda", "ldb", "ldc"))
 
     def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
