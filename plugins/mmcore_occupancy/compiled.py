@@ -1,57 +1,38 @@
-"""What a multiprocessor holds of a compiled kernel's launches, on a device or on any compute capability."""
+"""The occupancy of a compiled kernel's launches, on any compute capability."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mmcore.compile.module import CompiledModule
 from mmcore.compile.compiler import compile_plan
-from mmcore.deadline import Deadline
-from mmcore.devices.base import Device
+from mmcore.compile.module import CompiledModule
 from mmcore.compile.nvrtc import nearest_architecture
-from mmcore.kernel.geometry import Dim3
+from mmcore.devices.base import Device
+from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.properties import DeviceProperties, capability_properties
-from mmcore.planning.capabilities import multiprocessor
-from mmcore_occupancy.theoretical import Occupancy, occupancy
-from mmcore.planning.plan import Plan, plan
 from mmcore.kernel.problem import Problem
+from mmcore.measure import Phases
+from mmcore.planning.capabilities import capability_properties, multiprocessor
+from mmcore.planning.plan import Plan, plan
+from mmcore_occupancy.theoretical import Occupancy, occupancy
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where kernels are thought to run.
+    """A compute capability that kernels are compiled for.
 
     Attributes:
-        limits: what it allows a launch to ask for.
-        architecture: what to compile for, without prefix: "90".
-        device: the device's name; empty for a mere compute capability.
+        capability: (major, minor).
+        architecture: what to compile for, without prefix: "90", or the nearest that NVRTC makes code for.
     """
 
-    limits: DeviceProperties
+    capability: tuple[int, int]
     architecture: str
-    device: str = ""
-
-    @property
-    def capability(self) -> tuple[int, int]:
-        """Compute capability, (major, minor)."""
-        return self.limits.compute_capability
-
-    @property
-    def compiled_for_another(self) -> bool:
-        """Whether NVRTC makes no code for this compute capability, so that another's stands in for it."""
-        return self.architecture != "".join(map(str, self.capability))
 
 
-def device_target(device: Device) -> Target:
-    """A device.
-
-    Raises:
-        UnknownCapability: the limits of its compute capability are not known.
-    """
-    limits = device.limits
-    multiprocessor(limits.compute_capability)
-    return Target(limits, device.architecture, device.name)
+def device_capability(device: Device, phases: Phases) -> tuple[int, int]:
+    """The compute capability of a device, (major, minor)."""
+    return device.properties.compute_capability
 
 
 def capability_target(capability: tuple[int, int]) -> Target:
@@ -61,54 +42,41 @@ def capability_target(capability: tuple[int, int]) -> Target:
         UnknownCapability: its limits are not known.
         CompilerMissing: NVRTC cannot be loaded.
     """
-    return Target(capability_properties(capability), nearest_architecture(capability))
+    return Target(multiprocessor(capability).capability, nearest_architecture(capability))
 
 
-def target_plan(kernel: Kernel, problem: Problem, block: Dim3, target: Target) -> Plan:
-    """What the kernel's rule makes of a problem there; raises as :func:`mmcore.planning.plan.plan`.
+def target_plan(kernel: Kernel, problem: Problem, config: Config, target: Target) -> Plan:
+    """The plan of a problem on the target; raises as :func:`mmcore.planning.plan.plan`.
 
-    A kernel that asks for no more than NVRTC's oldest architecture does not ask for that on its own account, and is
-    planned for still older ones too.
+    A kernel that asks for no more than NVRTC's oldest architecture is planned for still older ones too.
     """
-    if target.compiled_for_another and kernel.min_compute_capability <= _capability(target.architecture):
-        kernel = replace(kernel, min_compute_capability=min(kernel.min_compute_capability, target.capability))
-    return plan(kernel, problem, block, target.limits)
+    compiled = int(target.architecture[:-1]), int(target.architecture[-1])
+    if target.capability < kernel.min_compute_capability <= compiled:
+        kernel = replace(kernel, min_compute_capability=target.capability)
+    return plan(kernel, problem, config, capability_properties(target.capability))
 
 
-def launch_occupancies(plan: Plan, code: CompiledModule, capability: tuple[int, int]) -> tuple[Occupancy, ...]:
+def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int, int]) -> tuple[Occupancy, ...]:
     """The occupancy of each of a compiled plan's launches, in order, whatever the size of its grid.
 
     Raises:
         UnknownCapability: the limits of that compute capability are not known.
     """
-    occupancies = []
+    found = []
     for launch in plan.launches:
-        function = code.functions[plan.entry(launch)]
+        function = module.functions[plan.entry(launch)]
         shared_bytes = function.static_shared_bytes + launch.shared_bytes
         threads = launch.block_dim.size
-        occupancies.append(
-            occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes)
-        )
-    return tuple(occupancies)
+        found.append(occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes))
+    return tuple(found)
 
 
-def compiled_occupancies(
-    plan: Plan, target: Target, deadline: Deadline | None = None
-) -> tuple[CompiledModule, tuple[Occupancy, ...]]:
-    """Compile a plan, and say what a multiprocessor of the target holds of each of its launches.
-
-    Args:
-        plan: what is compiled.
-        target: what for.
-        deadline: when NVRTC is stopped; never when None.
+def compiled_occupancies(plan: Plan, target: Target) -> tuple[CompiledModule, tuple[Occupancy, ...]]:
+    """Compile a plan for the target; the module, and the occupancy of each launch.
 
     Raises:
-        CompileError, InvalidKernel: the source does not become code.
+        CompileError, InvalidKernel: the source cannot be compiled.
         CompilerMissing: NVRTC is not installed.
     """
-    code = compile_plan(plan, target.architecture, deadline)
-    return code, launch_occupancies(plan, code, target.capability)
-
-
-def _capability(architecture: str) -> tuple[int, int]:
-    return int(architecture[:-1]), int(architecture[-1])
+    module = compile_plan(plan, target.architecture)
+    return module, launch_occupancies(plan, module, target.capability)

@@ -1,4 +1,4 @@
-"""How many blocks and warps fit on a multiprocessor at a time: the theoretical occupancy, and what would raise it.
+"""The theoretical occupancy: how many blocks and warps a multiprocessor can keep active, and what would raise it.
 
 The scarcest of warps, registers, shared memory and places for blocks decides. Neither a GPU nor CUDA is needed.
 
@@ -11,30 +11,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mmcore_occupancy.footprint import Footprint
 from mmcore.kernel.geometry import ceil_div
 from mmcore.planning.capabilities import WARP, Multiprocessor, multiprocessor
+from mmcore_occupancy.resource_usage import ResourceUsage
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """What a multiprocessor holds of one kind of block at a time.
+    """How many blocks of one kind a multiprocessor can keep active.
 
     Attributes:
         capability: compute capability, (major, minor).
-        threads_per_block: threads of a block.
-        warps_per_block: warps of a block, rounded up.
-        registers_per_thread: registers per thread, as compiled.
+        threads_per_block, warps_per_block: of a block, the warps rounded up.
+        registers_per_thread: as compiled.
         registers_per_block: registers that a block is given, rounded up to the units of allocation.
         shared_per_block: shared memory that a block asks for, static and dynamic together, in bytes.
         shared_allocated: shared memory that a block is given: rounded up, with the system's own part, in bytes.
-        limit_blocks: blocks that the hardware holds, whatever they take.
-        limit_warps: blocks that the warps allow; 0 when a block has too many threads.
-        limit_registers: blocks that the registers allow; 0 when not one block has enough of them.
-        limit_shared: blocks that the shared memory allows; 0 when not one block has enough of it.
-        active_blocks: blocks at a time.
-        active_warps: warps at a time.
-        active_threads: threads at a time.
+        limit_blocks, limit_warps, limit_registers, limit_shared: blocks that each resource allows at a time; 0 when one
+            block takes too much of it.
+        active_blocks, active_warps, active_threads: at a time.
         occupancy: active warps, as a fraction of those that the multiprocessor holds at most.
         binding: what decides: of "hardware", "warps", "registers" and "shared" those that allow the fewest blocks;
             "grid" when there are no more blocks than that.
@@ -60,25 +55,18 @@ class Occupancy:
     advice: str
 
     def in_grid(self, blocks: int) -> Occupancy:
-        """The same in a grid of so many blocks, all of which one multiprocessor may get; fewer than fit leave it empty.
-
-        Raises:
-            ValueError: for a grid without blocks.
-        """
-        if blocks < 1:
-            raise ValueError(f"a grid of {blocks} blocks")
+        """The same in a grid of so many blocks, all of which one multiprocessor may get, if fewer than would fit."""
         if blocks >= self.active_blocks:
             return self
-        warps = blocks * self.warps_per_block
         return replace(
             self,
             active_blocks=blocks,
-            active_warps=warps,
+            active_warps=blocks * self.warps_per_block,
             active_threads=blocks * self.threads_per_block,
-            occupancy=warps / multiprocessor(self.capability).warps,
+            occupancy=self.occupancy * blocks / self.active_blocks,
             binding=("grid",),
-            advice=f"the grid binds: it has no more than {_counted(blocks, 'block')}, where "
-            f"{self.active_blocks} would fit at a time",
+            advice=f"the grid binds: it has no more than {_counted(blocks, 'block')}, where {self.active_blocks} would "
+            "fit at a time",
         )
 
     def to_json(self) -> dict[str, object]:
@@ -101,9 +89,8 @@ def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shar
 
     Raises:
         UnknownCapability: the limits of that compute capability are not known.
-        ValueError: for less than one thread, or a negative number of registers or bytes.
     """
-    block = Footprint(multiprocessor(capability), threads, registers, shared_bytes)
+    block = ResourceUsage(multiprocessor(capability), threads, registers, shared_bytes)
     limits = block.limits
     active = min(limits.values())
     return Occupancy(
@@ -122,23 +109,17 @@ def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shar
         active_warps=active * block.warps,
         active_threads=active * threads,
         occupancy=active * block.warps / block.of.warps,
-        binding=_binding(block),
+        binding=block.binding,
         advice=_advice(block),
     )
 
 
-def _binding(block: Footprint) -> tuple[str, ...]:
-    limits = block.limits
-    fewest = min(limits.values())
-    return tuple(name for name, limit in limits.items() if limit == fewest and name not in block.unused)
-
-
-def _advice(block: Footprint) -> str:
-    if block.refusals:
-        why = f"no block can run on compute capability {block.of.name}: {', and '.join(block.refusals.values())}"
+def _advice(block: ResourceUsage) -> str:
+    if block.exceeded:
+        why = f"no block can run on compute capability {block.of.name}: {', and '.join(block.exceeded.values())}"
         # Too many threads leave too little of everything; the block must become smaller first.
-        return why if "warps" in block.refusals else f"{why}; {_lift(block, 1)}"
-    active, binding = min(block.limits.values()), _binding(block)
+        return why if "warps" in block.exceeded else f"{why}; {_lift(block, 1)}"
+    active, binding = min(block.limits.values()), block.binding
     if active * block.warps == block.of.warps:
         lift = f"all {block.of.warps} warps are active, and no more can be"
     elif "hardware" in binding or "warps" in binding:
@@ -148,7 +129,7 @@ def _advice(block: Footprint) -> str:
     return f"{_subject(binding, block.of)}: {lift}"
 
 
-def _lift(block: Footprint, blocks: int) -> str:
+def _lift(block: ResourceUsage, blocks: int) -> str:
     """To what registers and shared memory must come down for so many blocks, or the few more that then fit as well."""
     reduced = block.reduced(blocks)
     allowed = _counted(min(reduced.limits.values()), "block")
@@ -159,31 +140,26 @@ def _subject(binding: tuple[str, ...], of: Multiprocessor) -> str:
     """What binds, with its verb: "registers and shared memory bind", for instance."""
     names = {"hardware": f"the hardware's {of.blocks} blocks", "shared": "shared memory"}
     *others, last = (names.get(each, each) for each in binding)
-    listed = f"{', '.join(others)} and {last}" if others else last
-    return f"{listed} {'binds' if binding == ('shared',) else 'bind'}"
+    return f"{', '.join(others)}{' and ' * bool(others)}{last} {'binds' if binding == ('shared',) else 'bind'}"
 
 
-def _other_blocks(block: Footprint, binding: tuple[str, ...]) -> str:
+def _other_blocks(block: ResourceUsage, binding: tuple[str, ...]) -> str:
     """Which other size of block would fill every warp, and what its threads could afford then."""
-    # Too many small blocks: the smallest that fill the warps. Else blocks that leave some warps over: the next smaller
-    # that leave none.
+    # Of too many small blocks, the smallest that fill the warps; of those that leave warps over, the next that do not.
     warps = least = ceil_div(block.of.warps, block.of.blocks)
     if "hardware" not in binding:
         warps = max(each for each in range(least, block.warps) if block.of.warps % each == 0)
     other = replace(block, threads=warps * WARP)
     reduced = other.reduced(block.of.warps // warps)
-    having = "" if reduced == other else f" with at most {_amounts(other, reduced)}"
-    return f"blocks of {other.threads} threads{having} would fill all {block.of.warps} warps"
+    amounts = "" if reduced == other else f" with at most {_amounts(other, reduced)}"
+    return f"blocks of {other.threads} threads{amounts} would fill all {block.of.warps} warps"
 
 
-def _amounts(block: Footprint, reduced: Footprint) -> str:
+def _amounts(block: ResourceUsage, reduced: ResourceUsage) -> str:
     """What was reduced, and to how much."""
-    amounts = []
-    if reduced.registers < block.registers:
-        amounts.append(f"{_counted(reduced.registers, 'register')} per thread")
-    if reduced.shared_bytes < block.shared_bytes:
-        amounts.append(f"{reduced.shared_bytes} bytes of shared memory per block")
-    return " and ".join(amounts)
+    registers = [f"{_counted(reduced.registers, 'register')} per thread"] * (reduced.registers < block.registers)
+    shared = [f"{reduced.shared_bytes} bytes of shared memory per block"] * (reduced.shared_bytes < block.shared_bytes)
+    return " and ".join(registers + shared)
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,4 +1,4 @@
-"""What one block takes of a multiprocessor, and how many such blocks each of its resources allows at a time.
+"""The resource usage of one block, and how many such blocks each resource of a multiprocessor allows at a time.
 
 The rules are those of NVIDIA's occupancy calculator (``cuda_occupancy.h``; for compute capability 1.x the spreadsheet):
 what a block takes is rounded up to the units in which the hardware hands it out.
@@ -14,8 +14,8 @@ from mmcore.planning.capabilities import WARP, Multiprocessor
 
 
 @dataclass(frozen=True)
-class Footprint:
-    """One block's share of a multiprocessor.
+class ResourceUsage:
+    """What one block takes of a multiprocessor.
 
     Attributes:
         of: the multiprocessor.
@@ -28,11 +28,6 @@ class Footprint:
     threads: int
     registers: int
     shared_bytes: int
-
-    def __post_init__(self) -> None:
-        if self.threads < 1 or self.registers < 0 or self.shared_bytes < 0:
-            amounts = f"{self.threads} threads, {self.registers} registers and {self.shared_bytes} bytes"
-            raise ValueError(f"there is no block of {amounts}")
 
     @property
     def warps(self) -> int:
@@ -63,31 +58,25 @@ class Footprint:
         return _round_up(self.warps, self.of.warp_unit) * self._registers_per_warp
 
     @cached_property
-    def refusals(self) -> dict[str, str]:
-        """Why not even one such block can run, by the resource that is wanting; empty when one can."""
+    def exceeded(self) -> dict[str, str]:
+        """Why not even one such block can run, by the resource of which it takes too much; empty when one can."""
         most = self.of
-        refusals = {}
+        exceeded = {}
         if self.threads > most.threads_per_block:
-            refusals["warps"] = f"a block has {self.threads} threads, of at most {most.threads_per_block}"
+            exceeded["warps"] = f"a block has {self.threads} threads, of at most {most.threads_per_block}"
         if self.registers > most.registers_per_thread:
-            refusals["registers"] = f"a thread has {self.registers} registers, of at most {most.registers_per_thread}"
+            exceeded["registers"] = f"a thread has {self.registers} registers, of at most {most.registers_per_thread}"
         elif self._checked_registers > most.registers_per_block:
-            refusals["registers"] = (
-                f"a block takes {self._checked_registers} registers, of at most {most.registers_per_block}"
-            )
+            taken = f"a block takes {self._checked_registers} registers"
+            exceeded["registers"] = f"{taken}, of at most {most.registers_per_block}"
         if self.shared_bytes > most.shared_bytes_per_block_optin:
-            refusals["shared"] = (
-                f"a block takes {self.shared_bytes} bytes of shared memory, of at most "
-                f"{most.shared_bytes_per_block_optin}"
-            )
-        return refusals
+            taken = f"a block takes {self.shared_bytes} bytes of shared memory"
+            exceeded["shared"] = f"{taken}, of at most {most.shared_bytes_per_block_optin}"
+        return exceeded
 
     @property
     def limits(self) -> dict[str, int]:
-        """How many blocks each resource allows at a time: "hardware", "warps", "registers" and "shared".
-
-        A resource that the block takes nothing of allows as many as the hardware does.
-        """
+        """How many blocks each resource allows at a time; as many as the hardware, where the block takes none of it."""
         return {
             "hardware": self.of.blocks,
             "warps": self._fitting("warps", self.of.warps, self.warps),
@@ -105,28 +94,24 @@ class Footprint:
         return per_partition * self.of.warp_unit, self.warps
 
     def _fitting(self, resource: str, available: int, needed: int) -> int:
-        if resource in self.refusals:
+        if resource in self.exceeded:
             return 0
         return available // needed if needed else self.of.blocks
 
     @property
-    def unused(self) -> set[str]:
-        """The resources that the block takes nothing of, which therefore never bind."""
+    def binding(self) -> tuple[str, ...]:
+        """The resources that allow the fewest blocks, but for those that the block takes nothing of."""
         amounts = {"registers": self.allocated_registers, "shared": self.allocated_shared_bytes}
-        return {resource for resource, amount in amounts.items() if not amount}
+        fewest = min(self.limits.values())
+        return tuple(name for name, limit in self.limits.items() if limit == fewest and amounts.get(name, 1))
 
-    def reduced(self, blocks: int) -> Footprint:
-        """The same with as many registers per thread, and as much shared memory, as let so many blocks run at a time.
-
-        Warps and the hardware's own limit, which reductions do not lift, must allow as many.
-        """
+    def reduced(self, blocks: int) -> ResourceUsage:
+        """The same with so few registers and so little shared memory that so many blocks fit."""
+        # Warps and places for blocks must allow as many.
         registers, shared_bytes = self.registers, self.shared_bytes
         if self.limits["registers"] < blocks:
-            registers = next(
-                fewer
-                for fewer in range(min(registers, self.of.registers_per_thread), -1, -1)
-                if replace(self, registers=fewer).limits["registers"] >= blocks
-            )
+            fewer = range(min(registers, self.of.registers_per_thread), -1, -1)
+            registers = next(r for r in fewer if replace(self, registers=r).limits["registers"] >= blocks)
         if self.limits["shared"] < blocks:
             share = self.of.shared_bytes // blocks
             share -= share % self.of.shared_unit + self.of.shared_reserved
