@@ -1,38 +1,28 @@
-"""Locks between processes: what one of them uses alone, the others wait for or do without.
-
-The operating system frees a lock when its holder ends, however it ends. A process may use what one of its ancestors
-holds: the ancestor is waiting for it.
-"""
+"""Locks between processes. The operating system frees one when its holder ends; a holder's children may use it too."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
-import re
 import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+import filelock
 
 from mmcore.cache import cache_directory
 from mmcore.errors import LockFailed
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
-_POLL_SECONDS = 0.2
-_LONGEST = 100
 
 
-@dataclass(frozen=True)
-class Holder:
-    """Who holds a lock.
-
-    Attributes:
-        pid: number of the process; empty while it has not written it yet.
-        command: what it was started as.
-    """
+class Holder(NamedTuple):
+    """The process that holds a lock: its number, empty while it has not written it yet, and its command."""
 
     pid: str
     command: str
@@ -42,98 +32,63 @@ class Holder:
 
 
 class Lock:
-    """A lock of the user's, known by a name.
-
-    Args:
-        name: of what is locked, the same in every process: a device's identity, a file's absolute path.
-    """
+    """The lock of what every process knows by one name: a device's identity, a file's path; raises LockFailed."""
 
     def __init__(self, name: str) -> None:
-        self._file = _folder() / re.sub(r"[^A-Za-z0-9.-]+", "-", name)[-_LONGEST:]
-        self._descriptor: int | None = None
+        path = _folder() / hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()
+        self._lock = filelock.FileLock(path.with_suffix(".lock"), mode=0o600, thread_local=False)
+        # A file of its own: some versions of filelock truncate the lock's as they open it.
+        self._holder = path.with_suffix(".holder")
 
     def try_to_take(self) -> Holder | None:
-        """Take the lock, unless somebody else holds it, who is then returned.
-
-        Raises:
-            LockFailed: locks cannot be kept here.
-        """
-        if self._descriptor is not None:
+        """Take the lock, unless somebody else holds it, who is then returned."""
+        ancestors = os.environ.get(_ANCESTORS, "").split()
+        try:
+            if not self._lock.is_locked:
+                self._lock.acquire(blocking=False)
+                self._holder.write_text(f"{os.getpid()} {_command()}", encoding="utf-8", errors="replace")
+                os.environ[_ANCESTORS] = " ".join({*ancestors, str(os.getpid())})
             return None
-        descriptor = self._opened()
-        if _locked(descriptor):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()} {_command()}".encode(), 0)
-            os.environ[_ANCESTORS] = " ".join({*_ancestors(), str(os.getpid())})
-            self._descriptor = descriptor
-            return None
-        pid, _, command = os.pread(descriptor, 4096, 0).decode(errors="replace").partition(" ")
-        os.close(descriptor)
-        return None if pid in _ancestors() else Holder(pid, command)
+        except filelock.Timeout:
+            text = " "
+            with contextlib.suppress(FileNotFoundError):  # it has not been written yet
+                text = self._holder.read_text("utf-8", "replace")
+            holder = Holder(*text.partition(" ")[::2])
+            return None if holder.pid in ancestors else holder
+        except (OSError, NotImplementedError) as error:
+            self._lock.release()
+            raise LockFailed(f"files cannot be locked under {self._holder.parent}: {error}") from None
 
     def take(self, busy: Callable[[Holder], None]) -> None:
-        """Take the lock; where somebody else holds it, say so once and wait.
-
-        Args:
-            busy: is told who holds it, before the wait begins.
-
-        Raises:
-            LockFailed: locks cannot be kept here.
-        """
-        holder = self.try_to_take()
-        if holder is None:
-            return
-        busy(holder)
-        while self.try_to_take() is not None:
-            time.sleep(_POLL_SECONDS)
+        """Take the lock; where somebody else holds it, tell ``busy`` who does, once, and wait."""
+        if holder := self.try_to_take():
+            busy(holder)
+            while self.try_to_take():
+                time.sleep(0.2)
 
     def release(self) -> None:
         """Give the lock back, if it was taken."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
-
-    def _opened(self) -> int:
-        try:
-            return os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise LockFailed(f"the lock {self._file} cannot be made: {error.strerror}") from None
-
-
-def _locked(descriptor: int) -> bool:
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        os.close(descriptor)
-        raise LockFailed(f"files cannot be locked under {_folder()}: {error.strerror}") from None
-    return True
+        if self._lock.is_locked:
+            self._holder.unlink(missing_ok=True)
+            self._lock.release()
 
 
 def _folder() -> Path:
-    """Where locks are kept: with the cache, or for temporary files where there is none."""
-    with contextlib.suppress(OSError, RuntimeError):  # Path.home() knows no home
-        return _made(cache_directory() / "locks")
-    try:
-        return _made(Path(tempfile.gettempdir()) / f"mmcore-locks-{os.getuid()}")
-    except OSError as error:
-        raise LockFailed(f"there is no folder for locks: {error}; MMCORE_CACHE_DIR can name one") from None
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _ancestors() -> list[str]:
-    """Processes, this one and those that it descends from, which have taken locks."""
-    return os.environ.get(_ANCESTORS, "").split()
+    """A folder that is the user's alone: with the cache, or with temporary files where that cannot be."""
+    for parent, name in ((cache_directory, "locks"), (tempfile.gettempdir, f"mmcore-locks-{os.getuid()}")):
+        try:
+            folder = Path(parent(), name)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                raise PermissionError(f"{folder} is a link, or another user's")
+            folder.chmod(0o700)
+            return folder
+        except (OSError, RuntimeError) as error:  # Path.home() knows no home
+            reason = error
+    raise LockFailed(f"there is no folder for locks: {reason}; MMCORE_CACHE_DIR can name one")
 
 
 def _command() -> str:
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
-    return shlex.join([name, *sys.argv[1:]])[:_LONGEST]
+    return shlex.join([name, *sys.argv[1:]])[:100]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -91,14 +92,6 @@ def test_what_a_process_holds_its_children_may_use(lock: Lock) -> None:
         lock.release()
 
 
-def test_other_names_are_other_locks(lock: Lock) -> None:
-    with other_process() as other:
-        assert answer(other) == "taken"
-        another = Lock("device-of-another-test")
-        assert another.try_to_take() is None
-        another.release()
-
-
 def test_without_a_cache_locks_are_kept_with_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "file"))
@@ -106,7 +99,46 @@ def test_without_a_cache_locks_are_kept_with_temporary_files(monkeypatch: pytest
     lock = Lock("any")
     assert lock.try_to_take() is None
     lock.release()
-    assert [path.name for path in (tmp_path / "temporary").glob("*/*")] == ["any"]
+    (folder,) = (tmp_path / "temporary").iterdir()
+    assert [path.suffix for path in folder.iterdir()] == [".lock"]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_names_that_look_alike_are_other_locks() -> None:
+    first, second = Lock("/results/a b"), Lock("/results/a-b")
+    assert (first.try_to_take(), second.try_to_take()) == (None, None)
+    first.release()
+    second.release()
+
+
+@pytest.mark.parametrize("trap", ["a link", "of another user"])
+def test_locks_are_not_kept_in_a_folder_of_somebody_elses(
+    trap: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    user = os.getuid() + (trap == "of another user")
+    monkeypatch.setattr(os, "getuid", lambda: user)
+    (tmp_path / "elsewhere").mkdir()
+    if trap == "a link":
+        for name in ("locks", f"mmcore-locks-{user}"):
+            (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LockFailed, match="is a link, or another user's"):
+        Lock("any")
+    assert not list((tmp_path / "elsewhere").glob("*.lock"))
+
+
+def test_a_link_in_the_place_of_a_lock_is_not_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path))
+    lock = Lock("any")
+    assert lock.try_to_take() is None
+    lock.release()
+    (file,) = (tmp_path / "locks").iterdir()
+    file.unlink()
+    file.symlink_to(tmp_path / "target")
+    with pytest.raises(LockFailed, match="files cannot be locked under"):
+        lock.try_to_take()
+    assert not (tmp_path / "target").exists()
 
 
 def test_where_no_lock_can_be_kept_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
