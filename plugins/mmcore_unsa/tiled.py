@@ -1,31 +1,17 @@
 """unsa.tiled: tiles in shared memory, with width and tile compiled in."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, Problem, Square, SquareBlock, hookimpl
-
-
-def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-    """As many blocks as C has whole tiles."""
-    return Launch(grid=(problem.n // block.x, problem.n // block.y), block=block)
+from mmcore import Int32Index, Kernel, Multiple, Square, SquareBlock, hookimpl
 
 
 @hookimpl
-def mmcore_kernels() -> list[Kernel]:
+def mmcore_kernels() -> Kernel:
     """The laboratory's program 2."""
-    return [
-        Kernel(
-            name="unsa.tiled",
-            title="Tiles of A and B in shared memory, with width and tile compiled in",
-            lecture="UNSA, Laboratorio Multiplicación de Matrices con CUDA, section 1.2, listing 2",
-            source=Path(__file__).with_suffix(".cu"),
-            entry="tiled",
-            arguments=("A", "B", "C"),
-            launch=launch,
-            blocks=((20, 20), (5, 5), (10, 10), (25, 25)),
-            constraints=(Square(), Multiple("n", of="block.x"), SquareBlock(), Int32Index()),
-            defines={"WIDTH": "{n}", "TILE_WIDTH": "{block.x}"},
-        )
-    ]
+    return Kernel(
+        name="unsa.tiled",
+        title="Tiles of A and B in shared memory, with width and tile compiled in",
+        reference="UNSA, Laboratorio Multiplicación de Matrices con CUDA, section 1.2, listing 2",
+        configs=[{"block": (b, b), "TILE_WIDTH": "{block.x}"} for b in (20, 5, 10, 25)],
+        defines={"WIDTH": "{n}"},
+        grid=lambda problem, config: (problem.n // config.block.x, problem.n // config.block.y),
+        constraints=(Square(), Multiple("n", of="block.x"), SquareBlock(), Int32Index()),
+    )
