@@ -1,20 +1,19 @@
 """Poznań's two experiments: versions 1 to 3, and versions 3 to 5."""
 
-from __future__ import annotations
+from mmcore import hookimpl
+from mmcore_experiments import Preset
 
-from mmcore import Sweep, hookimpl
-
-_LECTURE = "Politechnika Poznańska, Programowanie CUDA na NVIDIA GPU"
+_REFERENCE = "Politechnika Poznańska, Programowanie CUDA na NVIDIA GPU"
 
 
 @hookimpl
-def mmcore_experiments() -> list[Sweep]:
+def mmcore_presets() -> list[Preset]:
     """The report's two series of measurements."""
     return [
-        Sweep(
+        Preset(
             name="poznan-first",
             title="Versions 1 to 3 at 176, 352 and 528, in blocks of 8, 16 and 22",
-            lecture=_LECTURE,
+            reference=_REFERENCE,
             shows="One block uses one multiprocessor, many use them all, and tiles spare the memory.",
             kernels=("poznan.v1", "poznan.v2", "poznan.v3"),
             sizes=(176, 352, 528),
@@ -23,10 +22,10 @@ def mmcore_experiments() -> list[Sweep]:
             quick_blocks=(8, 22),
             max_time=0.5,
         ),
-        Sweep(
+        Preset(
             name="poznan-second",
             title="Versions 3 to 5 from 128 to 640, in blocks of 8 and 16",
-            lecture=_LECTURE,
+            reference=_REFERENCE,
             shows="Loading the next tiles ahead gains little; four elements of C per thread gain most.",
             kernels=("poznan.v3", "poznan.v4a", "poznan.v4b", "poznan.v5"),
             sizes=(128, 256, 384, 512, 640),
