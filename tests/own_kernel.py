@@ -30,5 +30,11 @@ def own(
     element = {"float64": "double"}.get(declared.get("dtype", "float32"), "float")
     signature = f"const {element}* A, const {element}* B, {element}* C, int n"
     path.write_text(f'{declarations}\nextern "C" __global__ void own({signature}) {{\n{body}\n}}\n')
-    usual = {"name": "tests.own", "source": path, "entry": "own", "launch": launch, "configs": [{"block": block}]}
+    usual: dict[str, Any] = {
+        "name": "tests.own",
+        "source": path,
+        "entry": "own",
+        "launch": launch,
+        "configs": [{"block": block}],
+    }
     return Kernel(**usual | declared)

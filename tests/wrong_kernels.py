@@ -110,5 +110,10 @@ def kernel(folder: Path, *changes: tuple[str, str], source: str = RIGHT, **decla
     path = folder / "own.cu"
     path.write_text(source)
     constraints = (FlatBlock(), Int32Index())
-    usual = {"name": "tests.own", "source": path, "configs": [{"block": (16, 8)}], "constraints": constraints}
+    usual: dict[str, Any] = {
+        "name": "tests.own",
+        "source": path,
+        "configs": [{"block": (16, 8)}],
+        "constraints": constraints,
+    }
     return Kernel(**usual | declared)

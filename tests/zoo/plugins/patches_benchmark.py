@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 from pytest_benchmark.stats import Stats
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
+from mmcore import FlatBlock, Int32Index, Kernel, hookimpl
 
 note: Callable[[Stats, float], None] = Stats.update
 
@@ -19,24 +19,12 @@ def note_a_thousandth(self: Stats, duration: float) -> None:
 patch.object(Stats, "update", note_a_thousandth).start()
 
 
-def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-    """As many blocks as cover C."""
-    return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block)
-
-
 @hookimpl
-def mmcore_kernels() -> list[Kernel]:
-    """The stranger's kernel."""
-    return [
-        Kernel(
-            name="zoo.patches_benchmark",
-            title="a thread for each element",
-            lecture="the zoo",
-            source=Path(__file__).with_name("kernel.cu"),
-            entry="product",
-            arguments=("A", "B", "C", "m", "n", "k"),
-            launch=launch,
-            blocks=((16, 16),),
-            constraints=(FlatBlock(), Int32Index()),
-        )
-    ]
+def mmcore_kernels() -> Kernel:
+    """The kernel of a third party."""
+    return Kernel(
+        name="zoo.patches_benchmark",
+        source=Path("kernel.cu"),
+        configs=[{"block": (16, 16)}],
+        constraints=(FlatBlock(), Int32Index()),
+    )

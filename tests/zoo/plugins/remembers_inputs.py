@@ -2,31 +2,26 @@
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
+from mmcore import Config, DeviceProperties, FlatBlock, Int32Index, Kernel, Launch, Problem, ceil_div, hookimpl
 
 
-def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> tuple[Launch, Launch]:
+def launch(problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, Launch]:
     """The product, and a note that it has been made."""
-    grid = (ceil_div(problem.n, block.x), ceil_div(problem.m, block.y))
+    grid = (ceil_div(problem.n, config.block.x), ceil_div(problem.m, config.block.y))
     return (
-        Launch(grid=grid, block=block),
+        Launch(grid=grid, block=config.block),
         Launch(grid=(1,), block=(1,), entry="note", arguments=("A", "B")),
     )
 
 
 @hookimpl
-def mmcore_kernels() -> list[Kernel]:
-    """The stranger's kernel."""
-    return [
-        Kernel(
-            name="zoo.remembers_inputs",
-            title="a thread for each element",
-            lecture="the zoo",
-            source=Path(__file__).with_name("kernel.cu"),
-            entry="product",
-            arguments=("A", "B", "C", "m", "n", "k"),
-            launch=launch,
-            blocks=((16, 16),),
-            constraints=(FlatBlock(), Int32Index()),
-        )
-    ]
+def mmcore_kernels() -> Kernel:
+    """The kernel of a third party."""
+    return Kernel(
+        name="zoo.remembers_inputs",
+        source=Path("kernel.cu"),
+        entry="product",
+        configs=[{"block": (16, 16)}],
+        launch=launch,
+        constraints=(FlatBlock(), Int32Index()),
+    )

@@ -2,32 +2,38 @@
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, Workspace, ceil_div, hookimpl
+from mmcore import (
+    Config,
+    DeviceProperties,
+    FlatBlock,
+    Int32Index,
+    Kernel,
+    Launch,
+    Problem,
+    Workspace,
+    ceil_div,
+    hookimpl,
+)
 
 
-def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> tuple[Launch, Launch]:
+def launch(problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, Launch]:
     """The product, and a note that it has been made."""
     kept = Workspace("kept", 4 * (problem.m * problem.n + 2))
-    grid = (ceil_div(problem.n, block.x), ceil_div(problem.m, block.y))
+    grid = (ceil_div(problem.n, config.block.x), ceil_div(problem.m, config.block.y))
     return (
-        Launch(grid=grid, block=block, arguments=("A", "B", "C", "m", "n", "k", kept)),
+        Launch(grid=grid, block=config.block, arguments=("A", "B", "C", "m", "n", "k", kept)),
         Launch(grid=(1,), block=(1,), entry="note", arguments=("m", "n", kept)),
     )
 
 
 @hookimpl
-def mmcore_kernels() -> list[Kernel]:
-    """The stranger's kernel."""
-    return [
-        Kernel(
-            name="zoo.stale_result_workspace",
-            title="a thread for each element",
-            lecture="the zoo",
-            source=Path(__file__).with_name("kernel.cu"),
-            entry="product",
-            arguments=("A", "B", "C", "m", "n", "k"),
-            launch=launch,
-            blocks=((16, 16),),
-            constraints=(FlatBlock(), Int32Index()),
-        )
-    ]
+def mmcore_kernels() -> Kernel:
+    """The kernel of a third party."""
+    return Kernel(
+        name="zoo.stale_result_workspace",
+        source=Path("kernel.cu"),
+        entry="product",
+        configs=[{"block": (16, 16)}],
+        launch=launch,
+        constraints=(FlatBlock(), Int32Index()),
+    )

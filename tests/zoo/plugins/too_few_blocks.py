@@ -2,27 +2,19 @@
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
-
-
-def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-    """One column of blocks fewer than cover C."""
-    return Launch(grid=(max(1, ceil_div(problem.n, block.x) - 1), ceil_div(problem.m, block.y)), block=block)
+from mmcore import FlatBlock, Int32Index, Kernel, ceil_div, hookimpl
 
 
 @hookimpl
-def mmcore_kernels() -> list[Kernel]:
-    """The stranger's kernel."""
-    return [
-        Kernel(
-            name="zoo.too_few_blocks",
-            title="a thread for each element",
-            lecture="the zoo",
-            source=Path(__file__).with_name("kernel.cu"),
-            entry="product",
-            arguments=("A", "B", "C", "m", "n", "k"),
-            launch=launch,
-            blocks=((16, 16),),
-            constraints=(FlatBlock(), Int32Index()),
-        )
-    ]
+def mmcore_kernels() -> Kernel:
+    """The kernel of a third party."""
+    return Kernel(
+        name="zoo.too_few_blocks",
+        source=Path("kernel.cu"),
+        configs=[{"block": (16, 16)}],
+        grid=lambda problem, config: (
+            max(1, ceil_div(problem.n, config.block.x) - 1),
+            ceil_div(problem.m, config.block.y),
+        ),
+        constraints=(FlatBlock(), Int32Index()),
+    )

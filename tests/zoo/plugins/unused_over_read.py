@@ -2,28 +2,16 @@
 
 from pathlib import Path
 
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Launch, DeviceProperties, Problem, ceil_div, hookimpl
-
-
-def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-    """As many blocks as cover C."""
-    over_read = {"A": problem.k, "B": problem.n}
-    return Launch(grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y)), block=block, over_read=over_read)
+from mmcore import FlatBlock, Int32Index, Kernel, hookimpl
 
 
 @hookimpl
-def mmcore_kernels() -> list[Kernel]:
-    """The stranger's kernel."""
-    return [
-        Kernel(
-            name="zoo.unused_over_read",
-            title="a thread for each element",
-            lecture="the zoo",
-            source=Path(__file__).with_name("kernel.cu"),
-            entry="product",
-            arguments=("A", "B", "C", "m", "n", "k"),
-            launch=launch,
-            blocks=((16, 16),),
-            constraints=(FlatBlock(), Int32Index()),
-        )
-    ]
+def mmcore_kernels() -> Kernel:
+    """The kernel of a third party."""
+    return Kernel(
+        name="zoo.unused_over_read",
+        source=Path("kernel.cu"),
+        configs=[{"block": (16, 16)}],
+        over_read=lambda problem, config: {"A": problem.k, "B": problem.n},
+        constraints=(FlatBlock(), Int32Index()),
+    )
