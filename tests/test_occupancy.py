@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,28 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mmcore as api
-from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem, ConstraintViolation, UnknownCapability
-from mmcore_occupancy.report import Column, Report
-from mmcore.devices.choose import open_in_process
+from mmcore import Config, ConstraintViolation, DeviceProperties, Dim3, Kernel, Launch, Multiple, Problem
+from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
-from mmcore.devices.cuda import CudaProvider
 from mmcore.devices.base import Device
-from mmcore_occupancy.compiled import (
-    capability_target,
-    compiled_occupancies,
-    device_target,
-    launch_occupancies,
-    target_plan,
-)
-from mmcore_occupancy.footprint import Footprint
-from mmcore.kernel.properties import capability_properties
-from mmcore.planning.capabilities import MULTIPROCESSORS, Multiprocessor, multiprocessor
-from mmcore_occupancy.theoretical import Occupancy, occupancy
+from mmcore.devices.choose import open_device
+from mmcore.errors import UnknownCapability
+from mmcore.measure import measure
+from mmcore.planning.capabilities import MULTIPROCESSORS, Multiprocessor, capability_properties
 from mmcore.planning.plan import plan
-from mmcore.registry import registry
-from tests.command_line import install, kernel_module, mmcore, process
-from tests.test_kernels import KERNELS, each_kernel
+from mmcore.registry import Origin, Registered, registry
+from mmcore_occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
+from mmcore_occupancy.report import Column, Report
+from mmcore_occupancy.resource_usage import ResourceUsage
+from mmcore_occupancy.theoretical import Occupancy, occupancy
+from tests.command_line import mmcore
+from tests.conftest import DEVICES
 
 # Poznań's tables 2, 7, 12, 17, 18 and 27. The tables of v1 leave the limits out.
 PUBLISHED = list(csv.DictReader((Path(__file__).parent / "data" / "poznan_occupancy.csv").read_text().splitlines()))
@@ -54,15 +46,9 @@ CELLS = {
     "active_warps": "active_warps",
     "active_threads": "active_threads",
 }
-ISSUE_KEYS = (
-    *("threads_per_block", "warps_per_block", "registers_per_thread", "registers_per_block", "shared_per_block"),
-    *("limit_blocks", "limit_warps", "limit_registers", "limit_shared"),
-    *("active_blocks", "active_warps", "active_threads", "occupancy"),
-)
-
 published = pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: f"{row['version']} {row['block']}")
 blocks_of_any_capability = st.builds(
-    Footprint,
+    ResourceUsage,
     st.sampled_from(list(MULTIPROCESSORS.values())),
     threads=st.integers(1, 1100),
     registers=st.integers(0, 260),
@@ -70,7 +56,7 @@ blocks_of_any_capability = st.builds(
 )
 
 
-def occupancy_of(block: Footprint) -> Occupancy:
+def occupancy_of(block: ResourceUsage) -> Occupancy:
     return occupancy(
         block.of.capability, threads=block.threads, registers=block.registers, shared_bytes=block.shared_bytes
     )
@@ -95,11 +81,6 @@ def test_claim_8_every_published_cell_but_one_follows_from_the_calculation(row: 
     if (row["version"], row["block"]) == ("v4b", "8"):
         assert (printed.pop("limit_blocks_shared"), calculated["limit_blocks_shared"]) == (16, 10)
     assert {cell: calculated[cell] for cell in printed} == printed
-
-
-def test_claim_8_the_contradicted_cell_is_printed_right_for_the_same_bytes_elsewhere() -> None:
-    same = [row for row in PUBLISHED if row["shared_bytes_per_block"] == "1068"]
-    assert [(row["version"], row["limit_blocks_shared"]) for row in same] == [("v4b", "16"), ("v5", "10")]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +135,7 @@ def test_hand_checked_blocks(
 
 
 @given(blocks_of_any_capability)
-def test_what_is_active_is_never_more_than_the_multiprocessor_holds(block: Footprint) -> None:
+def test_what_is_active_is_never_more_than_the_multiprocessor_holds(block: ResourceUsage) -> None:
     found, most = occupancy_of(block), block.of
     assert 0 <= found.active_blocks <= most.blocks
     assert 0 <= found.active_warps <= most.warps
@@ -167,7 +148,7 @@ def test_what_is_active_is_never_more_than_the_multiprocessor_holds(block: Footp
 
 
 @given(blocks_of_any_capability)
-def test_the_scarcest_resource_decides(block: Footprint) -> None:
+def test_the_scarcest_resource_decides(block: ResourceUsage) -> None:
     found = occupancy_of(block)
     limits = (found.limit_blocks, found.limit_warps, found.limit_registers, found.limit_shared)
     named = dict(zip(("hardware", "warps", "registers", "shared"), limits, strict=True))
@@ -177,14 +158,16 @@ def test_the_scarcest_resource_decides(block: Footprint) -> None:
 
 
 @given(blocks_of_any_capability, st.integers(1, 40), st.integers(1, 4000))
-def test_more_registers_or_shared_memory_never_raise_the_occupancy(block: Footprint, more: int, bytes_: int) -> None:
+def test_more_registers_or_shared_memory_never_raise_the_occupancy(
+    block: ResourceUsage, more: int, bytes_: int
+) -> None:
     before = occupancy_of(block).active_blocks
     assert occupancy_of(replace(block, registers=block.registers + more)).active_blocks <= before
     assert occupancy_of(replace(block, shared_bytes=block.shared_bytes + bytes_)).active_blocks <= before
 
 
 @given(blocks_of_any_capability.filter(lambda block: block.threads <= block.of.threads_per_block), st.integers(1, 32))
-def test_a_reduction_is_enough_and_no_more_than_needed(block: Footprint, blocks: int) -> None:
+def test_a_reduction_is_enough_and_no_more_than_needed(block: ResourceUsage, blocks: int) -> None:
     # Warps and the hardware hold blocks back as well, which no reduction lifts.
     blocks = min(blocks, block.limits["hardware"], block.limits["warps"])
     reduced = block.reduced(blocks)
@@ -273,15 +256,6 @@ def test_a_grid_of_fewer_blocks_than_fit_leaves_the_rest_empty() -> None:
     assert (three.active_blocks, three.active_warps, three.active_threads, three.occupancy) == (3, 12, 384, 12 / 64)
     assert three.binding == ("grid",)
     assert three.advice == "the grid binds: it has no more than 3 blocks, where 16 would fit at a time"
-    with pytest.raises(ValueError, match="a grid of 0 blocks"):
-        found.in_grid(0)
-
-
-@pytest.mark.parametrize("amounts", [(0, 1, 1), (32, -1, 0), (32, 1, -1)])
-def test_amounts_that_no_block_can_have_are_refused(amounts: tuple[int, int, int]) -> None:
-    threads, registers, shared = amounts
-    with pytest.raises(ValueError, match="there is no block of"):
-        occupancy((9, 0), threads=threads, registers=registers, shared_bytes=shared)
 
 
 @pytest.mark.parametrize(("capability", "newer"), [((8, 7), ""), ((13, 0), ", which is newer than all of them,")])
@@ -303,7 +277,7 @@ def test_the_table_does_not_contradict_itself(most: Multiprocessor) -> None:
     assert most.shared_bytes_per_block <= most.shared_bytes_per_block_optin <= most.shared_bytes - most.shared_reserved
     assert (most.shared_reserved > 0) == (most.capability >= (8, 0))
     assert most.warps % most.blocks == 0, "blocks of some whole number of warps fill it"
-    largest = Footprint(most, most.threads_per_block, 32, most.shared_bytes_per_block_optin)
+    largest = ResourceUsage(most, most.threads_per_block, 32, most.shared_bytes_per_block_optin)
     assert min(largest.limits.values()) >= 1
 
 
@@ -315,18 +289,12 @@ def test_a_capabilitys_limits_are_those_of_a_device_of_it() -> None:
     assert hopper.registers_per_block == 65536
 
 
-def test_the_calculation_imports_neither_cuda_nor_numpy() -> None:
-    script = "import sys, mmcore_occupancy.theoretical; print(sorted({'cuda', 'numpy'} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout == "[]\n"
-
-
 # What is compiled
 
 
-def two_launches(problem: Problem, block: Dim3, limits: DeviceProperties) -> Sequence[Launch]:
+def two_launches(problem: Problem, config: Config, device: DeviceProperties) -> Sequence[Launch]:
     return (
-        Launch(grid=(4, 4), block=block, shared_bytes=1000),
+        Launch(grid=(4, 4), block=config.block, shared_bytes=1000),
         Launch(grid=(1,), block=(64,), entry="after"),
     )
 
@@ -344,92 +312,100 @@ def staged(tmp_path: Path, **declared: Any) -> Kernel:
         "}\n"
         'extern "C" __global__ void after(float* C) { C[threadIdx.x] = 0; }\n'
     )
-    return Kernel(
-        name="acme.staged",
-        title="two launches",
-        lecture="none",
-        source=source,
-        entry="first",
-        arguments=("C",),
-        launch=two_launches,
-        blocks=((256, 1),),
-        **declared,
-    )
+    declaration = {"entry": "first", "launch": two_launches, "configs": [{"block": (256, 1)}], **declared}
+    return Kernel(name="acme.staged", source=source, **declaration)
 
 
 def test_every_launch_has_an_occupancy_of_its_static_and_dynamic_shared_memory_together(tmp_path: Path) -> None:
     target = capability_target((9, 0))
     kernel = staged(tmp_path)
-    planned = target_plan(kernel, kernel.problem(64, 64, 64), Dim3(256), target)
-    code, (first, after) = compiled_occupancies(planned, target)
+    planned = target_plan(kernel, kernel.problem(64, 64, 64), kernel.config(), target)
+    module, (first, after) = compiled_occupancies(planned, target)
     assert (first.threads_per_block, first.shared_per_block) == (256, 2024)
     assert (after.threads_per_block, after.shared_per_block) == (64, 0)
-    assert first.registers_per_thread == code.functions["first"].registers > 0
-    assert launch_occupancies(planned, code, (9, 0)) == (first, after)
+    assert first.registers_per_thread == module.functions["first"].registers > 0
+    assert launch_occupancies(planned, module, (9, 0)) == (first, after)
 
 
 def test_several_launches_are_told_apart_by_their_functions(tmp_path: Path) -> None:
-    kernel = staged(tmp_path)
-    problem = kernel.problem(64, 64, 64)
-    found = occupancy((9, 0), threads=64, registers=8, shared_bytes=0)
-    columns = tuple(Column(Dim3(64), found, problem, Dim3(1), entry, "sm_90") for entry in ("first", "after"))
     from rich.console import Console
 
+    kernel = staged(tmp_path)
+    problem, found = kernel.problem(64, 64, 64), occupancy((9, 0), threads=64, registers=8, shared_bytes=0)
+    columns = tuple(
+        Column(Dim3(64), found, kernel.config(), problem, Dim3(1), entry, "sm_90") for entry in ("first", "after")
+    )
     console = Console(width=100)
     with console.capture() as captured:
-        for part in Report(kernel, (9, 0), columns).parts():
-            console.print(part)
+        console.print(*Report(kernel, (9, 0), columns).parts())
     assert ["function", "first", "after"] in [line.split() for line in captured.get().splitlines()]
 
 
-def test_code_older_than_nvrtc_knows_is_compiled_for_the_nearest_it_does() -> None:
-    assert capability_target((1, 2)).architecture == capability_target((7, 0)).architecture == "75"
-    assert capability_target((1, 2)).compiled_for_another
-    assert capability_target((8, 6)).architecture == "86"
-    assert not capability_target((12, 0)).compiled_for_another
-
-
-def test_a_kernel_that_needs_newer_hardware_is_refused_with_the_capability_asked_for(tmp_path: Path) -> None:
-    kernel = staged(tmp_path, min_compute_capability=(9, 0))
+def test_code_older_than_nvrtc_knows_is_compiled_for_the_nearest_it_does(tmp_path: Path) -> None:
+    assert [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))] == [
+        *("75", "75", "86", "120")
+    ]
+    newer = staged(tmp_path, min_compute_capability=(9, 0))
     with pytest.raises(ConstraintViolation, match=r"it needs compute capability 9\.0; the device has 6\.1"):
-        target_plan(kernel, kernel.problem(64, 64, 64), Dim3(256), capability_target((6, 1)))
+        target_plan(newer, newer.problem(64, 64, 64), newer.config(), capability_target((6, 1)))
 
 
-def test_a_device_is_a_target_of_its_own_limits(device: Device) -> None:
-    target = device_target(device)
-    assert (target.device, target.architecture) == (device.name, device.architecture)
-    assert target.capability == device.limits.compute_capability
-    assert not target.compiled_for_another
+# The figure of every result
 
 
-@pytest.mark.skipif(not CudaProvider().count(), reason="there is no GPU here to ask its driver")
-@each_kernel
-def test_the_driver_says_the_same_of_every_block(kernel: Kernel) -> None:
-    """Of every declared block, and of sizes and dynamic shared memory between them that no lecture uses."""
-    from cuda.core import ObjectCode
+ONE_ELEMENT = """
+extern "C" __global__ void one(const float* A, const float* B, float* C, int n)
+{
+    EXTRA;
+    C[0] = A[0] * B[0];
+}
+"""
 
-    device = open_in_process("cuda", registry().providers)
-    capability = device_target(device).capability
-    for block in kernel.blocks:
-        problem = kernel.square_problem(640, Dim3(*block))
-        planned = plan(kernel, problem, Dim3(*block), device.limits)
-        code = compile_plan(planned, device.architecture)
-        function = code.functions[planned.entry(planned.launches[0])]
-        ask = ObjectCode.from_cubin(code.cubin, name=code.source).get_kernel(function.symbol).occupancy
-        (ours,) = launch_occupancies(planned, code, capability)
-        driver = ask.max_active_blocks_per_multiprocessor(Dim3(*block).size, 0)
-        assert ours.active_blocks == driver, f"{kernel.name} in {block}"
-        for threads in range(1, 1025, 31):
-            for dynamic in (0, 1, 1000, 5000, 20_000):
-                shared_bytes = function.static_shared_bytes + dynamic
-                if shared_bytes > device.limits.shared_bytes:
-                    continue
-                found = occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes)
-                driver = ask.max_active_blocks_per_multiprocessor(threads, dynamic)
-                assert found.active_blocks == driver, f"{kernel.name}: {threads} threads, {shared_bytes} bytes"
+
+@pytest.mark.parametrize(("capability", "share"), [((9, 0), 3 / 64), ((13, 0), None)])
+def test_every_result_has_the_occupancy_of_the_launch_that_keeps_the_fewest_warps_active(
+    cu_file: Path, device: Device, monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], share: float | None
+) -> None:
+    if device.name != "emulator":
+        pytest.skip("another GPU has another occupancy")
+    cu_file.write_text(ONE_ELEMENT.replace("EXTRA", "extern __shared__ float more[]"))
+    monkeypatch.setattr(
+        type(device), "properties", replace(capability_properties((9, 0)), compute_capability=capability)
+    )
+    launches = (Launch(grid=(1,), block=(32,)), Launch(grid=(1,), block=(32,), shared_bytes=70_000))
+    kernel = Kernel(name="tests.one", source=cu_file, configs=[{"block": 32}], launch=lambda *asked: launches)
+    result = measure(Cell("tests.one", 1, 1, 1), device, kernel)
+    assert result.verified, result.failures()
+    assert result.figures["occupancy"] == share
 
 
 # The command
+
+TILED = """
+extern "C" __global__ void tiled(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    __shared__ float a[TILE][TILE], b[TILE][TILE];
+    const int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+    a[threadIdx.y][threadIdx.x] = A[row * k + threadIdx.x];
+    b[threadIdx.y][threadIdx.x] = B[threadIdx.y * n + column];
+    __syncthreads();
+    C[row * n + column] = a[threadIdx.y][0] * b[0][threadIdx.x];
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """acme.tiled, in square tiles of 16, 5 and 22, and acme.many, five configs with a parameter besides the block."""
+    cu_file.write_text(TILED)
+    needs = (Multiple(("m", "n", "k"), of="TILE"),)
+    configs = {
+        "acme.tiled": [{"block": (edge, edge), "TILE": "{block.x}"} for edge in (16, 5, 22)],
+        "acme.many": [{"block": (8, 8), "TILE": 8, "WAYS": ways} for ways in range(5)],
+    }
+    for name, several in configs.items():
+        kernel = Kernel(name=name, source=cu_file, configs=several, constraints=needs)
+        monkeypatch.setitem(registry().kernels, name, Registered(kernel, Origin("tests", "tests")))
 
 
 def rows(output: str) -> dict[str, list[str]]:
@@ -468,88 +444,96 @@ def test_bare_numbers_give_the_lectures_table() -> None:
     assert result.stdout.endswith("\n16×16: warps bind: all 32 warps are active, and no more can be\n")
 
 
-@published
-def test_claim_8_from_the_command_line(row: dict[str, str]) -> None:
-    given = ("--registers", row["registers_per_thread"], "--shared", row["shared_bytes_per_block"])
-    found = answered(f"poznan.{row['version']}", "--block", row["block"], "--cc", "1.2", *given)
-    here = found | found["in_grid"]
-    printed = {cell: int(row[cell]) for cell in CELLS if row[cell]}
-    if (row["version"], row["block"]) == ("v4b", "8"):  # the cell that the document contradicts
-        del printed["limit_blocks_shared"]
-    assert {cell: here[CELLS[cell]] for cell in printed} == printed
-    assert 100 * here["occupancy"] == float(row["occupancy_percent"])
-
-
 def test_json_has_the_keys_of_the_calculation() -> None:
     found = answered("--registers", "40", "--shared", "5000", "--block", "32x8", "--cc", "9.0")
     expected = occupancy((9, 0), threads=256, registers=40, shared_bytes=5000)
-    assert {key: found[key] for key in ISSUE_KEYS} == {key: getattr(expected, key) for key in ISSUE_KEYS}
-    assert (found["kernel"], found["device"], found["capability"]) == (None, None, "9.0")
-    assert (found["binding"], found["advice"]) == (["registers"], expected.advice)
-    assert found["block"] == [32, 8, 1]
+    assert {key: found[key] for key in expected.to_json()} == expected.to_json()
+    assert (found["kernel"], found["device"], found["block"], found["config"]) == (None, None, [32, 8, 1], None)
 
 
-def test_a_kernel_has_a_column_for_every_declared_block_the_default_first() -> None:
-    found = answered("unsa.tiled", "--device", "emulator")
-    assert (found["kernel"], found["device"]) == ("unsa.tiled", "emulator")
-    assert [each["block"] for each in found["blocks"]] == [[20, 20, 1], [5, 5, 1], [10, 10, 1], [25, 25, 1]]
-    assert {key: found[key] for key in found["blocks"][0]} == found["blocks"][0]
-    assert [each["shared_per_block"] for each in found["blocks"]] == [2 * b * b * 4 for b in (20, 5, 10, 25)]
-    assert rows(mmcore("occupancy", "unsa.tiled", "--device", "emulator").stdout)["block"] == [
-        *("20×20", "5×5", "10×10", "25×25")
+def test_claim_8_from_the_command_line() -> None:
+    for version in ("v1", "v5"):
+        row = next(row for row in PUBLISHED if row["version"] == version)
+        given = ("--registers", row["registers_per_thread"], "--shared", row["shared_bytes_per_block"])
+        found = answered(f"poznan.{version}", "--block", row["block"], "--cc", "1.2", *given)
+        here = found | found["in_grid"]
+        printed = {cell: int(row[cell]) for cell in CELLS if row[cell]}
+        assert {cell: here[CELLS[cell]] for cell in printed} == printed
+        assert 100 * here["occupancy"] == float(row["occupancy_percent"])
+
+
+def test_a_kernel_has_a_column_for_every_usual_config_the_default_first() -> None:
+    found = answered("acme.tiled", "--size", "880", "--device", "emulator")
+    assert (found["kernel"], found["device"]) == ("acme.tiled", "emulator")
+    assert [each["config"] for each in found["configs"]] == [
+        {"block": [edge, edge, 1], "TILE": edge} for edge in (16, 5, 22)
     ]
+    assert {key: found[key] for key in found["configs"][0]} == found["configs"][0]
+    assert [each["shared_per_block"] for each in found["configs"]] == [8 * edge**2 for edge in (16, 5, 22)]
+    assert rows(mmcore("occupancy", "acme.tiled", "--cc", "9.0", "--size", "880").stdout)["block"] == [
+        *("16×16", "5×5", "22×22")
+    ]
+    (one,) = answered("acme.tiled", "--cc", "9.0", "--config", "TILE=5")["configs"]
+    assert one["block"] == [5, 5, 1]
+
+
+def test_configs_that_differ_in_more_than_the_block_are_named_by_their_ids_four_to_a_table() -> None:
+    output = mmcore("occupancy", "acme.many", "--cc", "9.0").stdout
+    headings = [line.split()[1:] for line in output.splitlines() if line.startswith("config ")]
+    assert headings == [[f"b8-TILE8-WAYS{ways}" for ways in range(4)], ["b8-TILE8-WAYS4"]]
+    assert "\nb8-TILE8-WAYS4: " in output
 
 
 def test_registers_are_those_that_run_reports() -> None:
-    found = answered("upc.kernel10", "--block", "16", "--size", "32", "--device", "emulator")
-    ran = api.run("upc.kernel10", 32, block=16, device="emulator")
-    assert found["registers_per_thread"] == ran.registers
-    assert found["shared_per_block"] == ran.shared_bytes
+    asked = ("acme.tiled", "--size", "32", "--device", "emulator")
+    found, ran = answered(*asked), json.loads(mmcore("run", *asked, "--force", "--json").stdout)
+    assert found["registers_per_thread"] == ran["registers"]
     assert (found["problem"], found["grid"]) == ({"m": 32, "n": 32, "k": 32}, [2, 2, 1])
     assert found["in_grid"]["active_blocks"] == min(4, found["active_blocks"])
 
 
 def test_the_architecture_of_the_registers_is_named_where_it_is_not_that_asked_for() -> None:
-    old = mmcore("occupancy", "upc.kernel00", "--cc", "1.2", "--block", "16").stdout
-    assert "sm_75, not 1.2, whose own code may take other registers; the parameters, which 1.x keeps" in old
-    pascal = mmcore("occupancy", "upc.kernel00", "--cc", "6.1", "--block", "16").stdout
-    assert "sm_75, not 6.1, whose own code may take other registers\n" in pascal
-    hopper = mmcore("occupancy", "upc.kernel00", "--cc", "9.0", "--block", "16").stdout
-    assert "compiled for        sm_90\n" in hopper
-    assert answered("upc.kernel00", "--cc", "6.1")["architecture"] == "sm_75"
+    def said(capability: str) -> str:
+        return mmcore("occupancy", "acme.tiled", "--cc", capability, "--block", "16").stdout
+
+    assert "sm_75, not 1.2, whose own code may take other registers; the parameters, which 1.x keeps" in said("1.2")
+    assert "sm_75, not 6.1, whose own code may take other registers\n" in said("6.1")
+    assert "compiled for        sm_90\n" in said("9.0")
+    assert answered("acme.tiled", "--cc", "6.1")["architecture"] == "sm_75"
 
 
 def test_given_registers_and_bytes_take_the_place_of_those_compiled() -> None:
-    found = answered("upc.kernel10", "--cc", "9.0", "--block", "32", "--registers", "64", "--shared", "100")
+    found = answered("acme.tiled", "--cc", "9.0", "--registers", "64", "--shared", "100")
     assert (found["registers_per_thread"], found["shared_per_block"], found["architecture"]) == (64, 100, None)
-    half = answered("upc.kernel10", "--cc", "9.0", "--block", "32", "--registers", "64")
-    assert (half["registers_per_thread"], half["shared_per_block"], half["architecture"]) == (64, 8192, "sm_90")
+    half = answered("acme.tiled", "--cc", "9.0", "--registers", "64")
+    assert (half["registers_per_thread"], half["shared_per_block"], half["architecture"]) == (64, 2048, "sm_90")
 
 
 def test_a_grid_of_one_block_is_told_beside_what_would_fit() -> None:
-    output = mmcore("occupancy", "poznan.v1", "--cc", "1.2", "--registers", "16", "--shared", "44").stdout
-    assert rows(output)["active blocks"] == ["4", "8", "2"]
-    assert rows(output)["active blocks in the grid"] == ["1", "1", "1"]
-    assert rows(output)["occupancy in the grid"] == ["25 %", "6.25 %", "50 %"]
-    assert "\n8×8: the grid binds: it has no more than 1 block, where 8 would fit at a time\n" in output
-    assert "in the grid" not in mmcore("occupancy", "poznan.v2", "--cc", "1.2").stdout
+    sized = ("--cc", "1.2", "--registers", "16", "--shared", "44", "--size")
+    output = mmcore("occupancy", "acme.tiled", *sized, "16").stdout
+    assert rows(output)["active blocks"] == ["4"]
+    assert rows(output)["active blocks in the grid"] == ["1"]
+    assert rows(output)["occupancy in the grid"] == ["25 %"]
+    assert "\n16×16: the grid binds: it has no more than 1 block, where 4 would fit at a time\n" in output
+    assert "in the grid" not in mmcore("occupancy", "acme.tiled", *sized, "160").stdout
 
 
-def test_declared_blocks_that_cannot_be_launched_are_named_with_the_reason() -> None:
-    arguments = ("poznan.v3", "--size", "640", "--cc", "9.0")
-    reason = "n = 640 is not a multiple of block.x = 22"
+def test_configs_that_cannot_be_launched_are_named_with_the_reason() -> None:
+    arguments = ("acme.tiled", "--size", "640", "--cc", "9.0")
+    reason = "m = n = k = 640 is not a multiple of TILE = 22"
     assert mmcore("occupancy", *arguments).stdout.endswith(f"\n22×22 is refused: {reason}\n")
     found = answered(*arguments)
-    assert [each["block"] for each in found["blocks"]] == [[16, 16, 1], [8, 8, 1]]
-    assert found["refused"] == [{"block": [22, 22, 1], "reasons": [reason]}]
+    assert [each["block"] for each in found["configs"]] == [[16, 16, 1], [5, 5, 1]]
+    assert found["refused"] == [{"config": {"block": [22, 22, 1], "TILE": 22}, "reasons": [reason]}]
 
 
 def test_the_answer_is_no_when_no_block_can_run() -> None:
     result = mmcore("occupancy", "--registers", "65", "--block", "32", "--cc", "9.0")
     assert (result.exit_code, result.stderr) == (1, "")
     assert "\n32×32: no block can run on compute capability 9.0: a block takes 73728 registers" in result.stdout
-    # Of several blocks, one that runs is enough.
-    assert mmcore("occupancy", "upc.kernel00", "--registers", "65", "--cc", "9.0").exit_code == 0
+    # Of several configs, one that runs is enough.
+    assert mmcore("occupancy", "acme.tiled", "--registers", "200", "--cc", "9.0").exit_code == 0
 
 
 def test_bare_numbers_are_of_the_device_when_no_capability_is_given() -> None:
@@ -565,31 +549,23 @@ def test_bare_numbers_are_of_the_device_when_no_capability_is_given() -> None:
     [
         ((), "name a kernel, or give --registers, --block and, unless it is 0, --shared"),
         (("--registers", "3"), "name a kernel, or give --registers, --block"),
-        (("--block", "3"), "name a kernel, or give --registers, --block"),
-        (("--size", "3"), "--size, -m, -n and -k are a kernel's, and no kernel is named"),
+        (("--size", "3"), "--size, -m, -n, -k and --config are a kernel's, and no kernel is named"),
         (("--registers", "-1", "--block", "8"), "Invalid value for '--registers'"),
-        (("--registers", "1", "--block", "8", "--shared", "-1"), "Invalid value for '--shared'"),
         (("--registers", "1", "--block", "8x"), "'8x' is not a block"),
         (("--registers", "1", "--block", "8", "--device", "gpu"), "there is no device 'gpu'"),
-        (("upc.kernel00", "--cc", "9"), "'9' is not a compute capability, such as 9.0; there are 1.2, 1.3,"),
-        (
-            ("upc.kernel00", "--cc", "8.7"),
-            "the limits of compute capability 8.7 are not in mmcore's table; it has 1.2,",
-        ),
-        (("upc.kernel00", "--cc", "9.0", "--device", "auto"), "give either --device or --cc, not both"),
-        (("upc.kernel00", "--cc", "9.0", "--size", "641"), "upc.kernel00: n = 641 is not a multiple of block.x = 32"),
-        (("upc.kernel00", "--cc", "9.0", "--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
-        (("upc.kernel00", "--cc", "9.0", "-m", "8"), "give one size, or all of m, n and k"),
-        (("upc.kernel00", "--cc", "9.0", "--block", "0"), "'0' is not a block"),
-        (("upc.kernel00", "--cc", "9.0", "--block", ""), "'' is not a block"),
-        (("upc.kernel00", "--device", ""), "there is no device ''"),
-        (("upc.kernl00", "--cc", "9.0"), "did you mean upc.kernel00"),
-        (("unsa.tiled", "--block", "50"), "unsa.tiled: a 50×50 block has 2500 threads; the device allows 1024"),
-        (("lezione9.kernel2", "--cc", "1.2"), "a 32×32 block has 1024 threads; the device allows 512"),
+        (("acme.tiled", "--cc", "9"), "'9' is not a compute capability, such as 9.0; there are 1.2, 1.3,"),
+        (("acme.tiled", "--cc", "8.7"), "the limits of compute capability 8.7 are not in mmcore's table; it has 1.2,"),
+        (("acme.tiled", "--cc", "9.0", "--device", "auto"), "give either --device or --cc, not both"),
+        (("acme.many", "--cc", "9.0", "--size", "641"), "acme.many: m = n = k = 641 is not a multiple of TILE = 8"),
+        (("acme.tiled", "--cc", "9.0", "--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
+        (("acme.tiled", "--cc", "9.0", "--config", "BM=3"), "there is no parameter 'BM'"),
+        (("acme.tild", "--cc", "9.0"), "did you mean acme.tiled"),
+        (("acme.tiled", "--block", "50"), "acme.tiled: a 50×50 block has 2500 threads; the device allows 1024"),
+        (("acme.many", "--block", "32", "--cc", "1.2"), "a 32×32 block has 1024 threads; the device allows 512"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_answered_is_refused_with_one_sentence(arguments: Sequence[str], said: str) -> None:
+def test_what_cannot_be_answered_is_one_sentence(arguments: Sequence[str], said: str) -> None:
     result = mmcore("occupancy", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -598,27 +574,40 @@ def test_what_cannot_be_answered_is_refused_with_one_sentence(arguments: Sequenc
 
 
 def test_a_gpu_newer_than_the_table_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    emulated = capability_properties((9, 0))
-    monkeypatch.setattr("mmcore_emulator.device.COMPUTE_9_0", replace(emulated, compute_capability=(13, 0)))
-    for arguments in (("upc.kernel00",), ("--registers", "1", "--block", "8")):
+    monkeypatch.setattr("mmcore_occupancy.compiled.device_capability", lambda device, phases: (13, 0))
+    for arguments in (("acme.tiled",), ("--registers", "1", "--block", "8")):
         result = mmcore("occupancy", *arguments, "--device", "emulator")
         assert (result.exit_code, result.stdout) == (2, "")
         assert "the limits of compute capability 13.0, which is newer than all of them, are not in" in result.stderr
 
 
-def test_more_blocks_than_a_terminal_has_room_for_are_several_tables(tmp_path: Path) -> None:
-    module = kernel_module("acme.many", "return Launch(grid=(1,), block=block)")
-    module = module.replace("blocks=((8, 8),)", "blocks=tuple((8, y) for y in range(1, 7))")
-    install(tmp_path, "acme", "acme.many", module)
-    (tmp_path / "acme_module.cu").write_text('extern "C" __global__ void f(float* A, float* B, float* C) {}\n')
-    result = process("occupancy", "acme.many", "--cc", "9.0", PYTHONPATH=str(tmp_path))
-    assert (result.returncode, result.stderr) == (0, "")
-    headings = [line.split()[1:] for line in result.stdout.splitlines() if line.startswith("block ")]
-    assert headings == [["8×1", "8×2", "8×3", "8×4"], ["8×5", "8×6"]]
+def test_every_lecture_kernel_has_an_occupancy() -> None:
+    lectures = [name for name in registry().kernels if name.startswith(("upc.", "poznan.", "unsa.", "hpsee."))]
+    assert len(lectures) == 15
+    for name in lectures:
+        assert 0 < answered(name, "--cc", "7.5")["occupancy"] <= 1, name
 
 
-def test_every_lecture_kernel_has_an_occupancy_on_every_compute_capability_that_can_launch_it() -> None:
-    for kernel in KERNELS:
-        for capability in ((7, 5), (9, 0)):
-            name = multiprocessor(capability).name
-            assert 0 < answered(kernel.name, "--cc", name)["occupancy"] <= 1, f"{kernel.name} on {name}"
+@pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU here to ask its driver")
+def test_the_driver_says_the_same_of_every_config() -> None:
+    """Of every usual config, and of sizes and dynamic shared memory between them that no lecture uses."""
+    from cuda.core import ObjectCode
+
+    device = open_device("cuda")
+    capability = device.properties.compute_capability
+    for kernel, config in [(each.item, c) for each in registry().kernels.values() for c in each.item.usual_configs]:
+        planned = plan(kernel, kernel.square_problem(640, config), config, device.properties)
+        module = compile_plan(planned, device.architecture)
+        function = module.functions[planned.entry(planned.launches[0])]
+        ask = ObjectCode.from_cubin(module.cubin, name=module.source).get_kernel(function.symbol).occupancy
+        (ours,) = launch_occupancies(planned, module, capability)
+        driver = ask.max_active_blocks_per_multiprocessor(config.block.size, planned.launches[0].shared_bytes)
+        assert ours.active_blocks == driver, f"{kernel.name} in {config}"
+        for threads in range(1, 1025, 31):
+            for dynamic in (0, 1, 1000, 5000, 20_000):
+                shared_bytes = function.static_shared_bytes + dynamic
+                if shared_bytes > device.properties.shared_bytes:
+                    continue
+                found = occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes)
+                driver = ask.max_active_blocks_per_multiprocessor(threads, dynamic)
+                assert found.active_blocks == driver, f"{kernel.name}: {threads} threads, {shared_bytes} bytes"
