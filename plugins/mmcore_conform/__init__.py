@@ -1,8 +1,19 @@
-"""Conformance: whether a kernel keeps what its declaration promises, tried case by case.
+"""Conformance: whether a kernel keeps what its declaration promises, tested case by case.
 
-- :mod:`~mmcore_conform.cases` derives products and blocks from a kernel's constraints.
-- :mod:`~mmcore_conform.running`, :mod:`~mmcore_conform.watching`, :mod:`~mmcore_conform.refusing`,
-  :mod:`~mmcore_conform.fitting` and :mod:`~mmcore_conform.owning_up` try them.
-- :mod:`~mmcore_conform.conform` puts what came of it together.
-- ``pytest --pyargs mmcore_conform`` makes a test of each kernel and aspect.
+- :mod:`~mmcore_conform.cases` finds products and configs on both sides of a kernel's constraints.
+- :mod:`~mmcore_conform.running`, :mod:`~mmcore_conform.sanitizing`, :mod:`~mmcore_conform.constraints` and
+  :mod:`~mmcore_conform.geometry` test them, in the worker process of a device.
+- :mod:`~mmcore_conform.conformance` asks for each test and collects the outcomes.
+- :mod:`~mmcore_conform.grouping` finds what failing cases have in common, for :mod:`~mmcore_conform.report`.
+- ``pytest --pyargs mmcore_conform`` makes a test of each kernel and property.
 """
+
+from __future__ import annotations
+
+from mmcore.hookspecs import hookimpl
+
+
+@hookimpl
+def mmcore_commands() -> dict[str, str]:
+    """``mmcore conform``."""
+    return {"conform": "mmcore_conform.command:conform"}

@@ -1,36 +1,41 @@
-"""What to try of a kernel: products and blocks on both sides of each of its constraints.
+"""The test cases of a kernel: products and configs on both sides of each of its constraints.
 
-They are found by asking the constraints, of which nothing is known but that they allow or refuse: a third party's own
-are searched as ours are. Wishes come first (size 1, prime sizes, k smaller than the tile, …), among them whole tiles,
-of which the launch rule tells the extent. One that the constraints refuse becomes a case that must be refused. Then the
-sizes next to an allowed one are tried, axis by axis, until one that is allowed and one that is refused are found on
-either side, and the smallest that is allowed along each axis.
+They are found by asking the constraints, of which nothing else is known, so a third party's are searched as ours are.
+The usual sizes come first, whole tiles among them, whose extent the grid tells. What violates a constraint becomes a
+case that must be refused. Then the sizes next to an allowed one are tried, axis by axis, until an allowed and a
+violating one are found on either side, and the smallest that is allowed along each axis.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from mmcore_conform.tiling import tile
-from mmcore_conform.wishes import USUAL_WORK, Sizes, deep_grid, grids_of_tiles, whole_tiles, wishes
-from mmcore.errors import InvalidKernel
+from mmcore.cell import Cell, referenced_kernel
+from mmcore.devices.base import Device
+from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel
+from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.constraints import Constraint
-from mmcore.kernel.geometry import Dim3, dim3
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.properties import DeviceProperties
+from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.measure import Phases
+from mmcore_conform.outcome import Case
+from mmcore_conform.sizes import USUAL_WORK, Sizes, deep_grid, grids_of_tiles, tile, usual_sizes, whole_tiles
 
 LARGEST = 512
 """The largest size m = n = k that is searched for."""
 
 LARGEST_SIZES = (640, 768, 1024, 1536, 2048, 4096)
-"""Sizes along one axis that are tried where no smaller product is allowed; one that is allowed must exist."""
+"""Sizes along one axis that are tried where no smaller product is allowed."""
 
-MOST_PER_BLOCK = 48
-"""Products tried in each block."""
+MOST_PER_CONFIG = 48
+"""Products tested in each config."""
 
 _AXES = ("m", "n", "k")
 _DIRECTIONS = (("m",), ("n",), ("k",), ("m", "n"), ("m", "k"), ("n", "k"), _AXES)
@@ -43,70 +48,93 @@ _LEADING_STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 @dataclass(frozen=True)
-class Case:
-    """A product in a block.
-
-    Attributes:
-        problem: the product.
-        block: threads per block.
-        why: what is interesting about it, in a few words.
-    """
-
-    problem: Problem
-    block: Dim3
-    why: str
-
-    def __str__(self) -> str:
-        rows = self.problem
-        strides = "" if rows == rows.packed else f", lda {rows.lda}, ldb {rows.ldb}, ldc {rows.ldc},"
-        return f"{self.problem}{strides} in {self.block} blocks ({self.why})"
-
-    @property
-    def work(self) -> int:
-        """Multiplications: m·n·k."""
-        return self.problem.m * self.problem.n * self.problem.k
-
-
-@dataclass(frozen=True)
 class Cases:
-    """What to try of a kernel.
+    """The test cases of a kernel.
 
     Attributes:
         allowed: cases that its constraints allow.
-        refused: cases that they refuse.
-        unbroken: constraints that no case was found to break, by their sentences.
-        left_out: how many allowed cases were found and are not tried.
+        violating: cases that violate them.
+        unviolated: descriptions of constraints that no case was found to violate.
+        left_out: how many allowed cases were found beyond the most that are tested.
         gapless: whether the kernel takes leading dimensions, and no gap between rows was found that it allows.
     """
 
     allowed: tuple[Case, ...]
-    refused: tuple[Case, ...]
-    unbroken: tuple[str, ...]
+    violating: tuple[Case, ...]
+    unviolated: tuple[str, ...]
     left_out: int
     gapless: bool = False
 
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Cases:
+        """What :func:`found_json` returns."""
+        several = {name: tuple(map(Case.from_json, values[name])) for name in ("allowed", "violating")}
+        return cls(**{**values, **several})
+
+
+def found_json(device: Device, phases: Phases, reference: str) -> dict[str, Any]:
+    """:func:`find_cases` for a worker process."""
+    with phases("plan"):
+        found = find_cases(referenced_kernel(reference), device.properties, reference)
+    several = {name: [case.to_json() for case in getattr(found, name)] for name in ("allowed", "violating")}
+    return {**vars(found), **several}
+
+
+def find_cases(kernel: Kernel, device: DeviceProperties, reference: str = "") -> Cases:
+    """The test cases of a kernel, in each of its usual configs.
+
+    Args:
+        kernel: the kernel.
+        device: what the launch rule is told of the device.
+        reference: how cells name the kernel; by its own name when empty.
+
+    Raises:
+        InvalidKernel: its constraints fail, or allow no product in one of its configs.
+    """
+    allowed: list[Case] = []
+    violating: list[Case] = []
+    left_out = 0
+    violated: set[str] = set()
+    for config in kernel.usual_configs:
+        search = _search(kernel, config, device, reference or kernel.name)
+        chosen = search.affordable()[:MOST_PER_CONFIG]
+        allowed += chosen
+        left_out += len(search.allowed) - len(chosen)
+        violating += search.violating.values()
+        for problem, other in search.violating:
+            violated |= {each.description for each in kernel.constraints if each.violation(problem, other)}
+    unviolated = [each.description for each in kernel.constraints if each.description not in violated]
+    gapless = kernel.strided and not any(case.gaps for case in allowed)
+    return Cases(tuple(allowed), tuple(violating), tuple(dict.fromkeys(unviolated)), left_out, gapless)
+
 
 @dataclass
-class _Found:
-    """The cases of one block, in the order they were found, each once."""
+class _Search:
+    """The cases of one config, in the order they were found, each once."""
 
     kernel: Kernel
-    block: Dim3
+    config: Config
+    reference: str
     allowed: dict[Problem, Case] = field(default_factory=dict)
-    refused: dict[tuple[Problem, Dim3], Case] = field(default_factory=dict)
+    violating: dict[tuple[Problem, Config], Case] = field(default_factory=dict)
 
     def allows(self, problem: Problem) -> bool:
-        return not self.kernel.refusals(problem, self.block)
+        return not self.kernel.violations(problem, self.config)
 
     def first(self, problems: Iterable[Problem | None]) -> Problem | None:
         """The first that is allowed, if any is."""
         return next((problem for problem in problems if problem is not None and self.allows(problem)), None)
 
-    def add(self, problem: Problem, why: str, block: Dim3 | None = None) -> None:
-        case = Case(problem, block or self.block, why)
-        if self.kernel.refusals(problem, case.block):
-            self.refused.setdefault((problem, case.block), case)
-        elif case.block == self.block:
+    def add(self, problem: Problem | None, why: str, config: Config | None = None) -> None:
+        if problem is None:
+            return
+        config = config or self.config
+        gaps = {} if problem == problem.packed else {name: getattr(problem, name) for name in _GAPS}
+        cell = Cell(self.reference, problem.m, problem.n, problem.k, config=config.to_json(), **gaps)
+        case = Case(cell, config.id, why)
+        if self.kernel.violations(problem, config):
+            self.violating.setdefault((problem, config), case)
+        elif config == self.config:
             self.allowed.setdefault(problem, case)
 
     def affordable(self) -> list[Case]:
@@ -115,111 +143,64 @@ class _Found:
         return cases or sorted(self.allowed.values(), key=lambda case: case.work)[:2]
 
 
-def find_cases(kernel: Kernel, limits: DeviceProperties) -> Cases:
-    """What to try of a kernel, in every block that it declares.
-
-    Args:
-        kernel: the kernel.
-        limits: what the launch rule is told of the device.
-
-    Raises:
-        InvalidKernel: its constraints fail, or allow no product in one of its blocks.
-    """
-    allowed: list[Case] = []
-    refused: dict[tuple[Problem, Dim3], Case] = {}
-    broken: set[str] = set()
-    left_out = 0
-    for block in dict.fromkeys(dim3(shape) for shape in kernel.blocks):
-        found = _find(kernel, block, limits)
-        chosen = found.affordable()[:MOST_PER_BLOCK]
-        allowed += chosen
-        left_out += len(found.allowed) - len(chosen)
-        refused |= found.refused
-    for case in refused.values():
-        broken |= {each.sentence for each in kernel.constraints if each.refusal(case.problem, case.block)}
-    unbroken = [each.sentence for each in kernel.constraints if each.sentence not in broken]
-    gapless = kernel.strided and all(case.problem == case.problem.packed for case in allowed)
-    return Cases(tuple(allowed), tuple(refused.values()), tuple(dict.fromkeys(unbroken)), left_out, gapless)
-
-
-def _find(kernel: Kernel, block: Dim3, limits: DeviceProperties) -> _Found:
-    found = _Found(kernel, block)
+def _search(kernel: Kernel, config: Config, device: DeviceProperties, reference: str) -> _Search:
+    found = _Search(kernel, config, reference)
     squares = list(itertools.islice(_allowed_squares(found), 4))
     for number, problem in enumerate(squares):
         found.add(problem, "the smallest m = n = k allowed" if number == 0 else "a small m = n = k")
     base = _base(found) or (squares[0] if squares else _any_product(found))
     if base is None:
-        raise InvalidKernel(f"{kernel.name}: no product was found that is allowed in {block} blocks")
+        raise InvalidKernel(f"{kernel.name}: no product was found that is allowed with {config}")
     found.add(base, "a whole block")
-    rows, columns = tile(kernel, base, block, limits)
+    rows, columns = tile(kernel, base, config, device)
     rows, columns = _allowed_multiple(found, base, "m", rows), _allowed_multiple(found, base, "n", columns)
-    for why, sizes in (*wishes(block), *whole_tiles(rows, columns)):
+    for why, sizes in (*usual_sizes(config.block), *whole_tiles(rows, columns)):
         found.add(kernel.problem(*sizes), why)
     for why, either in grids_of_tiles(rows, columns):
-        grid = found.first(kernel.problem(*sizes) for sizes in either)
-        if grid is not None:
-            found.add(grid, why)
-    _add_smallest(found, base)
+        found.add(found.first(kernel.problem(*sizes) for sizes in either), why)
+    for axis in _AXES:
+        smaller = (_resized(base, axis, size) for size in range(1, getattr(base, axis)))
+        found.add(found.first(smaller), f"the smallest {axis} allowed")
     if kernel.strided:
         _add_gaps(found, base, deep_grid(rows, columns))
-    _add_long(found, base)
+    thin = kernel.problem(_THIN, _THIN, _THIN)
+    for axis in _AXES:
+        # A kernel's tile may be many times as large as its block.
+        long = (_resized(start, axis, _LONG + step) for start in (thin, base) for step in range(_STEPS_AWAY))
+        found.add(found.first(long), f"a long {axis}")
     _add_neighbours(found, base)
     for constraint in kernel.constraints:
-        _add_breach(found, constraint, base)
+        _add_violation(found, constraint, base)
     return found
 
 
-def _base(found: _Found) -> Problem | None:
+def _base(found: _Search) -> Problem | None:
     """A product of about one block, whose neighbours can be tried: square if the block is not too long for that."""
-    x = found.block.x
-    if max(found.block) ** 3 * 4 <= USUAL_WORK:
-        return next(_allowed_squares(found, max(found.block)), None)
-    problems = (found.kernel.problem(size, x, size) for size in range(min(x, 32), 129))
-    return found.first(problems)
+    block = found.config.block
+    if max(block) ** 3 * 4 <= USUAL_WORK:
+        return next(_allowed_squares(found, max(block)), None)
+    return found.first(found.kernel.problem(size, block.x, size) for size in range(min(block.x, 32), 129))
 
 
-def _allowed_squares(found: _Found, least: int = 1) -> Iterator[Problem]:
+def _allowed_squares(found: _Search, least: int = 1) -> Iterator[Problem]:
     problems = (found.kernel.problem(size, size, size) for size in range(least, LARGEST + 1))
     return filter(found.allows, problems)
 
 
-def _any_product(found: _Found) -> Problem | None:
-    """An allowed product where none with m = n = k is: some of the block's own sizes, their multiples, and large ones.
-
-    The one that takes least work comes first.
-    """
-    sizes = {1, 16, *(factor * extent for extent in found.block for factor in (1, 2, 3, 4, 6, 8)), *LARGEST_SIZES}
-    products = sorted(itertools.product(sizes, repeat=3), key=math.prod)
+def _any_product(found: _Search) -> Problem | None:
+    """The allowed product of least work among some of the block's extents, their multiples, and large sizes."""
+    multiples = (factor * extent for extent in found.config.block for factor in (1, 2, 3, 4, 6, 8))
+    products = sorted(itertools.product({1, 16, *multiples, *LARGEST_SIZES}, repeat=3), key=math.prod)
     return found.first(found.kernel.problem(*product) for product in products)
 
 
-def _allowed_multiple(found: _Found, base: Problem, axis: str, extent: int) -> int:
+def _allowed_multiple(found: _Search, base: Problem, axis: str, extent: int) -> int:
     """The smallest multiple of a tile's extent that is allowed along one axis; the extent itself where none is."""
-    sizes = range(extent, LARGEST + 1, extent)
-    allowed = found.first(_resized(base, axis, size) for size in sizes)
+    allowed = found.first(_resized(base, axis, size) for size in range(extent, LARGEST + 1, extent))
     return extent if allowed is None else int(getattr(allowed, axis))
 
 
-def _add_long(found: _Found, base: Problem) -> None:
-    """Products that are long along one axis: a kernel's tile may be many times as large as its block."""
-    thin = found.kernel.problem(_THIN, _THIN, _THIN)
-    for axis in _AXES:
-        nearest = found.first(
-            _resized(start, axis, _LONG + step) for start in (thin, base) for step in range(_STEPS_AWAY)
-        )
-        if nearest is not None:
-            found.add(nearest, f"a long {axis}")
-
-
-def _add_smallest(found: _Found, base: Problem) -> None:
-    """The smallest size allowed along each axis."""
-    for axis in _AXES:
-        smallest = found.first(_resized(base, axis, size) for size in range(1, getattr(base, axis)))
-        if smallest is not None:
-            found.add(smallest, f"the smallest {axis} allowed")
-
-
-def _add_gaps(found: _Found, base: Problem, deep: Iterable[Sizes]) -> None:
+def _add_gaps(found: _Search, base: Problem, deep: Iterable[Sizes]) -> None:
     """Gaps between the rows of the base and of a deep grid of tiles: of all three matrices at once, and of each."""
     every = tuple(_GAPS)
     for problem, where in ((base, ""), *((found.kernel.problem(*sizes), " of a deep grid") for sizes in deep)):
@@ -227,19 +208,19 @@ def _add_gaps(found: _Found, base: Problem, deep: Iterable[Sizes]) -> None:
         for axes, each in gapped.items():
             whose = "all" if axes == every else f"{axes[0][-1].upper()}'s"
             # Which matrix it is that goes wrong, the base shows.
-            if each is not None and (axes == every or not where or gapped[every] is None):
+            if axes == every or not where or gapped[every] is None:
                 found.add(each, f"gaps between {whose} rows{where}")
 
 
-def _gapped(found: _Found, problem: Problem, axes: Collection[str]) -> Problem | None:
+def _gapped(found: _Search, problem: Problem, axes: Collection[str]) -> Problem | None:
     """The product with some of its rows further apart, if any distance is found that is allowed."""
-    wished = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
+    usual = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
     stepped = ({axis: (getattr(problem, axis) // step + 1) * step for axis in axes} for step in _LEADING_STEPS)
-    return found.first(replace(problem, **leading) for leading in (wished, *stepped))
+    return found.first(replace(problem, **leading) for leading in (usual, *stepped))
 
 
-def _add_neighbours(found: _Found, base: Problem) -> None:
-    """The nearest sizes on either side of the base, one that is allowed and one that is not, axis by axis.
+def _add_neighbours(found: _Search, base: Problem) -> None:
+    """The nearest sizes on either side of the base, one allowed and one violating, axis by axis.
 
     Several axes are moved together where one of them alone cannot be.
     """
@@ -247,25 +228,20 @@ def _add_neighbours(found: _Found, base: Problem) -> None:
     for direction in _DIRECTIONS:
         if len(direction) > 1 and immovable.isdisjoint(direction):
             continue
-        where = " = ".join(direction)
         moved = False
         for name, sign in (("more", 1), ("less", -1)):
-            steps = [_moved(base, direction, sign * step) for step in range(1, _STEPS_AWAY + 1)]
+            steps = (_moved(base, direction, sign * step) for step in range(1, _STEPS_AWAY + 1))
             problems = [problem for problem in steps if problem is not None]
             for allowed in (True, False):
                 nearest = next((problem for problem in problems if found.allows(problem) is allowed), None)
-                if nearest is not None:
-                    found.add(nearest, f"{name} {where}")
-                    moved |= allowed
+                found.add(nearest, f"{name} {' = '.join(direction)}")
+                moved |= allowed and nearest is not None
         if not moved:
             immovable |= set(direction)
-    apart = [problem for problem in found.allowed if len({problem.m, problem.n, problem.k}) > 1]
-    for one in apart[:8]:
-        for other in apart[:8]:
-            found_problem = found.kernel.problem(one.m, other.n, one.k)
-            if len({one.m, other.n, one.k}) == 3 and found.allows(found_problem):
-                found.add(found_problem, "three different sizes")
-                return
+    apart = [problem for problem in found.allowed if len({problem.m, problem.n, problem.k}) > 1][:8]
+    mixed = (found.kernel.problem(one.m, other.n, one.k) for one in apart for other in apart)
+    different = (problem for problem in mixed if len({problem.m, problem.n, problem.k}) == 3)
+    found.add(found.first(different), "three different sizes")
 
 
 def _moved(base: Problem, axes: Iterable[str], distance: int) -> Problem | None:
@@ -281,30 +257,39 @@ def _resized(base: Problem, axis: str, size: int) -> Problem | None:
     return _moved(base, (axis,), size - getattr(base, axis))
 
 
-def _add_breach(found: _Found, constraint: Constraint, base: Problem) -> None:
-    """A case that breaks one constraint and as few others as can be."""
+def _add_violation(found: _Search, constraint: Constraint, base: Problem) -> None:
+    """A case that violates one constraint, and as few others as can be."""
     alone = replace(found.kernel, constraints=(constraint,))
-    breaches = [strange for strange in _strange(base, found.block) if alone.refusals(*strange)]
-    if breaches:
-        problem, block = min(breaches, key=lambda breach: len(found.kernel.refusals(*breach)))
-        found.add(problem, f"breaks: {constraint.sentence}", block)
+    violating = [strange for strange in _strange(found.kernel, base, found.config) if alone.violations(*strange)]
+    if violating:
+        problem, config = min(violating, key=lambda each: len(found.kernel.violations(*each)))
+        found.add(problem, f"violates: {constraint.description}", config)
 
 
-def _strange(base: Problem, block: Dim3) -> Iterator[tuple[Problem, Dim3]]:
-    """The base in other blocks, and products near it and far larger in its own."""
-    x, y, z = block
-    for shape in ((x, y, z + 1), (x + 1, y, z), (x, y + 1, z), (2 * x, y, z), (x, 2 * y, z), (1, 1, 1), (3, 2, 1)):
-        if dim3(shape).size <= _THREADS:
-            yield base, dim3(shape)
-    if x > 1 and x * y == _THREADS:
-        yield base, Dim3(x // 2, y, 1)
-        yield base, Dim3(x // 2, y, 2)
+def _strange(kernel: Kernel, base: Problem, config: Config) -> Iterator[tuple[Problem, Config]]:
+    """The base in other configs, and products near it and far larger in its own."""
+    yield from ((base, other) for other in _other_configs(kernel, config))
     for axes in _DIRECTIONS:
         for distance in (1, -1, 2, -2):
             if (near := _moved(base, axes, distance)) is not None:
-                yield near, block
+                yield near, config
         for doublings in range(1, 31):
-            # Multiples of what is allowed, so that nothing but their extent forbids them.
+            # Multiples of what is allowed, so that only their extent is against them.
             sizes = {axis: getattr(base, axis) << doublings for axis in axes}
             if max(sizes.values()) <= _LARGEST_INT:
-                yield replace(base, lda=0, ldb=0, ldc=0, **sizes), block
+                yield replace(base, lda=0, ldb=0, ldc=0, **sizes), config
+
+
+def _other_configs(kernel: Kernel, config: Config) -> Iterator[Config]:
+    """The config with another block of at most 1024 threads, or another value of one other number."""
+    x, y, z = config.block
+    shapes = [(x, y, z + 1), (x + 1, y, z), (x, y + 1, z), (2 * x, y, z), (x, 2 * y, z), (1, 1, 1), (3, 2, 1)]
+    if x > 1 and x * y == _THREADS:
+        shapes += [(x // 2, y, 1), (x // 2, y, 2)]
+    changes: list[dict[str, Any]] = [{BLOCK: shape} for shape in shapes if dim3(shape).size <= _THREADS]
+    free = {name: value for name, value in config.items() if name not in config.derived}
+    for name, value in free.items():
+        changes += [{name: other} for other in (value + 1, 2 * value)] if isinstance(value, int) else []
+    for change in changes:
+        with contextlib.suppress(InvalidBlock, InvalidConfig):
+            yield kernel.config(**{**free, **change})

@@ -1,66 +1,81 @@
-"""What ``mmcore conform`` prints of a kernel: every case on a line, and what failed with the command that shows it."""
+"""The report of ``mmcore conform``: a summary, what failing cases have in common, and on demand every case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
-from mmcore_conform.conform import Conformance
-from mmcore_conform.trial import FAILED, PASSED, UNTRIED, Trial
+from mmcore_conform.conformance import Conformance
+from mmcore_conform.grouping import groups
+from mmcore_conform.outcome import PROPERTIES, SKIPPED
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_WORDS = {"passed": "ok", "failed": "FAIL", "skipped": "skipped"}
 
-def report(conformance: Conformance) -> list[RenderableType]:
-    """Where it was tried, a line for every case, the failures with their commands, and the judgement."""
-    from rich.text import Text
 
-    kernel, setting, failures = conformance.kernel, conformance.setting, len(conformance.failures)
+def report(conformance: Conformance, *, quiet: bool = False, verbose: bool = False) -> list[RenderableType]:
+    """The result on a line; unless quiet where it was tested, the counts, and the failures with their commands."""
+    result = summary(conformance)
+    if quiet:
+        return [result]
     facts = [
-        ("runs on", setting.device),
-        ("hazards", f"watched on {setting.watcher}" if setting.watcher else "nothing here looks for them"),
-        ("seed", str(setting.seed)),
-        ("tried", tried(conformance)),
+        ("device", conformance.device),
+        ("sanitizer", conformance.sanitizer or "no device here has one"),
+        ("seed", str(conformance.seed)),
+        ("left out", str(conformance.left_out or "") and f"{conformance.left_out} more products that it allows"),
     ]
-    logs: dict[str, str] = {}
-    lines = [line for what, group in groupby(conformance.trials, _what) for line in _lines(what, list(group), logs)]
-    judgement = (
-        Text(f"DOES NOT CONFORM: {failures} of {len(conformance.trials)} trials failed", "bold red")
-        if failures
-        else Text("CONFORMS", "bold green")
-    )
-    return [f"{kernel.name}: {kernel.title}\n", fields(facts), "", *lines, "", judgement]
+    counts = [(name, _counts(conformance, name)) for name in PROPERTIES]
+    lines = [line for name in PROPERTIES for line in _failures(conformance, name)]
+    if verbose:
+        lines += ["", *(_line(*words) for words in _cases(conformance))]
+    return [result, "", fields(facts), "", fields(counts), *lines]
 
 
-def tried(conformance: Conformance) -> str:
-    """How much was tried, and how much was left out."""
-    products = {trial.what for trial in conformance.of("product") if trial.verdict != UNTRIED}
-    left_out = f"; {conformance.left_out} more products that it allows were left out" if conformance.left_out else ""
-    if conformance.stopped:
-        left_out += " after one that took too long"
-    refusals, geometries = len(conformance.of("refusals")), len(conformance.of("geometry"))
-    return f"{len(products)} products, {refusals} refusals, {geometries} geometries{left_out}"
+def summary(conformance: Conformance) -> str:
+    """The kernel, and whether it conforms."""
+    failing = [name for name in PROPERTIES if any(each.property == name for each in conformance.failures)]
+    if failing:
+        result = f"DOES NOT CONFORM: {', '.join(failing)}"
+    elif conformance.untested:
+        result = f"NOT TESTED: {conformance.untested}"
+    else:
+        result = "NOT FINISHED" if conformance.stopped else "CONFORMS"
+    stopped = f"; stopped: {conformance.stopped}" if conformance.stopped else ""
+    return f"{conformance.kernel.name}: {result}{stopped}"
 
 
-def _what(trial: Trial) -> str:
-    return trial.what
+def _counts(conformance: Conformance, name: str) -> str:
+    counts = Counter(each.outcome for each in conformance.of(name))
+    reasons = dict.fromkeys(each.reason for each in conformance.of(name) if each.outcome == SKIPPED)
+    why = f" ({next(iter(reasons))}{'; …' if len(reasons) > 1 else ''})" if reasons else ""
+    return (", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to test") + why
 
 
-def _lines(what: str, trials: Sequence[Trial], logs: dict[str, str]) -> Iterator[str]:
-    """A line for what passed, and for each that did not; a compiler's log, which they share, is said once."""
-    passed = [trial.aspect for trial in trials if trial.verdict == PASSED]
-    if passed:
-        words = [trial.reason for trial in trials if trial.verdict == PASSED and trial.reason]
-        said = f" ({'; '.join(words)})" if words else ""
-        yield f"ok       {what}: {', '.join(passed)}{said}"
-    for trial in trials:
-        if trial.verdict == UNTRIED:
-            yield f"untried  {what}: {trial.aspect}: {trial.reason}"
-        if trial.verdict == FAILED:
-            first = logs.setdefault(trial.reason, what)
-            reason = trial.reason if first == what or "\n" not in trial.reason else f"as in {first}"
-            yield f"FAIL     {what}: {trial.aspect}: {reason}"
-            yield f"           $ {trial.reproduce}"
+def _failures(conformance: Conformance, name: str) -> Iterator[str]:
+    """A paragraph for each group of a property's failures."""
+    for common, failures in groups(conformance.of(name)):
+        first = failures[0]
+        all_with = f", all with {common}" if common else ""
+        subject = f"{len(failures)} cases{all_with}; the smallest, {first.what}" if len(failures) > 1 else first.what
+        yield f"\nFAIL {name}: {subject}: {first.reason}\n  $ {first.reproduce}"
+
+
+def _cases(conformance: Conformance) -> Iterator[tuple[str, str, str]]:
+    """(outcome, case, properties and reason): what passed of a case together, the rest each by itself."""
+    passed: dict[str, list[str]] = {}
+    for each in conformance.outcomes:
+        if each.outcome == "passed":
+            passed.setdefault(each.what, []).append(each.property + (f" ({each.reason})" if each.reason else ""))
+    for what, names in passed.items():
+        yield "passed", what, ", ".join(names)
+    for each in conformance.outcomes:
+        if each.outcome != "passed":
+            yield each.outcome, each.what, f"{each.property}: {each.reason}"
+
+
+def _line(outcome: str, what: str, text: str) -> str:
+    return f"{_WORDS[outcome]:8} {what}: {text}"

@@ -1,138 +1,144 @@
-"""Cases run twice on the device: product, output, inputs, surroundings, and the same bits again."""
+"""A case run twice on a device: product, written elements, inputs, surroundings, and the same bits again."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_conform.cases import Case
-from mmcore_conform.complaints import Complaint, aspect_of
-from mmcore_conform.trial import Setting
-from mmcore.errors import CompileError, CompilerStopped, DeviceError, DeviceLost, InvalidKernel, ConstraintViolation, Unanswered
-from mmcore.experiment import Experiment, host_arrays, rows_of_product
-from mmcore.verify.inputs import draw
-from mmcore.verify.verification import unwritten_words
+from mmcore.cell import Cell, referenced_kernel
+from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device, HostArray
 from mmcore.devices.loaded import LoadedKernel
-from mmcore.outcome import Outcome
+from mmcore.devices.violations import Violation
+from mmcore.errors import TimeLimit
 from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.declaration import Kernel
+from mmcore.measure import Phases
+from mmcore.planning.plan import Plan, plan
+from mmcore.verify.inputs import draw, other_seed
+from mmcore.verify.launches import host_arrays, rows_of_product, verify_launches
+from mmcore.verify.verification import Verification, unwritten_words
 
-ASPECTS_OF_RUNS = ("product", "written", "bounds", "inputs", "repeatable")
+_PROPERTIES = {
+    "out-of-bounds-write": "bounds",
+    "out-of-bounds-read": "bounds",
+    "illegal-address": "bounds",
+    "input-overwritten": "inputs",
+    "uninitialized-read": "repeatable",
+    "unwritten-output": "written",
+    "misaligned": "hazards",
+    "shared-race": "hazards",
+    "global-race": "hazards",
+    "divergent-barrier": "hazards",
+    "overwritten-output": "hazards",
+}
 
 
-@dataclass(frozen=True)
-class Runs:
-    """What came of running a case.
+def property_of(kind: str, array: str | None, planned: Plan) -> str:
+    """The property that a kind of violation speaks of.
 
-    Attributes:
-        complete: whether it ran to its end, so that what nobody complains of is well.
-        complaints: what is wrong.
-        timed_out: whether it was stopped because it took too long.
+    A read outside a matrix of which an over-read is declared says that too little is declared. A violation of no
+    kind that has a property (a failed launch) leaves no product.
     """
+    if kind == "out-of-bounds-read" and array in ("A", "B", "C") and planned.over_read(array):
+        return "over-read"
+    return _PROPERTIES.get(kind, "product")
 
-    complete: bool
-    complaints: tuple[Complaint, ...]
-    timed_out: bool = False
+
+def planned_cell(cell: Cell, device: Device) -> Plan:
+    """The plan of a cell; raises as :func:`~mmcore.planning.plan.plan`."""
+    kernel = referenced_kernel(cell.kernel)
+    return plan(kernel, cell.problem(kernel), cell.config_of(kernel), device.properties, force=cell.force)
 
 
-def run_case(
-    kernel: Kernel, case: Case, device: Device, setting: Setting, over_read: Collection[str], *, force: bool = False
-) -> Runs:
-    """Run a case and say what is wrong with it.
+def run_case(device: Device, phases: Phases, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a cell twice on the same inputs.
 
-    It is run twice on the same inputs. The second time C holds numbers instead of poison, and workspaces what the
-    first run left in them: a kernel that computes with what it finds there gives itself away.
+    The second time C holds numbers instead of poison, and workspaces what the first run left in them, so that a
+    kernel that computes with what it finds there is found out.
 
-    Args:
-        kernel: the kernel.
-        case: what to run.
-        device: where.
-        setting: what the commands need that show it again.
-        over_read: matrices of which the kernel declares an over-read.
-        force: run against the kernel's own constraints.
+    Returns:
+        "failures", pairs of a property and a reason; "complete", whether there was a product, so that the other
+        properties hold.
 
     Raises:
-        MmcoreError: the device cannot run such a kernel at all.
+        TimeLimit: the time limit was reached, and the device says where.
+        MmcoreError: the kernel cannot be planned, compiled or launched.
     """
-    reproduce = setting.run(case, force=force)
-    device.deadline.set(setting.seconds)
-    try:
-        with Experiment(kernel, case.problem, case.block, device, seed=setting.seed, force=force) as experiment:
-            outcome = experiment.verify()
-            complaints = [
-                Complaint(aspect_of(violation.kind, violation.array, over_read), str(violation), reproduce)
-                for violation in outcome.violations
-            ]
-            if outcome.verdict is None:
-                return Runs(False, tuple(complaints), any(violation.kind == "timeout" for violation in outcome.violations))
-            first = _product(experiment.prepared)
-            unwritten = _unwritten(experiment.prepared, outcome, first)
-            complaints += _of_product(outcome, unwritten, reproduce)
-            # What nobody writes differs because the run before it left something else there.
-            complaints += _of_second_run(experiment.prepared, case, setting, first, unwritten)
-            return Runs(True, tuple(complaints))
-    except ConstraintViolation as refused:
-        reason = f"its constraints allow what is refused: {refused}"
-        return Runs(False, (Complaint("geometry", reason, reproduce),))
-    except (InvalidKernel, CompileError, DeviceError, DeviceLost) as error:
-        timed_out = isinstance(error, (Unanswered, CompilerStopped))
-        return Runs(False, (Complaint("product", str(error), reproduce),), timed_out)
+    cell = Cell.from_json(values)
+    with phases("plan"):
+        planned = planned_cell(cell, device)
+        problem = cell.problem(planned.kernel)
+    with phases("compile"):
+        module = compile_plan(planned, device.architecture)
+    with phases("verify"), LoadedKernel(planned, device, module) as loaded:
+        verified = verify_launches(loaded, problem, cell.seed or 0)
+        _check_time(verified.violations)
+        failures = [(property_of(each.kind, each.array, planned), str(each)) for each in verified.violations]
+        if verified.verification is None:
+            return {"failures": failures, "complete": False}
+        first = _product(loaded)
+        unwritten = np.zeros(first.shape, np.bool_)
+        if not verified.verification.verified:
+            before = host_arrays(planned, draw(problem, cell.seed or 0))["C"]
+            unwritten = _bits(rows_of_product(planned, before)) == _bits(first)
+        failures += _of_product(verified.verification, unwritten, problem.output)
+        # What nobody writes differs because the second run finds something else there.
+        failures += _of_second_run(loaded, cell, first, unwritten)
+    return {"failures": failures, "complete": True}
 
 
-def _product(prepared: LoadedKernel) -> HostArray:
+def _check_time(violations: tuple[Violation, ...]) -> None:
+    for violation in violations:
+        if violation.kind == "timeout":
+            raise TimeLimit(violation.message)
+
+
+def _product(loaded: LoadedKernel) -> HostArray:
     """C as the device left it, m×n."""
-    problem = prepared.plan.problem
+    problem = loaded.plan.problem
     flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
-    prepared.buffers["C"].download(flat)
-    return rows_of_product(prepared.plan, flat)
+    loaded.buffers["C"].download(flat)
+    return rows_of_product(loaded.plan, flat)
 
 
-def _unwritten(prepared: LoadedKernel, outcome: Outcome, product: HostArray) -> NDArray[np.bool_]:
-    """The elements of a wrong product that are what they were before the launch."""
-    if outcome.verdict is None or outcome.verdict.verified:
-        return np.zeros(product.shape, np.bool_)
-    before = host_arrays(prepared.plan, draw(prepared.plan.problem, outcome.seed))["C"]
-    return np.asarray(_bits(rows_of_product(prepared.plan, before)) == _bits(product))
-
-
-def _of_product(outcome: Outcome, unwritten: NDArray[np.bool_], reproduce: str) -> Iterator[Complaint]:
-    verdict, missing = outcome.verdict, int(unwritten.sum())
-    assert verdict is not None
+def _of_product(verification: Verification, unwritten: NDArray[np.bool_], output: str) -> Iterator[tuple[str, str]]:
+    missing = int(unwritten.sum())
     if missing:
         row, column = (int(index) for index in np.argwhere(unwritten)[0])
-        words = unwritten_words(outcome.problem.output)
-        reason = f"element ({row}, {column}) of C is {words}; {missing} of {unwritten.size} are"
-        yield Complaint("written", reason, reproduce)
-    if verdict.wrong > missing or (not verdict.verified and not missing):
-        wrong = f"{verdict.wrong} of the {verdict.compared} elements compared are wrong"
-        yield Complaint("product", f"{verdict.mismatch}; {wrong}", reproduce)
+        where = f"element ({row}, {column}) of C is {unwritten_words(output)}"
+        yield "written", f"{where}; {missing} of {unwritten.size} are"
+    if verification.wrong > missing or (not verification.verified and not missing):
+        wrong = f"{verification.wrong} of the {verification.compared} elements compared are wrong"
+        yield "product", f"{verification.mismatch}; {wrong}"
 
 
 def _of_second_run(
-    prepared: LoadedKernel, case: Case, setting: Setting, first: HostArray, unwritten: NDArray[np.bool_]
-) -> Iterator[Complaint]:
-    planned = prepared.plan
-    host = host_arrays(planned, draw(case.problem, setting.seed))
+    loaded: LoadedKernel, cell: Cell, first: HostArray, unwritten: NDArray[np.bool_]
+) -> Iterator[tuple[str, str]]:
+    planned, seed = loaded.plan, cell.seed or 0
+    problem = cell.problem(planned.kernel)
+    host = host_arrays(planned, draw(problem, seed))
     if not planned.kernel.accumulate:
-        host["C"] = host_arrays(planned, draw(replace(case.problem, accumulate=True), setting.seed + 1))["C"]
-    prepared.upload(host)
-    violations = prepared.run()
+        host["C"] = host_arrays(planned, draw(replace(problem, accumulate=True), other_seed(seed)))["C"]
+    loaded.upload(host)
+    violations = tuple(loaded.run())
+    _check_time(violations)
     if any(violation.fatal for violation in violations):
-        yield Complaint("repeatable", f"the second run failed where the first did not: {violations[-1]}", setting.conform())
+        yield "repeatable", f"the second run failed where the first did not: {violations[-1]}"
         return
-    second = _product(prepared)
+    second = _product(loaded)
     changed = (_bits(first) != _bits(second)) & ~unwritten
     if changed.any():
         row, column = (int(index) for index in np.argwhere(changed)[0])
-        reason = (
+        yield (
+            "repeatable",
             f"run twice on the same inputs, element ({row}, {column}) of C is {float(first[row, column])!r}, then "
-            f"{float(second[row, column])!r}; {int(changed.sum())} of {changed.size} elements differ"
+            f"{float(second[row, column])!r}; {int(changed.sum())} of {changed.size} elements differ",
         )
-        yield Complaint("repeatable", reason, setting.conform())
 
 
 def _bits(values: HostArray) -> NDArray[np.unsignedinteger]:

@@ -1,8 +1,7 @@
-"""``pytest --pyargs mmcore_conform``: a test for each selected kernel and each aspect of conformance.
+"""``pytest --pyargs mmcore_conform``: a test for each selected kernel and each property.
 
-``--mm-kernel``, ``--mm-dtype`` and ``--mm-device`` select as they do for benchmarks, and ``--mm-timeout`` says how
-long a case may take; products and blocks are found from
-the kernels' constraints. A kernel is tried once, when the first of its tests runs.
+``--mm-kernel``, ``--mm-dtype``, ``--mm-device`` and ``--mm-timeout`` mean what they do for benchmarks; products and
+configs are found from the kernels' constraints. A kernel is tested when the first of its tests runs.
 """
 
 from __future__ import annotations
@@ -11,49 +10,49 @@ import functools
 
 import pytest
 
-from mmcore.api import device as opened
+from mmcore.errors import CompilerMissing, MmcoreError
 from mmcore.pytest_plugin.options import Selection
-from mmcore_conform.conform import Conformance, conform_kernel, watching_device
-from mmcore_conform.trial import ASPECTS, FAILED, UNTRIED
-from mmcore.errors import MmcoreError
 from mmcore.registry import registry
+from mmcore_conform.conformance import Conformance, conform_kernel
+from mmcore_conform.outcome import FAILED, PROPERTIES, SKIPPED
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test for each kernel and aspect."""
+    """A test for each kernel and property."""
     selection = Selection.of(metafunc.config)
     if selection.sizes or selection.blocks:
-        raise pytest.Collector.CollectError(
-            "conformance finds sizes and blocks itself; leave out --mm-size, --mm-block"
-        )
+        raise pytest.Collector.CollectError("conform finds sizes and configs itself; leave out --mm-size, --mm-block")
     try:
         kernels, _ = registry().matching(selection.kernels)
     except MmcoreError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     names = [kernel.name for kernel in kernels if kernel.dtype in (selection.dtypes or (kernel.dtype,))]
     if not names:
-        raise pytest.Collector.CollectError("there is nothing to try; kernels with known violations must be named")
-    pairs = [(name, aspect) for name in names for aspect in ASPECTS]
-    metafunc.parametrize(("name", "aspect"), pairs, ids=[f"{name}-{aspect}" for name, aspect in pairs])
+        raise pytest.Collector.CollectError("there is nothing to test; kernels with known bugs must be named")
+    pairs = [(name, tested) for name in names for tested in PROPERTIES]
+    metafunc.parametrize(("name", "tested"), pairs, ids=[f"{name}-{tested}" for name, tested in pairs])
 
 
 @functools.lru_cache(maxsize=1)
-def _conformance(name: str, device: str, seconds: float) -> Conformance:
+def _conformance(name: str, device: str, timeout: float) -> Conformance:
     """The last kernel's, of which all tests follow one another."""
-    runner = opened(device)
-    return conform_kernel(registry().kernel(name), runner, watching_device(runner), seconds=seconds)
+    return conform_kernel(name, device, timeout=timeout)
 
 
-def test_conforms(name: str, aspect: str, pytestconfig: pytest.Config) -> None:
-    """The kernel keeps this aspect of what it declares; each failure names the case and the command that shows it."""
+def test_conforms(name: str, tested: str, pytestconfig: pytest.Config) -> None:
+    """The kernel has this property; each failure names the case and the command that shows it."""
     selection = Selection.of(pytestconfig)
     try:
         conformance = _conformance(name, selection.device, selection.timeout)
+    except CompilerMissing as error:
+        pytest.skip(str(error))
     except MmcoreError as error:
         pytest.fail(str(error), pytrace=False)
-    trials = conformance.of(aspect)
-    failures = [f"{each.what}: {each.reason}\n    $ {each.reproduce}" for each in trials if each.verdict == FAILED]
+    outcomes = conformance.of(tested)
+    failures = [f"{each.what}: {each.reason}\n    $ {each.reproduce}" for each in outcomes if each.outcome == FAILED]
     if failures:
-        pytest.fail(f"{name}, {aspect}: {ASPECTS[aspect]}\n" + "\n".join(failures), pytrace=False)
-    if all(each.verdict == UNTRIED for each in trials):
-        pytest.skip(trials[0].reason if trials else "there is nothing of it to try")
+        pytest.fail(f"{name}, {tested}: {PROPERTIES[tested]}\n" + "\n".join(failures), pytrace=False)
+    if conformance.stopped:
+        pytest.fail(f"{name} was not tested to the end: {conformance.stopped}", pytrace=False)
+    if all(each.outcome == SKIPPED for each in outcomes):
+        pytest.skip(outcomes[0].reason if outcomes else "there is nothing of it to test")

@@ -1,23 +1,33 @@
-"""The sizes that every kernel should be tried with, if its constraints allow them."""
+"""The sizes that every kernel is tested with, if its constraints allow them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import launches
 
 USUAL_WORK = 1 << 21
-"""m·n·k of the largest product that is tried if smaller ones are allowed: a second of emulation, and several blocks."""
+"""m·n·k of the largest product that is tested if smaller ones are allowed: several blocks, a second of emulation."""
+
+USUAL_TILE = 64
+"""Rows and columns taken for a tile where the grid does not tell, as it is the same for every size."""
 
 Sizes: TypeAlias = tuple[int, int, int]
 
+_LARGEST_TILE = 512
 _DEPTHS = (8, 16, 32, 64, 96, 120, 128)
 _REST = 33
 
 
-def wishes(block: Dim3) -> Iterator[tuple[str, Sizes]]:
-    """What every kernel should be tried with, if its constraints allow it."""
+def usual_sizes(block: Dim3) -> Iterator[tuple[str, Sizes]]:
+    """Size 1, primes, sizes around the block, and products that are long along one axis."""
     x, y = block.x, block.y
     yield "size 1", (1, 1, 1)
     yield "k smaller than the tile", (y + 1, x + 1, max(1, min(x, 32) // 2 - 1))
@@ -36,10 +46,9 @@ def wishes(block: Dim3) -> Iterator[tuple[str, Sizes]]:
 def whole_tiles(rows: int, columns: int) -> Iterator[tuple[str, Sizes]]:
     """Tiles without a remainder, for which a kernel may have code of its own, in m, in n and in k.
 
-    How deep a kernel's tiles are nobody tells; that of most divides a power of two, 96 or 120.
+    The depth of a kernel's tiles is not known; most divide a power of two, 96 or 120.
     """
-    depths = [k for k in _DEPTHS if rows * columns * k <= USUAL_WORK] or _DEPTHS[:1]
-    for k in depths:
+    for k in [k for k in _DEPTHS if rows * columns * k <= USUAL_WORK] or _DEPTHS[:1]:
         yield f"a whole tile, k = {k}", (rows, columns, k)
     size = max(rows, columns)
     if size**3 <= USUAL_WORK:
@@ -51,7 +60,7 @@ def whole_tiles(rows: int, columns: int) -> Iterator[tuple[str, Sizes]]:
 
 
 def grids_of_tiles(rows: int, columns: int) -> Iterator[tuple[str, list[Sizes]]]:
-    """Grids of tiles, for mistakes that one or two do not show. Of each list the first that is allowed will do."""
+    """Grids of tiles, for mistakes that one or two do not show. The first of each list that is allowed will do."""
     wide = [
         sizes
         for m, n in ((count * rows, count * columns) for count in (9, 5, 3))
@@ -66,6 +75,42 @@ def deep_grid(rows: int, columns: int) -> list[Sizes]:
     m, n = 2 * rows, 2 * columns
     k = next((k for k in (256, 128, 64) if (m + 1) * (n + 1) * (k + 1) <= USUAL_WORK), 32)
     return [(m + 1, n + 1, k + 1), (m, n, k)]
+
+
+def tile(kernel: Kernel, base: Problem, config: Config, device: DeviceProperties) -> tuple[int, int]:
+    """Rows and columns of C that a block of the first launch computes, as the grid tells; else :data:`USUAL_TILE`.
+
+    Args:
+        kernel: the kernel.
+        base: a product that it computes, of which m and n are varied.
+        config: the config.
+        device: properties of a device.
+    """
+
+    def extent(axis: str) -> int:
+        def blocks(size: int) -> int:
+            varied = kernel.problem(size if axis == "m" else base.m, size if axis == "n" else base.n, base.k)
+            return launches(kernel, varied, config, device)[0].grid_dim.size
+
+        try:
+            return _period(blocks)
+        except InvalidKernel:
+            return USUAL_TILE
+
+    return extent("m"), extent("n")
+
+
+def _period(blocks: Callable[[int], int]) -> int:
+    """The largest size for which there are as many blocks as for the first that has any."""
+    least = blocks(1)
+    low, high = 1, _LARGEST_TILE + 1
+    if blocks(high) == least:
+        return USUAL_TILE
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if blocks(middle) == least else (low, middle)
+    # A grid that is rounded down has no block at all below the first whole tile.
+    return low if least else high
 
 
 def _primes(*least: int) -> Sizes:
