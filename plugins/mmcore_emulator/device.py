@@ -10,26 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.sanitizer.protocols import Finding, Output
-from mmcore.errors import DeviceError, InvalidProblem
 from mmcore.compile.module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import Buffer, BoundLaunch, HostArray, MatrixMap, LoadedModule, Refresh
+from mmcore.devices.base import BoundLaunch, Buffer, HostArray, LoadedModule, MatrixMap, Refresh
 from mmcore.devices.violations import Violation
+from mmcore.errors import DeviceError, InvalidProblem
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.capabilities import COMPUTE_9_0
-from mmcore_emulator.profiler.counted import Counted, LaunchCounts
-from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.literals import PtxError
-from mmcore_emulator.machine import OutOfTime, Run, parameter_bytes
+from mmcore_emulator.lockstep import execute
+from mmcore_emulator.machine import OutOfTime, Progress, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
+from mmcore_emulator.profiler.counted import Counted, LaunchCounts
+from mmcore_emulator.profiler.figures import Figures
+from mmcore_emulator.profiler.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
+from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
+from mmcore_emulator.sanitizer.protocols import Output
 from mmcore_emulator.sanitizer.reach import Reach
 from mmcore_emulator.sanitizer.recording import Recorder
-from mmcore_emulator.profiler.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.translate import Translation, translate
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
@@ -81,14 +83,16 @@ class EmulatedModule:
         self._translations: dict[str, Translation] = {}
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
+        #: What the last :meth:`run` counted.
+        self.figures = Figures()
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
         violations: list[Violation] = []
-        self.thread_instructions = 0
+        self.thread_instructions, self.figures, progress = 0, Figures(), _progress(calls)
         for call in calls:
-            run = self._prepared(call)
+            run = self._prepared(call, self.figures, progress=progress)
             try:
-                run.execute()
+                execute(run)
             except OutOfTime as stopped:
                 return [*violations, *run.violations.values(), stopped.violation]
             violations += run.violations.values()
@@ -101,31 +105,33 @@ class EmulatedModule:
         violations: list[Violation] = []
         # What one launch leaves in memory may steer those behind it: then none may be run in part, or twice.
         varied = every_block or any(depends_on_data(self._function(call)) for call in calls)
+        progress = _progress(calls)
         for call in calls:
             steps = self._translation(call).steps
-            launch = CountedLaunch(functools.partial(self._prepared, call), steps, varied=varied)
+            launch = CountedLaunch(functools.partial(self._prepared, call, progress=progress), steps, varied=varied)
             launches.append(launch.counts())
             violations += launch.violations
         return Counted(tuple(launches), violations=tuple(violations))
 
-    def check(self, calls: Sequence[BoundLaunch], output: Output) -> list[Finding]:
+    def check(self, calls: Sequence[BoundLaunch], output: Output) -> list[Violation]:
         """As :meth:`~mmcore_emulator.sanitizer.protocols.CheckingDevice.check_launches`."""
         assert isinstance(output.buffer, EmulatedBuffer)
         piece = min(least_access(self._function(call)) for call in calls)
         shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
+        progress = _progress(calls)
         for call in calls:
             layout = self._translation(call).layout
-            self._prepared(call, Checking(shadows, recorder, layout)).execute()
-        return recorder.findings + unwritten(output, shadows.of(output.buffer.array))
+            execute(self._prepared(call, Checking(shadows, recorder, layout), progress=progress))
+        return recorder.violations + unwritten(output, shadows.of(output.buffer.array))
 
     def bytes_read_past(self, calls: Sequence[BoundLaunch]) -> dict[str, int]:
-        """As :meth:`~mmcore_emulator.sanitizer.over_read.ReachDevice.bytes_read_past`."""
-        reach = Reach()
+        """As :meth:`~mmcore_emulator.sanitizer.protocols.ReachDevice.bytes_read_past`."""
+        reach, progress = Reach(), _progress(calls)
         for call in calls:
-            self._prepared(call, reach).execute()
+            execute(self._prepared(call, reach, progress=progress))
         return reach.past
 
-    def _prepared(self, call: BoundLaunch, *observers: Observer) -> Run:
+    def _prepared(self, call: BoundLaunch, *observers: Observer, progress: Progress) -> Run:
         """A launch, ready to execute."""
         if call.launch.cluster is not None:
             raise UnsupportedInstruction("the emulator does not know thread block clusters")
@@ -144,6 +150,7 @@ class EmulatedModule:
             self._memory,
             self._deadline,
             observers,
+            progress,
         )
 
     def _function(self, call: BoundLaunch) -> Function:
@@ -175,6 +182,10 @@ class EmulatedModule:
     def close(self) -> None:
         self._translations.clear()
         self._module_memory.close()
+
+
+def _progress(calls: Sequence[BoundLaunch]) -> Progress:
+    return Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in calls))
 
 
 def _check_threads(function: Function, block: Dim3) -> None:
@@ -229,17 +240,17 @@ class Emulator:
     def load(self, code: CompiledModule) -> EmulatedModule:
         return EmulatedModule(self._memory, code, self.deadline)
 
-    def count_launches(self, program: LoadedModule, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
-        assert isinstance(program, EmulatedModule)
-        return program.count(calls, every_block=every_block)
+    def count_launches(self, module: LoadedModule, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
+        assert isinstance(module, EmulatedModule)
+        return module.count(calls, every_block=every_block)
 
-    def check_launches(self, program: LoadedModule, calls: Sequence[BoundLaunch], output: Output) -> list[Finding]:
-        assert isinstance(program, EmulatedModule)
-        return program.check(calls, output)
+    def check_launches(self, module: LoadedModule, calls: Sequence[BoundLaunch], output: Output) -> list[Violation]:
+        assert isinstance(module, EmulatedModule)
+        return module.check(calls, output)
 
-    def bytes_read_past(self, program: LoadedModule, calls: Sequence[BoundLaunch]) -> dict[str, int]:
-        assert isinstance(program, EmulatedModule)
-        return program.bytes_read_past(calls)
+    def bytes_read_past(self, module: LoadedModule, calls: Sequence[BoundLaunch]) -> dict[str, int]:
+        assert isinstance(module, EmulatedModule)
+        return module.bytes_read_past(calls)
 
     def close(self) -> None:
         self._memory = DeviceMemory()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,44 @@ from mmcore_emulator import memory
 from mmcore_emulator.floats import Values
 from mmcore_emulator.flow import EXIT
 from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.memory import Array, CopiedMemory, Space, Violation
+from mmcore_emulator.machine import Run
+from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess
+from mmcore_emulator.observation import Access
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.reductions import Reduction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 
-if TYPE_CHECKING:
-    from mmcore_emulator.machine import Run
-
 _WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
+_MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
+def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
+    """Run the blocks of the ``chosen`` batches; every block of the grid when None.
+
+    Raises:
+        OutOfTime: the time limit was reached.
+    """
+    run.progress = run.progress if chosen is None else None
+    with np.errstate(all="ignore"):
+        for batch in run.batches() if chosen is None else chosen:
+            for observer in run.observers:
+                observer.begin(batch)
+            BatchRun(run, batch).execute()
+            for observer in run.observers:
+                observer.end()
+            if run.progress is not None:
+                run.progress.done += batch.lanes
+
+
 class BatchRun:
-    """One batch of blocks; implements step.Ports for its blocks' code."""
+    """One batch of blocks, and what their translated code asks for."""
 
     def __init__(self, run: Run, batch: Batch) -> None:
         self._run = run
+        self._observers = run.observers
+        self._ignored = frozenset.intersection(*(observer.ignores for observer in run.observers), _MEMORIES)
         self._batch = batch
         layout = run.translation.layout
         thread_number = batch.thread_index() + batch.block.size * batch.block_index()
@@ -69,6 +89,8 @@ class BatchRun:
             self._release()
 
     def _step(self, step: Step, index: int, mask: Mask | None) -> None:
+        for observer in self._observers:
+            observer.enter(step, mask)
         block = step.block
         if self._run.deadline.passed:
             lanes = np.array(True) if mask is None else mask.lanes
@@ -141,7 +163,8 @@ class BatchRun:
                 self._check_barrier(steps[index], mask)
         for index in list(self._at_barrier):
             mask = self._at_barrier.pop(index)
-            self._pass(steps[index], mask)
+            for observer in self._observers:
+                observer.synchronise(steps[index], mask)
             self._reduce(steps[index].reduction, mask)
             self._enter(steps[index].block.following, mask)
 
@@ -157,7 +180,8 @@ class BatchRun:
     def _release_warps(self, indices: list[int]) -> None:
         """Let those lanes go on from the barriers of their warps that wait for nobody any more."""
         going = self._gathered(indices)
-        self._meet(going, self._named)
+        for observer in self._observers:
+            observer.meet(going, self._named)
         steps = self._run.translation.steps
         for index in indices:
             mask = self._at_barrier.pop(index)
@@ -202,12 +226,6 @@ class BatchRun:
                 end = self._run.translation.steps[index].block.end
                 self._report("divergent-barrier", None, end, here, lambda lane: text.format(int(named[lane])))
 
-    def _pass(self, step: Step, mask: Mask | None) -> None:
-        """Lanes leave the barrier of the block that ends a step."""
-
-    def _meet(self, lanes: Values, named: Values) -> None:
-        """Lanes leave barriers of their warps, at which each has named a mask."""
-
     def _check_barrier(self, step: Step, mask: Mask) -> None:
         present = np.broadcast_to(mask.lanes, self._batch.shape)
         threads = (1, 3, 5)
@@ -220,31 +238,24 @@ class BatchRun:
     # What translated code asks for.
 
     def load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
-        loaded = np.zeros((1,) * 6, dtype)
-        for number, (name, each, lanes) in enumerate(self._resolved(space, address, mask)):
-            values = memory.load(self.spaces[name], each, dtype, lanes, self._reporter(at, lanes))
-            loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
-        return loaded
-
-    def store(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        for name, each, lanes in self._resolved(space, address, mask):
-            memory.store(self.spaces[name], each, value, dtype, lanes, self._reporter(at, lanes))
-
-    def accumulate(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        for name, each, part in self._resolved(space, address, mask):
-            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
-            memory.accumulate(self.spaces[name], each, value, dtype, lanes, self._reporter(at, part))
+        """What lies at the lanes' addresses."""
+        self._tell("load", space, address, dtype.itemsize, mask, at)
+        return self._load(space, address, dtype, mask, at)
 
     def load_vector(
         self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
     ) -> list[Values]:
+        """The ``count`` elements from each address on, in one access that must be aligned to all of them."""
+        self._tell("load", space, address, count * dtype.itemsize, mask, at)
         self._align(space, address, count * dtype.itemsize, mask, at)
-        # Not self.load: who watches is told of the vector as one access.
-        return [BatchRun.load(self, space, each, dtype, mask, at) for each in _elements(address, dtype, count)]
+        return [self._load(space, each, dtype, mask, at) for each in _elements(address, dtype, count)]
+
+    def store(
+        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
+    ) -> None:
+        """Write to the lanes' addresses."""
+        self._tell("store", space, address, dtype.itemsize, mask, at)
+        self._store(space, address, value, dtype, mask, at)
 
     def store_vector(
         self,
@@ -255,12 +266,45 @@ class BatchRun:
         mask: Mask | None,
         at: Instruction,
     ) -> None:
+        """Write elements from each address on, in one access that must be aligned to all of them."""
+        self._tell("store", space, address, len(values) * dtype.itemsize, mask, at)
         self._align(space, address, len(values) * dtype.itemsize, mask, at)
         for each, value in zip(_elements(address, dtype, len(values)), values, strict=True):
-            BatchRun.store(self, space, each, value, dtype, mask, at)
+            self._store(space, each, value, dtype, mask, at)
+
+    def accumulate(
+        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
+    ) -> None:
+        """Add to the lanes' addresses, one lane after the other."""
+        self._tell("atomic", space, address, dtype.itemsize, mask, at)
+        for name, each, part in self._resolved(space, address, mask):
+            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
+            memory.accumulate(self.spaces[name], each, value, dtype, lanes, self._reporter(at, part))
 
     def guarded(self, mask: Mask | None, at: Instruction) -> None:
-        """Nothing: only those who watch want to know."""
+        """Only ``mask`` executes an instruction that the other lanes of its block step over."""
+        for observer in self._observers:
+            observer.guarded(at, mask)
+
+    def _load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
+        loaded = np.zeros((1,) * 6, dtype)
+        for number, (name, each, lanes) in enumerate(self._resolved(space, address, mask)):
+            values = memory.load(self.spaces[name], each, dtype, lanes, self._reporter(at, lanes))
+            loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
+        return loaded
+
+    def _store(
+        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
+    ) -> None:
+        for name, each, lanes in self._resolved(space, address, mask):
+            memory.store(self.spaces[name], each, value, dtype, lanes, self._reporter(at, lanes))
+
+    def _tell(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
+        if space not in self._ignored:
+            for name, each, lanes in self._resolved(space, address, mask):
+                access = Access(kind, name, self.spaces[name], each, nbytes, lanes, at)
+                for observer in self._observers:
+                    observer.access(access)
 
     def _align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         for name, each, lanes in self._resolved(space, address, mask):
@@ -271,14 +315,17 @@ class BatchRun:
                 self._reporter(at, lanes)(memory.misalignment(self.spaces[name], each, crooked, nbytes))
 
     def special(self, name: str) -> Values:
+        """One of the SPECIAL_REGISTERS."""
         if name not in self._specials:
             self._specials[name] = self._batch.special(name)
         return self._specials[name]
 
     def narrow(self, mask: Mask | None, predicate: Values) -> Mask | None:
+        """The lanes of ``mask`` whose predicate is true."""
         return self._masked(predicate if mask is None else mask.lanes & predicate)
 
     def merge(self, mask: Mask, new: Values, old: Values) -> Values:
+        """``new`` in the lanes of ``mask``, ``old`` elsewhere."""
         return np.where(mask.lanes, new, old)
 
     def _resolved(self, space: str, address: Values, mask: Mask | None) -> Iterator[tuple[str, Values, Mask | None]]:
@@ -307,9 +354,11 @@ class BatchRun:
         text: Callable[[tuple[int, ...]], str],
     ) -> None:
         self._run.report(kind, array, at, self._batch, lanes, text)
+        for observer in self._observers:
+            observer.violation(kind, array, at, lanes, text)
 
     def _reporter(self, at: Instruction, mask: Mask | None) -> memory.Report:
-        def report(violation: Violation) -> None:
+        def report(violation: StrayAccess) -> None:
             lanes = violation.lanes if mask is None else violation.lanes & mask.lanes
             addresses = np.broadcast_to(violation.address, self._batch.shape)
 

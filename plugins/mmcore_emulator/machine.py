@@ -1,28 +1,29 @@
-"""Runs a translated kernel over a grid, batch by batch."""
+"""One launch of a translated kernel: its geometry, its memory, and what it did wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import KernelError
 from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
+from mmcore.errors import TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, batches
-from mmcore_emulator.lockstep import BatchRun
 from mmcore_emulator.memory import DeviceMemory
-from mmcore_emulator.observation import Observer, WatchedBatchRun
+from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import Translation
 
 
-class OutOfTime(KernelError):
+class OutOfTime(TimeLimit):
     """The time limit was reached while a kernel was running.
 
     Attributes:
@@ -32,6 +33,41 @@ class OutOfTime(KernelError):
     def __init__(self, violation: Violation) -> None:
         self.violation = violation
         super().__init__(violation.message)
+
+
+@dataclass
+class Progress:
+    """How much of some launches has run.
+
+    Attributes:
+        threads: of all launches.
+        done: threads of the blocks that have ended.
+        began: when the first launch began, by ``time.perf_counter``.
+    """
+
+    threads: int
+    done: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    def estimate(self, running: int) -> str:
+        """How much has run, and how long everything would take, where ``running`` threads have not ended."""
+        elapsed = time.perf_counter() - self.began
+        if self.done:
+            share = self.done / self.threads
+            whole = _duration(elapsed / share)
+            return f"{100 * share:.2g} % of its blocks had run, so all of them would take about {whole}"
+        if running == self.threads:
+            return "none of its blocks had ended, so how long it would take is not known"
+        share = running / self.threads
+        whole = _duration(elapsed / share)
+        return f"less than {100 * share:.2g} % of its blocks had run, so all of them would take at least {whole}"
+
+
+def _duration(seconds: float) -> str:
+    for unit, name in ((3600, "hours"), (60, "min")):
+        if seconds >= 1.5 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.2g} s"
 
 
 @dataclass
@@ -46,6 +82,7 @@ class Run:
         device_memory: the arrays that pointers lead into.
         deadline: when what is still running is stopped.
         observers: who is told of everything that happens.
+        progress: of all the launches that this one belongs to; None where only some of its blocks are run.
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
     """
@@ -58,28 +95,15 @@ class Run:
     device_memory: DeviceMemory
     deadline: Deadline
     observers: tuple[Observer, ...] = ()
+    progress: Progress | None = None
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
 
-    def execute(self, chosen: Iterable[Batch] | None = None) -> None:
-        """Run the blocks of the ``chosen`` batches; every block of the grid when None.
-
-        Raises:
-            OutOfTime: the time limit was reached.
-        """
-        with np.errstate(all="ignore"):
-            for batch in self.batches() if chosen is None else chosen:
-                run = WatchedBatchRun(self, batch, self.observers) if self.observers else BatchRun(self, batch)
-                run.execute()
-
     def batches(self) -> Iterable[Batch]:
         """The whole grid, in batches that fit the host's cache."""
-        return batches(self.grid, self.block, self._block_bytes())
-
-    def _block_bytes(self) -> int:
-        """Shared and local memory of a block."""
         layout = self.translation.layout
-        return sum(layout.shared_sizes) + self.shared_bytes + layout.local_bytes * self.block.size
+        own = sum(layout.shared_sizes) + self.shared_bytes + layout.local_bytes * self.block.size
+        return batches(self.grid, self.block, own)
 
     def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:
         """End the run, as its time is over.
@@ -89,12 +113,12 @@ class Run:
             batch: the batch that was running.
             lanes: the lanes that were to execute it.
         """
-        line = at.line if at is not None and at.line else None
-        source = at.source if at is not None and at.source else None
-        block, thread = batch.position(batch.first_of(lanes))
-        where = f" at {source}:{line}" if line else ""
-        message = f"{place(block, thread)} was still running after {self.deadline.limit:g} s{where}"
-        raise OutOfTime(Violation("timeout", message, None, source, line, block, thread, fatal=True))
+        limit = self.deadline.limit or 0
+        estimate = f"; {self.progress.estimate(batch.lanes)}" if self.progress else ""
+        violation = _violation(
+            "timeout", None, at, batch, batch.first_of(lanes), f"was still running after {limit:g} s", estimate
+        )
+        raise OutOfTime(violation)
 
     def report(
         self,
@@ -111,18 +135,35 @@ class Run:
             kind, array: as in :class:`~mmcore.devices.violations.Violation`.
             at: the instruction.
             batch: the batch it ran in.
-            lanes: the lanes at violation.
+            lanes: the lanes at fault.
             text: what one of them did, by its index along the six axes.
         """
-        line = at.line if at is not None and at.line else None
-        source = at.source if at is not None and at.source else None
-        if (kind, array, source, line) in self.violations:
-            return
-        first = batch.first_of(lanes)
-        block, thread = batch.position(first)
-        where = f" at {source}:{line}" if line else ""
-        message = f"{place(block, thread)} {text(first)}{where}"
-        self.violations[kind, array, source, line] = Violation(kind, message, array, source, line, block, thread)
+        key = (kind, array, *place_in_source(at))
+        if key not in self.violations:
+            first = batch.first_of(lanes)
+            self.violations[key] = _violation(kind, array, at, batch, first, text(first))
+
+
+def _violation(
+    kind: str,
+    array: str | None,
+    at: Instruction | None,
+    batch: Batch,
+    lane: tuple[int, ...],
+    text: str,
+    further: str = "",
+) -> Violation:
+    """What the thread of one lane did, in a sentence."""
+    source, line = place_in_source(at)
+    block, thread = batch.position(lane)
+    where = f" at {source}:{line}" if line else ""
+    message = f"{place(block, thread)} {text}{where}{further}"
+    return Violation(kind, message, array, source, line, block, thread, fatal=kind == "timeout")
+
+
+def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:
+    """File and line of an instruction; None for what it has not."""
+    return (None, None) if at is None else (at.source or None, at.line or None)
 
 
 def place(block: Dim3, thread: Dim3) -> str:
@@ -140,3 +181,12 @@ def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArra
     for offset, value in zip(translation.layout.parameters.values(), values, strict=True):
         content[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
     return content
+
+
+@contextmanager
+def named_time_limit(kernel: str) -> Iterator[None]:
+    """Name the kernel in the error that is raised when its time limit is reached."""
+    try:
+        yield
+    except OutOfTime as error:
+        raise TimeLimit(f"{kernel}: {error}") from None

@@ -193,7 +193,7 @@ def _copied(label: str, base: int, nbytes: int, owner: NDArray[np.int64], name: 
 
 
 @dataclass(frozen=True)
-class Violation:
+class StrayAccess:
     """Accesses of one instruction that must not happen.
 
     Attributes:
@@ -222,7 +222,7 @@ class Violation:
         return _where(self.array, address)
 
 
-Report = Callable[[Violation], None]
+Report = Callable[[StrayAccess], None]
 
 
 def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report) -> Values:
@@ -283,9 +283,9 @@ def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) ->
         stored[each] = flushed(flushed(stored[each]) + added)
 
 
-def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> Violation:
+def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> StrayAccess:
     """The violation of ``lanes`` whose address is no multiple of ``nbytes``."""
-    return Violation("misaligned", space.at(int(address[lanes][0])), lanes, address, nbytes)
+    return StrayAccess("misaligned", space.at(int(address[lanes][0])), lanes, address, nbytes)
 
 
 def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None) -> None:
@@ -349,11 +349,11 @@ def _permitted(
         inside = lanes & (address >= np.uint64(array.base)) & (address + np.uint64(size) <= np.uint64(end))
         outside = lanes & ~inside
         if outside.any():
-            report(Violation(kind, array, outside, address, size))
+            report(StrayAccess(kind, array, outside, address, size))
         if inside.any():
             yield array, inside
     if rest.any():
-        report(Violation(kind, None, rest, address, size))
+        report(StrayAccess(kind, None, rest, address, size))
 
 
 def _where(array: Array, address: int) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from mmcore_emulator.floats import Values
 from mmcore_emulator.flow import Block
 from mmcore_emulator.lanes import Mask
-from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.reductions import Reduction
 
 # Generic addresses of shared and local memory; device arrays lie far above.
@@ -19,59 +16,8 @@ SHARED_WINDOW = 1 << 32
 LOCAL_WINDOW = 2 << 32
 
 
-class Ports(Protocol):
-    """What a translated block needs of the machine that runs it."""
-
-    def load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
-        """What lies at the lanes' addresses."""
-        ...
-
-    def store(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        """Write to the lanes' addresses."""
-        ...
-
-    def accumulate(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        """Add to the lanes' addresses, one lane after the other."""
-        ...
-
-    def load_vector(
-        self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
-    ) -> list[Values]:
-        """The ``count`` elements from each address on, in one access that must be aligned to all of them."""
-        ...
-
-    def store_vector(
-        self,
-        space: str,
-        address: Values,
-        values: Sequence[Values],
-        dtype: np.dtype[Any],
-        mask: Mask | None,
-        at: Instruction,
-    ) -> None:
-        """Write elements from each address on, in one access that must be aligned to all of them."""
-        ...
-
-    def guarded(self, mask: Mask | None, at: Instruction) -> None:
-        """Only ``mask`` executes an instruction that the other lanes of its block step over."""
-        ...
-
-    def special(self, name: str) -> Values:
-        """One of the SPECIAL_REGISTERS."""
-        ...
-
-    def narrow(self, mask: Mask | None, predicate: Values) -> Mask | None:
-        """The lanes of ``mask`` whose predicate is true."""
-        ...
-
-    def merge(self, mask: Mask, new: Values, old: Values) -> Values:
-        """``new`` in the lanes of ``mask``, ``old`` elsewhere."""
-        ...
-
+Ports: TypeAlias = Any
+"""The :class:`~mmcore_emulator.lockstep.BatchRun` that translated code runs in: memory and special registers."""
 
 Registers: TypeAlias = list[Values]
 Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Ports], "Values | None"]

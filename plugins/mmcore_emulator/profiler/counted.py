@@ -72,12 +72,15 @@ class Counted:
 class CountingDevice(Protocol):
     """A device that counts what launches do, besides being a :class:`~mmcore.devices.base.Device`."""
 
-    def count_launches(self, program: LoadedModule, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
+    def count_launches(self, module: LoadedModule, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
         """Make the launches in order and count.
 
         Args:
-            program: code that this device loaded.
+            module: code that this device loaded.
             calls: the launches.
             every_block: run all blocks, even where a sample of them would tell.
+
+        Raises:
+            TimeLimit: the device's deadline has passed.
         """
         ...

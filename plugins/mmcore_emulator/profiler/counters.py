@@ -90,10 +90,9 @@ class Counters:
         return ratio(self.global_store_sectors, self.global_store_requests)
 
     @property
-    def arithmetic_intensity(self) -> float | None:
-        """Floating-point operations per byte of the global sectors that were loaded, stored and added to."""
-        sectors = self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
-        return ratio(self.flops, SECTOR_BYTES * sectors)
+    def global_sectors(self) -> int:
+        """Sectors that were loaded, stored and added to."""
+        return self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
 
 
 NAMES = tuple(field.name for field in fields(Counters))

@@ -6,22 +6,27 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mmcore.errors import NoDevice
-from mmcore.experiment import host_arrays
-from mmcore.verify.inputs import draw, fresh_seed
+from mmcore.cell import Cell, referenced_kernel
 from mmcore.devices.base import Device
-from mmcore.devices.violations import Violation
 from mmcore.devices.loaded import LoadedKernel
-from mmcore.kernel.geometry import Dim3
+from mmcore.devices.violations import Violation
+from mmcore.errors import NoDevice
+from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan
 from mmcore.kernel.problem import Problem
-from mmcore_emulator.profiler.counters import SECTOR_BYTES, Counters, ratio, total
-from mmcore_emulator.profiler.counted import Counted, CountingDevice, LaunchCounts, Line
+from mmcore.measure import Phases
+from mmcore.planning.plan import plan
+from mmcore.verify.inputs import draw, fresh_seed
+from mmcore.verify.launches import host_arrays
+from mmcore_emulator.launched import Launched, launch_json
+from mmcore_emulator.machine import named_time_limit
+from mmcore_emulator.profiler.counted import Counted, CountingDevice, LaunchCounts, Line, Measured
+from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, ratio, total
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
 _CLUSTERS_CC1X = 4
 
+_SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors")
 #: What each ratio is made from.
 _SOURCES = {
     "global_accesses_per_thread": ("global_loads", "global_stores", "global_atomics"),
@@ -29,7 +34,7 @@ _SOURCES = {
     "cgma_cc1x": ("fmas", "global_load_transactions_cc1x"),
     "sectors_per_load_request": ("global_load_sectors", "global_load_requests"),
     "sectors_per_store_request": ("global_store_sectors", "global_store_requests"),
-    "arithmetic_intensity": ("flops", "global_load_sectors", "global_store_sectors", "global_atomic_sectors"),
+    "arithmetic_intensity": _SECTORS,
 }
 _RATES = (
     *("counted_ms", "gips", "gflops", "achieved_occupancy"),
@@ -42,44 +47,42 @@ class Profile:
     """What one kernel's launches were counted to do for one problem.
 
     Attributes:
-        plan: what was launched.
-        device, device_description: what counted.
-        counted: the counts of each launch.
+        launched: what was launched, and where.
+        launches: the counts of each launch.
+        lines: the counters by line of source code, all launches together, in order; empty where the device cannot tell.
+        uncounted: names of :class:`Counters` that the device does not count.
+        violations: what the launches did wrong; the counters of such launches say little.
     """
 
-    plan: Plan
-    device: str
-    device_description: str
-    counted: Counted
+    launched: Launched
+    launches: tuple[LaunchCounts, ...]
+    lines: Mapping[Line, Counters]
+    uncounted: frozenset[str] = frozenset()
+    violations: tuple[Violation, ...] = ()
+
+    @classmethod
+    def of(cls, launched: Launched, counted: Counted) -> Profile:
+        """What a device counted of some launches."""
+        places = sorted({line for launch in counted.launches for line in launch.lines})
+        lines = {
+            line: total(launch.lines[line] for launch in counted.launches if line in launch.lines) for line in places
+        }
+        return cls(launched, counted.launches, lines, counted.uncounted, counted.violations)
 
     @property
     def counters(self) -> Counters:
         """The counters of all launches together."""
-        return total(launch.counters for launch in self.counted.launches)
-
-    @property
-    def lines(self) -> Mapping[Line, Counters]:
-        """The counters by line of source code, all launches together, in order."""
-        places = sorted({line for launch in self.counted.launches for line in launch.lines})
-        return {line: total(self._at(line)) for line in places}
-
-    def _at(self, line: Line) -> list[Counters]:
-        return [launch.lines[line] for launch in self.counted.launches if line in launch.lines]
-
-    @property
-    def violations(self) -> tuple[Violation, ...]:
-        """What the launches did wrong; the counters of faulty launches say little."""
-        return self.counted.violations
+        return total(launch.counters for launch in self.launches)
 
     @property
     def blocks(self) -> int:
         """Blocks of all launches."""
-        return sum(launch.blocks for launch in self.counted.launches)
+        return sum(launch.blocks for launch in self.launches)
 
     @property
     def blocks_run(self) -> int:
         """Blocks that were run; the counters of the rest are taken from them."""
-        return sum(launch.blocks_run for launch in self.counted.launches)
+        return sum(launch.blocks_run for launch in self.launches)
 
     @property
     def exact(self) -> bool:
@@ -89,7 +92,7 @@ class Profile:
     @property
     def threads(self) -> int:
         """Threads of all launches."""
-        return sum(launch.grid_dim.size * launch.block_dim.size for launch in self.plan.launches)
+        return sum(launch.grid.size * launch.block.size for launch in self.launched.launches)
 
     @property
     def cgma_cc1x(self) -> float | None:
@@ -100,11 +103,18 @@ class Profile:
         """
         counters = self.counters
         value = ratio(counters.fmas, counters.global_load_transactions_cc1x)
-        several = any(launch.grid_dim.size > 1 for launch in self.plan.launches)
-        return value and value * (_CLUSTERS_CC1X if several else 1)
+        return value and value * (_CLUSTERS_CC1X if self.several_blocks else 1)
+
+    @property
+    def several_blocks(self) -> bool:
+        """Whether a launch has more than one block."""
+        return any(launch.grid.size > 1 for launch in self.launched.launches)
 
     def ratios(self) -> dict[str, float | None]:
-        """What follows from the counters, by name; None where a counter is missing or a divisor is 0."""
+        """What follows from the counters, by name; None where a counter is missing or a divisor is 0.
+
+        The arithmetic intensity is in useful floating-point operations, 2·m·n·k, per byte of the global sectors.
+        """
         counters = self.counters
         values = {
             "global_accesses_per_thread": ratio(counters.global_accesses, self.threads),
@@ -112,18 +122,17 @@ class Profile:
             "cgma_cc1x": self.cgma_cc1x,
             "sectors_per_load_request": counters.sectors_per_load_request,
             "sectors_per_store_request": counters.sectors_per_store_request,
-            "arithmetic_intensity": counters.arithmetic_intensity,
+            "arithmetic_intensity": ratio(self.launched.flops, SECTOR_BYTES * counters.global_sectors),
         }
-        missing = self.counted.uncounted
-        return {name: None if missing.intersection(_SOURCES[name]) else value for name, value in values.items()}
+        return {name: None if self.uncounted.intersection(_SOURCES[name]) else value for name, value in values.items()}
 
     def rates(self) -> dict[str, float | None]:
         """What a GPU's time makes of the counters, by name; None from an emulator.
 
-        ``gips`` is 10⁹ instructions of warps a second; the throughputs are GB/s of the sectors that loads and stores
-        touch, and of device memory.
+        ``gips`` is 10⁹ instructions of warps a second, ``gflops`` 10⁹ executed floating-point operations; the
+        throughputs are GB/s of the sectors that loads and stores touch, and of device memory.
         """
-        launches = [launch.measured for launch in self.counted.launches if launch.measured is not None]
+        launches = [launch.measured for launch in self.launches if launch.measured is not None]
         if not launches:
             return dict.fromkeys(_RATES)
         nanoseconds = sum(each.seconds for each in launches) * 1e9
@@ -140,18 +149,13 @@ class Profile:
 
     def counts(self, counters: Counters) -> dict[str, int | None]:
         """Counters by name; None for one that the device does not count."""
-        return {name: None if name in self.counted.uncounted else count for name, count in asdict(counters).items()}
+        return {name: None if name in self.uncounted else count for name, count in asdict(counters).items()}
 
     def to_json(self) -> dict[str, Any]:
         """The profile as JSON-ready values; null for what the device does not count."""
-        problem = self.plan.problem
         counts = self.counts(self.counters)
         return {
-            "kernel": self.plan.kernel.name,
-            "device": self.device,
-            "device_description": self.device_description,
-            "problem": {"m": problem.m, "n": problem.n, "k": problem.k},
-            "forced": self.plan.forced,
+            **self.launched.to_json(),
             "exact": self.exact,
             "blocks": self.blocks,
             "blocks_run": self.blocks_run,
@@ -161,60 +165,103 @@ class Profile:
             **self.rates(),
             "per_thread": _shares(counts, self.threads),
             "per_block": _shares(counts, self.blocks),
-            "launches": [self._launch_json(index, launch) for index, launch in enumerate(self.counted.launches)],
-            "lines": self._lines_json(self.lines),
+            "launches": [
+                {
+                    **launch_json(made),
+                    "blocks_run": launch.blocks_run,
+                    "measured": launch.measured and asdict(launch.measured),
+                    **self.counts(launch.counters),
+                }
+                for made, launch in zip(self.launched.launches, self.launches, strict=True)
+            ],
+            "lines": [
+                {"source": line.source, "line": line.number, **self.counts(counters)}
+                for line, counters in self.lines.items()
+            ],
             "violations": [violation.to_json() for violation in self.violations],
         }
 
-    def _launch_json(self, index: int, launch: LaunchCounts) -> dict[str, Any]:
-        made = self.plan.launches[index]
-        return {
-            "entry": self.plan.entry(made),
-            "grid": list(made.grid_dim),
-            "block": list(made.block_dim),
-            "blocks_run": launch.blocks_run,
-            **self.counts(launch.counters),
-        }
-
-    def _lines_json(self, lines: Mapping[Line, Counters]) -> list[dict[str, Any]]:
-        return [
-            {"source": line.source, "line": line.number, **self.counts(counters)} for line, counters in lines.items()
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Profile:
+        """What :meth:`to_json` made."""
+        launched = Launched.from_json(values)
+        launches = [
+            LaunchCounts(
+                _counters(each),
+                {},
+                made.grid.size,
+                each["blocks_run"],
+                each["measured"] and Measured(**each["measured"]),
+            )
+            for made, each in zip(launched.launches, values["launches"], strict=True)
         ]
+        return cls(
+            launched,
+            tuple(launches),
+            {Line(each["source"], each["line"]): _counters(each) for each in values["lines"]},
+            frozenset(name for name in NAMES if values[name] is None),
+            tuple(map(Violation.from_json, values["violations"])),
+        )
+
+
+def _counters(values: Mapping[str, Any]) -> Counters:
+    return Counters(**{name: values[name] or 0 for name in NAMES})
 
 
 def _shares(counts: Mapping[str, int | None], parts: int) -> dict[str, float | None]:
     return {name: None if count is None else count / parts for name, count in counts.items()}
 
 
+def profile_json(device: Device, phases: Phases, cell: Mapping[str, Any], exact: bool) -> dict[str, Any]:
+    """The profile of a cell, both as JSON."""
+    return profile_cell(Cell.from_json(cell), device, exact=exact, phases=phases).to_json()
+
+
+def profile_cell(
+    cell: Cell, device: Device, kernel: Kernel | None = None, *, exact: bool = False, phases: Phases | None = None
+) -> Profile:
+    """The profile of a cell; ``kernel`` where it has no name that the cell could hold. As :func:`profile_kernel`."""
+    kernel = kernel or referenced_kernel(cell.kernel)
+    problem, config = cell.problem(kernel), cell.config_of(kernel)
+    return profile_kernel(kernel, problem, config, device, seed=cell.seed, force=cell.force, exact=exact, phases=phases)
+
+
 def profile_kernel(
     kernel: Kernel,
     problem: Problem,
-    block: Dim3,
+    config: Config,
     device: Device,
     *,
     seed: int | None = None,
     force: bool = False,
     exact: bool = False,
+    phases: Phases | None = None,
 ) -> Profile:
     """Count what a kernel does with fresh inputs. Its product is neither verified nor timed.
 
     Args:
         kernel: the kernel.
         problem: the product, in the kernel's types.
-        block: threads per block.
+        config: the kernel's parameters.
         device: what counts.
         seed: seed of the inputs; fresh when None.
         force: launch against the kernel's own constraints.
         exact: run every block, even where a sample would do.
+        phases: counts where the time goes.
 
     Raises:
         NoDevice: the device cannot count.
+        TimeLimit: its deadline has passed.
         MmcoreError: the launch is refused, or its source does not become code.
     """
     if not isinstance(device, CountingDevice):
         raise NoDevice(f"{device.name} does not count what a kernel does; the device 'auto' is one that does")
-    planned = plan(kernel, problem, block, device.limits, force=force)
-    with LoadedKernel(planned, device) as prepared:
-        prepared.upload(host_arrays(planned, draw(problem, fresh_seed() if seed is None else seed)))
-        counted = device.count_launches(prepared.program, prepared.calls, every_block=exact)
-    return Profile(planned, device.name, device.description, counted)
+    phases = phases or Phases()
+    with phases("plan"):
+        planned = plan(kernel, problem, config, device.properties, force=force)
+    with phases("compile"):
+        loaded = LoadedKernel(planned, device)
+    with loaded, phases("count"), named_time_limit(kernel.name):
+        loaded.upload(host_arrays(planned, draw(problem, fresh_seed() if seed is None else seed)))
+        counted = device.count_launches(loaded.module, loaded.calls, every_block=exact)
+    return Profile.of(Launched.of(loaded, device), counted)

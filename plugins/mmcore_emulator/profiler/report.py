@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
-from mmcore.cli.report import geometry, product
-from mmcore_emulator.profiler.counters import Counters, total
+from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.profiler.counted import Line
+from mmcore_emulator.profiler.counters import NAMES, Counters, total
 from mmcore_emulator.profiler.profile import Profile
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
-    from rich.text import Text
 
-_WORK = (
-    ("instructions of threads", "thread_instructions"),
-    ("instructions of warps", "warp_instructions"),
-    ("fused multiply-adds", "fmas"),
-    ("floating-point operations", "flops"),
-    ("global loads", "global_loads"),
-    ("global load bytes", "global_load_bytes"),
-    ("global load requests", "global_load_requests"),
-)
-_LOADS = {
-    "sectors": ("global load sectors", "global_load_sectors"),
-    "cc1x": ("global load transactions, cc 1.2", "global_load_transactions_cc1x"),
+_TITLES = {
+    "thread_instructions": "instructions of threads",
+    "warp_instructions": "instructions of warps",
+    "fmas": "fused multiply-adds",
+    "flops": "executed floating-point operations",
+    "global_load_transactions_cc1x": "global load transactions, cc 1.2",
+    "shared_bank_conflicts": "bank conflicts",
 }
-_TRAFFIC = (
-    ("global stores", "global_stores"),
-    ("global store bytes", "global_store_bytes"),
-    ("global store requests", "global_store_requests"),
-    ("global store sectors", "global_store_sectors"),
-    ("global atomics", "global_atomics"),
-    ("global atomic requests", "global_atomic_requests"),
-    ("global atomic sectors", "global_atomic_sectors"),
-    ("shared loads", "shared_loads"),
-    ("shared load bytes", "shared_load_bytes"),
-    ("shared load requests", "shared_load_requests"),
-    ("shared load wavefronts", "shared_load_wavefronts"),
-    ("shared stores", "shared_stores"),
-    ("shared store bytes", "shared_store_bytes"),
-    ("shared store requests", "shared_store_requests"),
-    ("shared store wavefronts", "shared_store_wavefronts"),
-    ("shared atomic requests", "shared_atomic_requests"),
-    ("bank conflicts", "shared_bank_conflicts"),
-    ("barriers", "barriers"),
-)
+#: What the other way of counting loads is called.
+_OTHER = {"sectors": "global_load_transactions_cc1x", "cc1x": "global_load_sectors"}
 _COLUMNS: tuple[tuple[str, Callable[[Counters], int]], ...] = (
     ("instructions", lambda counters: counters.warp_instructions),
     ("fma", lambda counters: counters.fmas),
@@ -63,37 +39,31 @@ _COLUMNS: tuple[tuple[str, Callable[[Counters], int]], ...] = (
     ("conflicts", lambda counters: counters.shared_bank_conflicts),
     ("barriers", lambda counters: counters.barriers),
 )
+_SOURCE_COLUMNS: dict[str, Callable[[Counters], int]] = {
+    "instr.": lambda counters: counters.warp_instructions,
+    "sectors": lambda counters: counters.global_sectors,
+    "conflicts": lambda counters: counters.shared_bank_conflicts,
+}
 _UNBOUNDED = 10_000
 _HIDDEN = {"sectors": ("transactions cc1x",), "cc1x": ("sectors", "sectors stored")}
 
 
-def report(profile: Profile, coalescing: str, *, chosen: bool) -> list[RenderableType]:
+def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableType]:
     """What was launched, what was counted, and what follows from it.
 
     Args:
         profile: the profile.
         coalescing: "sectors" or "cc1x": what a warp's loads are said to come to.
-        chosen: whether mmcore chose the device.
+        auto: whether mmcore chose the device.
     """
-    kernel = profile.plan.kernel
     return [
-        f"{kernel.name}: {kernel.title}\n",
-        fields(_facts(profile, chosen)),
+        f"{profile.launched.kernel}: {profile.launched.title}\n",
+        fields([*profile.launched.facts(auto), ("counted", _extent(profile))]),
         "",
         _counter_table(profile, coalescing),
         "",
         fields([*_ratios(profile, coalescing), *_rates(profile)]),
         *(["", *map(str, profile.violations)] if profile.violations else []),
-    ]
-
-
-def _facts(profile: Profile, chosen: bool) -> list[tuple[str, str]]:
-    plan = profile.plan
-    return [
-        ("device", f"{profile.device}{' (chosen by auto)' if chosen else ''}: {profile.device_description}"),
-        ("problem", product(plan)),
-        *geometry(plan),
-        ("counted", _extent(profile)),
     ]
 
 
@@ -103,16 +73,22 @@ def _extent(profile: Profile) -> str:
     return f"{profile.blocks_run} of {profile.blocks} blocks, which did the same; --exact runs them all"
 
 
-def _counter_table(profile: Profile, coalescing: str) -> Table:
+def _table() -> Table:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+
+
+def _counter_table(profile: Profile, coalescing: str) -> Table:
+    table = _table()
     table.add_column("")
     for heading in ("in all", "per block", "per thread"):
         table.add_column(heading, justify="right", no_wrap=True)
     counts = profile.counts(profile.counters)
-    for title, name in (*_WORK, _LOADS[coalescing], *_TRAFFIC):
-        count = counts[name]
+    for name in NAMES:
+        count, title = counts[name], _TITLES.get(name, name.replace("_", " "))
+        if name == _OTHER[coalescing]:
+            continue
         if count is None:
             table.add_row(title, "not counted", "", "")
         elif count:
@@ -127,7 +103,7 @@ def _rates(profile: Profile) -> list[tuple[str, str]]:
     rows = (
         ("time", "counted_ms", "ms while counting, from cold caches"),
         ("GIPS", "gips", "10⁹ instructions of warps per second"),
-        ("GFLOP/s", "gflops", "10⁹ floating-point operations per second"),
+        ("GFLOP/s", "gflops", "10⁹ executed floating-point operations per second"),
         ("occupancy", "achieved_occupancy", "of the warps that fit, active on average"),
         ("loads", "global_load_throughput", "GB/s of sectors"),
         ("stores", "global_store_throughput", "GB/s of sectors"),
@@ -140,14 +116,14 @@ def _ratios(profile: Profile, coalescing: str) -> list[tuple[str, str]]:
     ratios = profile.ratios()
     cgma = ("cgma", "fused multiply-adds per global sector loaded")
     if coalescing == "cc1x":
-        several = any(launch.grid_dim.size > 1 for launch in profile.plan.launches)
+        several = profile.several_blocks
         times = ", times 4 as published: the profiler watched one of four clusters" if several else ", as published"
         cgma = ("cgma_cc1x", f"fused multiply-adds per load transaction of compute capability 1.2{times}")
     rows = (
         ("CGMA", *cgma),
         ("loads", "sectors_per_load_request", "sectors per request"),
         ("stores", "sectors_per_store_request", "sectors per request"),
-        ("intensity", "arithmetic_intensity", "floating-point operations per byte of the sectors"),
+        ("intensity", "arithmetic_intensity", "useful floating-point operations (2·m·n·k) per byte of global sectors"),
         ("accesses", "global_accesses_per_thread", "to global memory per thread"),
     )
     found = ((name, ratios[key], unit) for name, key, unit in rows)
@@ -157,8 +133,9 @@ def _ratios(profile: Profile, coalescing: str) -> list[tuple[str, str]]:
 class LineTable:
     """One row for each line of source that does anything, with the line itself; two where the terminal is narrow."""
 
-    def __init__(self, profile: Profile, coalescing: str) -> None:
+    def __init__(self, profile: Profile, kernel: Kernel, coalescing: str) -> None:
         self._profile = profile
+        self._kernel = kernel
         whole = total(profile.lines.values())
         shown = [column for column in _COLUMNS if column[0] not in _HIDDEN[coalescing]]
         self._columns = [(heading, count) for heading, count in shown if count(whole)]
@@ -169,18 +146,14 @@ class LineTable:
         yield wide if needed <= options.max_width else self._narrow()
 
     def _rows(self) -> Iterator[tuple[Line, Counters, str]]:
-        kernel = self._profile.plan.kernel
-        text = kernel.source_text().splitlines()
+        text = self._kernel.source_text().splitlines()
         for line, counters in self._profile.lines.items():
-            own = line.source == kernel.source.name and 1 <= line.number <= len(text)
+            own = line.source == self._kernel.source.name and 1 <= line.number <= len(text)
             yield line, counters, text[line.number - 1].strip() if own else f"({line.source or 'no source'})"
 
     def _wide(self) -> Table:
-        from rich.table import Table
-
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column("line", justify="right", no_wrap=True)
-        for heading, _ in self._columns:
+        table = _table()
+        for heading in ("line", *(heading for heading, _ in self._columns)):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("source", no_wrap=True)
         for line, counters, source in self._rows():
@@ -201,19 +174,18 @@ class LineTable:
         return table
 
 
-def source_table(profile: Profile, source: Iterable[Text]) -> Table:
+def source_table(profile: Profile, kernel: Kernel) -> Table:
     """Every line of the kernel's file, with the warps' instructions, the sectors and the bank conflicts it makes."""
-    from rich.table import Table
+    from rich.syntax import Syntax
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("instr.", "sectors", "conflicts", ""):
+    table = _table()
+    for heading in (*_SOURCE_COLUMNS, ""):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(profile.plan.kernel.source.name, overflow="fold")
-    for number, text in enumerate(source, start=1):
-        counters = profile.lines.get(Line(profile.plan.kernel.source.name, number), Counters())
-        sectors = counters.global_load_sectors + counters.global_store_sectors + counters.global_atomic_sectors
-        counts = (counters.warp_instructions, sectors, counters.shared_bank_conflicts)
-        table.add_row(*map(_cell, counts), str(number), text)
+    table.add_column(kernel.source.name, overflow="fold")
+    code = kernel.source_text().rstrip()
+    for number, text in enumerate(Syntax(code, "cuda", theme="ansi_dark").highlight(code).split("\n"), start=1):
+        counters = profile.lines.get(Line(kernel.source.name, number), Counters())
+        table.add_row(*(_cell(count(counters)) for count in _SOURCE_COLUMNS.values()), str(number), text)
     return table
 
 

@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
-from mmcore_emulator.profiler.counters import Counters, total
-from mmcore_emulator.profiler.counted import LaunchCounts, Line
-from mmcore_emulator.profiler.counting import Counting
 from mmcore_emulator.flow import destinations, reads
 from mmcore_emulator.lanes import Batch
+from mmcore_emulator.lockstep import execute
 from mmcore_emulator.machine import Run
 from mmcore_emulator.observation import Observer
+from mmcore_emulator.profiler.counted import LaunchCounts, Line
+from mmcore_emulator.profiler.counters import Counters, total
+from mmcore_emulator.profiler.counting import Counting
 from mmcore_emulator.ptx import Address, Function, Instruction, Register
 from mmcore_emulator.step import Step
 
@@ -70,7 +71,7 @@ class CountedLaunch:
     def _lines_of(self, batches: Iterable[Batch] | None) -> Lines:
         counting = Counting(self._steps)
         run = self._prepare(counting)
-        run.execute(batches)
+        execute(run, batches)
         self._faults = run.violations | self._faults
         return counting.lines
 

@@ -1,25 +1,31 @@
-"""The check of a kernel: a run on a device that watches, and what it found."""
+"""The sanitizer on a kernel: a run on a device that watches every access, and what it found."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.sanitizer.protocols import CheckingDevice, Finding, Output
-from mmcore.errors import NoDevice
-from mmcore.experiment import host_arrays, rows_of_product
-from mmcore.verify.inputs import draw, fresh_seed
-from mmcore.verify.poison import is_poison
-from mmcore.verify.storage import widen
+from mmcore.cell import Cell, referenced_kernel
 from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
-from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.geometry import Dim3
+from mmcore.devices.violations import Violation
+from mmcore.errors import NoDevice
+from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan
+from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.problem import Problem
+from mmcore.measure import Phases
+from mmcore.planning.plan import Plan, plan
+from mmcore.verify.inputs import draw, fresh_seed
+from mmcore.verify.launches import host_arrays, rows_of_product
+from mmcore.verify.poison import is_poison
+from mmcore.verify.storage import widen
+from mmcore_emulator.launched import Launched, launch_json
+from mmcore_emulator.machine import named_time_limit
+from mmcore_emulator.sanitizer.protocols import CheckingDevice, Output
 
 
 @dataclass(frozen=True)
@@ -27,70 +33,92 @@ class Check:
     """What was found wrong with one kernel's launches for one problem.
 
     Attributes:
-        plan: what was launched.
-        device, device_description: what looked.
-        findings: by line, then in the order they were found; empty when all is well.
+        launched: what was launched, and where.
+        violations: by line, then in the order they were found; empty when all is well.
     """
 
-    plan: Plan
-    device: str
-    device_description: str
-    findings: tuple[Finding, ...]
+    launched: Launched
+    violations: tuple[Violation, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The check as JSON-ready values."""
-        problem, first = self.plan.problem, self.plan.launches[0]
         return {
-            "kernel": self.plan.kernel.name,
-            "device": self.device,
-            "problem": {"m": problem.m, "n": problem.n, "k": problem.k},
-            "block": list(first.block_dim),
-            "grid": list(first.grid_dim),
-            "forced": self.plan.forced,
-            "findings": [finding.to_json() for finding in self.findings],
+            **self.launched.to_json(),
+            "launches": [launch_json(launch) for launch in self.launched.launches],
+            "violations": [violation.to_json() for violation in self.violations],
         }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Check:
+        """What :meth:`to_json` made."""
+        return cls(Launched.from_json(values), tuple(map(Violation.from_json, values["violations"])))
+
+
+def check_json(device: Device, phases: Phases, cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The check of a cell, both as JSON."""
+    return check_cell(Cell.from_json(cell), device, phases=phases).to_json()
+
+
+def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Check:
+    """The check of a cell; ``kernel`` where it has no name that the cell could hold. As :func:`check_kernel`."""
+    kernel = kernel or referenced_kernel(cell.kernel)
+    problem, config = cell.problem(kernel), cell.config_of(kernel)
+    return check_kernel(kernel, problem, config, device, seed=cell.seed, force=cell.force, phases=phases)
 
 
 def check_kernel(
-    kernel: Kernel, problem: Problem, block: Dim3, device: Device, *, seed: int | None = None, force: bool = False
+    kernel: Kernel,
+    problem: Problem,
+    config: Config,
+    device: Device,
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    phases: Phases | None = None,
 ) -> Check:
     """Run a kernel on fresh inputs where every hazard is looked for. Its product is not verified.
 
     Args:
         kernel: the kernel.
         problem: the product, in the kernel's types.
-        block: threads per block.
+        config: the kernel's parameters.
         device: what looks.
         seed: seed of the inputs; fresh when None.
         force: launch against the kernel's own constraints.
+        phases: counts where the time goes.
 
     Raises:
         NoDevice: the device cannot look.
+        TimeLimit: its deadline has passed.
         MmcoreError: the launch is refused, or its source does not become code.
     """
     if not isinstance(device, CheckingDevice):
-        raise NoDevice(f"{device.name} does not look for hazards; the device 'auto' is one that does")
-    planned = plan(kernel, problem, block, device.limits, force=force)
-    with LoadedKernel(planned, device) as prepared:
+        raise NoDevice(f"{device.name} has no sanitizer; the device 'auto' is one that has")
+    phases = phases or Phases()
+    with phases("plan"):
+        planned = plan(kernel, problem, config, device.properties, force=force)
+    with phases("compile"):
+        loaded = LoadedKernel(planned, device)
+    with loaded, phases("check"), named_time_limit(kernel.name):
         host = host_arrays(planned, draw(problem, fresh_seed() if seed is None else seed))
         if not kernel.accumulate:
             # Nobody has written C before the launch; the poison is the device's own.
             del host["C"]
-        prepared.upload(host)
+        loaded.upload(host)
         seen = planned.problem
-        output = Output(prepared.buffers["C"], seen.m, seen.n, seen.ldc, dtype_named(seen.output).itemsize)
-        findings = device.check_launches(prepared.program, prepared.calls, output)
-        findings += _poisoned_output(planned, output, findings)
-    findings.sort(key=lambda finding: (finding.source or "~", finding.line or 0))
-    return Check(planned, device.name, device.description, tuple(findings))
+        output = Output(loaded.buffers["C"], seen.m, seen.n, seen.ldc, dtype_named(seen.output).itemsize)
+        violations = device.check_launches(loaded.module, loaded.calls, output)
+        violations += _poisoned_output(planned, output, violations)
+    violations.sort(key=lambda violation: (violation.source or "~", violation.line or 0))
+    return Check(Launched.of(loaded, device), tuple(violations))
 
 
-def _poisoned_output(planned: Plan, output: Output, findings: list[Finding]) -> list[Finding]:
+def _poisoned_output(planned: Plan, output: Output, violations: list[Violation]) -> list[Violation]:
     """Whether C has NaN in it although the inputs are numbers, and no access that was found explains it.
 
     Reading the room behind a matrix is no hazard as long as the values go nowhere.
     """
-    kinds = {finding.kind for finding in findings}
+    kinds = {violation.kind for violation in violations}
     if not kinds.isdisjoint(("out-of-bounds-read", "uninitialized-read")):
         return []
     problem = planned.problem
@@ -107,4 +135,4 @@ def _poisoned_output(planned: Plan, output: Output, findings: list[Finding]) -> 
         f"element ({row}, {column}) of C is NaN although A and B are numbers: "
         "what nobody wrote has reached it, from behind a matrix or between its rows, or from a variable never set"
     )
-    return [Finding("uninitialized-read", "C", None, None, None, None, int(wrong.sum()), message)]
+    return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]

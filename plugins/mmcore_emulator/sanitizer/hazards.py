@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.sanitizer.protocols import Finding, Output
-from mmcore_emulator.sanitizer.clocks import WarpClocks
+from mmcore.devices.violations import Violation
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.layout import Layout
@@ -17,6 +16,8 @@ from mmcore_emulator.machine import place
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observation import Access, Observer
 from mmcore_emulator.ptx import Function, Instruction
+from mmcore_emulator.sanitizer.clocks import WarpClocks
+from mmcore_emulator.sanitizer.protocols import Output
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import Accessors, Flags, Indices, LastAccess, Shadow
 from mmcore_emulator.step import Step
@@ -293,7 +294,7 @@ def least_access(function: Function) -> int:
     return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
 
 
-def unwritten(output: Output, shadow: Shadow) -> list[Finding]:
+def unwritten(output: Output, shadow: Shadow) -> list[Violation]:
     """Whether there are elements of the product that nobody has stored anything to."""
     pieces = output.itemsize // shadow.piece
     elements = np.arange(output.rows)[:, np.newaxis] * output.leading + np.arange(output.columns)
@@ -302,4 +303,4 @@ def unwritten(output: Output, shadow: Shadow) -> list[Finding]:
         return []
     row, column = (int(index) for index in np.argwhere(~stored)[0])
     message = f"no thread writes element ({row}, {column}) of {output.buffer.label}: the product is not complete"
-    return [Finding("unwritten-output", output.buffer.label, None, None, None, None, int((~stored).sum()), message)]
+    return [Violation("unwritten-output", message, output.buffer.label, count=int((~stored).sum()))]

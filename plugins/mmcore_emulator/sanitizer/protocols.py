@@ -1,13 +1,13 @@
-"""What a check finds, and what a device must be able to do to look for it."""
+"""What a device must be able to do to look for what a kernel does that it must not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-from mmcore.devices.base import Buffer, BoundLaunch, LoadedModule
-from mmcore.kernel.geometry import Dim3
+from mmcore.devices.base import BoundLaunch, Buffer, LoadedModule
+from mmcore.devices.violations import Violation
 
 KINDS = (
     "out-of-bounds-read",
@@ -20,40 +20,7 @@ KINDS = (
     "unwritten-output",
     "overwritten-output",
 )
-"""Every kind of finding."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that a line of source does wrong, by however many threads.
-
-    Attributes:
-        kind: one of :data:`KINDS`.
-        array: what it concerns: "A", "B", "C", "shared", a workspace's or variable's name; None for a barrier or a wild
-            address.
-        source: name of the .cu file; None where no line is to blame.
-        line: line in it, of the later one of two accesses that race.
-        block: index of the first block that was seen to do it.
-        thread: index of the first such thread in that block.
-        count: how many threads do it; of "unwritten-output" and of NaN in C, how many elements.
-        message: one sentence on what happens and what that means.
-    """
-
-    kind: str
-    array: str | None
-    source: str | None
-    line: int | None
-    block: Dim3 | None
-    thread: Dim3 | None
-    count: int
-    message: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as JSON-ready values, indices as [x, y, z]."""
-        values = asdict(self)
-        for name in ("block", "thread"):
-            values[name] = values[name] and list(values[name])
-        return values
+"""Every kind of violation that the sanitizer reports."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +43,42 @@ class Output:
 
 @runtime_checkable
 class CheckingDevice(Protocol):
-    """A device that looks for hazards, besides being a :class:`~mmcore.devices.base.Device`."""
+    """A device with a sanitizer, besides being a :class:`~mmcore.devices.base.Device`."""
 
-    def check_launches(self, program: LoadedModule, calls: Sequence[BoundLaunch], output: Output) -> list[Finding]:
+    def check_launches(self, module: LoadedModule, calls: Sequence[BoundLaunch], output: Output) -> list[Violation]:
         """Make the launches in order and look for hazards.
 
         Memory counts as written where the host has uploaded something, or a launch has stored something. The room that
         a launch rule declares to be read past a matrix may be read all the same.
 
         Args:
-            program: code that this device loaded.
+            module: code that this device loaded.
             calls: the launches.
             output: all of which must be written, and nothing of it in vain.
+
+        Returns:
+            One violation for each kind, array and line, with the number of threads that commit it; for
+            "unwritten-output" the number of elements.
+
+        Raises:
+            TimeLimit: the device's deadline has passed.
+        """
+        ...
+
+
+@runtime_checkable
+class ReachDevice(Protocol):
+    """A device that sees how far kernels read, besides being a :class:`~mmcore.devices.base.Device`."""
+
+    def bytes_read_past(self, module: LoadedModule, calls: Sequence[BoundLaunch]) -> Mapping[str, int]:
+        """Make the launches in order and say how many bytes past the end of its buffers they read.
+
+        Args:
+            module: code that this device loaded.
+            calls: the launches.
+
+        Returns:
+            By label, up to the end of the furthest read that stays within what may be read there; what goes further
+            is a violation of the launch. A buffer past whose end nobody reads is left out.
         """
         ...

@@ -4,45 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mmcore_emulator.sanitizer.check import Check
-from mmcore_emulator.sanitizer.protocols import Finding
 from mmcore.cli.output import fields
-from mmcore.cli.report import geometry, product
+from mmcore.devices.violations import Violation
+from mmcore.kernel.declaration import Kernel
+from mmcore_emulator.sanitizer.check import Check
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def report(check: Check, *, chosen: bool) -> list[RenderableType]:
-    """What was launched, what was found with the lines that do it, and the judgement in two words.
+def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
+    """What was launched, what was found with the lines that do it, and the result in two words.
 
     Args:
         check: the check.
-        chosen: whether mmcore chose the device.
+        kernel: the kernel.
+        auto: whether mmcore chose the device.
     """
     from rich.text import Text
 
-    kernel, plan = check.plan.kernel, check.plan
-    facts = [
-        ("device", f"{check.device}{' (chosen by auto)' if chosen else ''}: {check.device_description}"),
-        ("problem", product(plan)),
-        *geometry(plan),
-    ]
     text = kernel.source_text().splitlines()
-    lines = [line for finding in check.findings for line in _lines(finding, kernel.source.name, text)]
+    lines = [line for violation in check.violations for line in _lines(violation, kernel.source.name, text)]
     if not lines:
         lines = ["nothing found; whether the product is right, mmcore run tells"]
-    judgement = Text("CHECK FAIL", "bold red") if check.findings else Text("CHECK PASS", "bold green")
-    return [f"{kernel.name}: {kernel.title}\n", fields(facts), "", *lines, judgement]
+    result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
+    return [f"{kernel.name}: {kernel.title}\n", fields(check.launched.facts(auto)), "", *lines, result]
 
 
-def _lines(finding: Finding, source: str, text: list[str]) -> list[str]:
-    """A finding as a heading, the line of source, and a sentence."""
-    elements = finding.thread is None
-    count = f"{finding.count:,} {'element' if elements else 'thread'}{'' if finding.count == 1 else 's'}"
-    place = f" at {finding.source}:{finding.line}" if finding.line else ""
-    array = f" of {finding.array}" if finding.array else ""
-    lines = [f"{finding.kind}{array}{place}, {count}"]
-    if finding.source == source and finding.line is not None and finding.line <= len(text):
-        lines.append(f"    {text[finding.line - 1].strip()}")
-    return [*lines, f"  {finding.message}", ""]
+def _lines(violation: Violation, source: str, text: list[str]) -> list[str]:
+    """A violation as a heading, the line of source, and a sentence."""
+    what = "element" if violation.thread is None else "thread"
+    count = f"{violation.count:,} {what}{'' if violation.count == 1 else 's'}"
+    place = f" at {violation.source}:{violation.line}" if violation.line else ""
+    array = f" of {violation.array}" if violation.array else ""
+    lines = [f"{violation.kind}{array}{place}, {count}"]
+    if violation.source == source and violation.line is not None and violation.line <= len(text):
+        lines.append(f"    {text[violation.line - 1].strip()}")
+    return [*lines, f"  {violation.message}", ""]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.sanitizer.clocks import WarpClocks
 from mmcore_emulator.lanes import WARP
 from mmcore_emulator.memory import Array
+from mmcore_emulator.sanitizer.clocks import WarpClocks
 from mmcore_emulator.warps import BIT
 
 Indices = NDArray[np.int64]
