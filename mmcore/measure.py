@@ -96,7 +96,9 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
             except KernelError as error:
                 verified = replace(verified, violations=(Violation("launch-failure", str(error), fatal=True),))
     times = times if verified.right else ()
-    return _result(replace(cell, seed=seed, device=device.name), planned, loaded, device, verified, times, figures, phases)
+    return _result(
+        replace(cell, seed=seed, device=device.name), planned, loaded, device, verified, times, figures, phases
+    )
 
 
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:

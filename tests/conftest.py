@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mmcore.devices.base import Device
 from mmcore.devices.choose import open_device
 from mmcore.devices.cuda import CudaProvider
-from mmcore.devices.base import Device
-from mmcore.registry import registry
 
 pytest_plugins = ["pytester"]
 
@@ -18,17 +17,18 @@ DEVICES = ("emulator", "cuda") if CudaProvider().count() else ("emulator",)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests compile into a cache of their own."""
+def _own_cache_and_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests compile into a cache of their own, and measure in their own process unless they are about workers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MMCORE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("MMCORE_IN_PROCESS", "1")
         yield
 
 
 @pytest.fixture(scope="session", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> Device:
     """Each device that this machine has."""
-    return open_device(request.param, registry().providers)
+    return open_device(request.param)
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.compile.module import CompiledModule, CompiledFunction
+from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.violations import Violation
 from mmcore.devices.timer import Timer
+from mmcore.devices.violations import Violation
 from mmcore.kernel.arguments import TensorMap
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.properties import DeviceProperties

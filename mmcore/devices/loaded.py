@@ -8,13 +8,13 @@ from types import TracebackType
 
 import numpy as np
 
-from mmcore.errors import InvalidKernel, ConstraintViolation
-from mmcore.compile.module import CompiledModule, CompiledFunction
 from mmcore.compile.compiler import compile_plan
-from mmcore.devices.base import Buffer, BoundLaunch, Device, HostArray, MatrixMap, LoadedModule
+from mmcore.compile.module import CompiledFunction, CompiledModule
+from mmcore.devices.base import BoundLaunch, Buffer, Device, HostArray, LoadedModule, MatrixMap
 from mmcore.devices.violations import Violation
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.errors import ConstraintViolation, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, TensorMap, Workspace, scalar_value
+from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan
 

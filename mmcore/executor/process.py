@@ -108,7 +108,7 @@ def _error(answer: dict[str, Any]) -> MmcoreError:
     if answer["error"] == ConstraintViolation.__name__:
         return ConstraintViolation(answer["kernel"], answer["reasons"])
     kind = getattr(errors, answer["error"], MmcoreError)
-    return kind(answer["text"])  # type: ignore[no-any-return]
+    return kind(answer["text"])
 
 
 def _lines(connection: socket.socket) -> Iterator[bytes]:

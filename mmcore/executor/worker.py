@@ -55,9 +55,7 @@ def opened(name: str) -> Device:
     return _devices[name]
 
 
-def call(
-    device: str, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None]
-) -> Any:
+def call(device: str, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None]) -> Any:
     """What a function returns for a device of this process."""
     module, _, function = target.partition(":")
     phases = Phases(begun)

@@ -1,5 +1,8 @@
 """What mmcore asks of pytest-benchmark's own session: saved runs, comparisons, columns.
 
+These attributes are not public. No hook says which runs are compared with, keeps a run from being saved or its table
+from being printed, so they are used here, and nowhere else.
+
 A run is saved without being told to, so that ``--benchmark-compare`` finds it next time; but neither an empty run nor
 one that ``--benchmark-compare-fail`` found too slow, which would pass as the measure of the next.
 """
@@ -14,11 +17,14 @@ from typing import Any
 import pytest
 from pytest_benchmark.storage.file import FileStorage
 
-from mmcore.devices.base import Device
-
 # Readable in 80 columns beside a cell's name; what pytest-benchmark shows by default takes 200.
 _COLUMNS = ["median", "iqr", "rounds"]
 _ALL_COLUMNS = 10
+_WITHOUT_MEANING = {
+    "--benchmark-cprofile": "kernels run in a process of their own; mmcore profile counts what they do",
+    "--benchmark-timer": "times are device seconds",
+}
+_USUAL_TIMER = "time.perf_counter"
 
 
 def session_of(config: pytest.Config) -> Any:
@@ -32,8 +38,8 @@ def measures(config: pytest.Config) -> bool:
     return benchmarks is not None and not benchmarks.disabled
 
 
-def prepare(config: pytest.Config, device: Device) -> None:
-    """Show a narrow table unless the user chose columns; refuse comparisons that can only mislead.
+def prepare(config: pytest.Config, *, supports_timing: bool) -> None:
+    """Show pytest-benchmark's table for comparisons only, and narrow; refuse what can only mislead.
 
     Raises:
         UsageError: the results could not be saved, or those to compare with cannot be read;
@@ -46,6 +52,12 @@ def prepare(config: pytest.Config, device: Device) -> None:
         benchmarks.columns = _COLUMNS
     if benchmarks.disabled:
         return
+    if not benchmarks.compare and not benchmarks.verbose and not benchmarks.histogram:
+        # mmcore's own table says what this one does, and more.
+        benchmarks.quiet = True
+    for option, why in _WITHOUT_MEANING.items():
+        if config.getoption(option.lstrip("-").replace("-", "_"), None) not in (None, False, _USUAL_TIMER):
+            raise pytest.UsageError(f"{option} means nothing here: {why}")
     _refuse_unwritable(config.getoption("benchmark_json"), benchmarks.storage)
     if isinstance(benchmarks.compare, str) and not benchmarks.compared_mapping:
         raise pytest.UsageError(
@@ -54,7 +66,7 @@ def prepare(config: pytest.Config, device: Device) -> None:
         )
     if not benchmarks.compare_fail:
         return
-    if not device.supports_timing:
+    if not supports_timing:
         raise pytest.UsageError(
             "emulation times say nothing about a kernel's speed, so --benchmark-compare-fail needs a GPU"
         )

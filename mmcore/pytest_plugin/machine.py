@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 import mmcore
-from mmcore.devices.base import Device
 from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.registry import registry
+from mmcore.saved import KEY
 
 # What only names the host, or changes from one minute to the next: pytest-benchmark would warn at each comparison.
 _OF_THE_HOST = ("node", "release", "cpu", "python_build", "python_compiler")
 # What tells one device from another; the rest of its facts may be just what is compared.
 _IDENTITY = ("name", "compute_capability", "multiprocessors", "clock_mhz")
 
-KEY = "mmcore"
 
-
-def describe(machine_info: dict[str, Any], device: Device) -> None:
-    """Say in pytest-benchmark's ``machine_info`` what was measured on."""
+def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
+    """Say in pytest-benchmark's ``machine_info`` what was measured on, given a device's facts."""
     for name in _OF_THE_HOST:
         machine_info.pop(name, None)
     machine_info[KEY] = {
-        **device.facts,
+        **facts,
         "nvrtc": ".".join(map(str, nvrtc_version())),
         "mmcore": mmcore.__version__,
+        "plugins": dict(registry().distributions),
     }
 
 

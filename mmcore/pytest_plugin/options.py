@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
+from mmcore.cell import WAYS
+from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import MmcoreError
-from mmcore.deadline import parse_seconds
-from mmcore.devices.timer import MEMORIES
+from mmcore.kernel.configs import parse_config
 from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import parse_shape
+from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 
-MEASURES = ("kernel", "global")
+ALL_CONFIGS = "all"
 
 _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What to measure. An empty tuple stands for the usual: all kernels, their own blocks, the device's usual sizes.
+    """What to measure. An empty tuple stands for the usual: all kernels, their usual configs, the device's usual sizes.
 
     Attributes:
         kernels: names, or patterns with ``*``, ``?`` and ``[]``.
         sizes: of the products.
         blocks: shapes, as text.
+        configs: parameters of configs, by name.
+        all_configs: whether every config of a space is measured.
         dtypes: element types of A and B.
         device: as the user calls it.
-        measures: "kernel", "global" or both.
-        memories: host memory of the copies of global times.
+        measures: "kernel", "end-to-end" or both.
+        memories: host memory of the copies of end-to-end times.
         caches: "warm", "cold" or both, for kernel times.
         timeout: seconds that a cell may take.
     """
@@ -41,6 +44,8 @@ class Selection:
     kernels: tuple[str, ...]
     sizes: tuple[Sizes, ...]
     blocks: tuple[str, ...]
+    configs: tuple[Mapping[str, Any], ...]
+    all_configs: bool
     dtypes: tuple[str, ...]
     device: str
     measures: tuple[str, ...]
@@ -55,19 +60,21 @@ class Selection:
         def each(name: str) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))
 
-        measures = each("mm_measure") or MEASURES[:1]
-        if config.getoption("mm_memory") and "global" not in measures:
-            raise MmcoreError("--mm-memory is for global times; add --mm-measure global")
+        measures = each("mm_measure") or ("kernel",)
+        if config.getoption("mm_memory") and "end-to-end" not in measures:
+            raise MmcoreError("--mm-memory is for end-to-end times; add --mm-measure end-to-end")
         if config.getoption("mm_cache") and "kernel" not in measures:
             raise MmcoreError("--mm-cold and --mm-warm are for kernel times; add --mm-measure kernel")
         return cls(
             kernels=each("mm_kernel"),
             sizes=each("mm_size"),
             blocks=each("mm_block"),
+            configs=tuple(each for each in config.getoption("mm_config") or () if each != ALL_CONFIGS),
+            all_configs=ALL_CONFIGS in (config.getoption("mm_config") or ()),
             dtypes=each("mm_dtype"),
             device=config.getoption("mm_device"),
             measures=measures,
-            memories=each("mm_memory") or MEMORIES[:1],
+            memories=each("mm_memory") or WAYS["end-to-end"][:1],
             caches=tuple(dict.fromkeys(config.getoption("mm_cache") or ("warm",))),
             timeout=config.getoption("mm_timeout"),
         )
@@ -82,19 +89,17 @@ def add_options(parser: pytest.Parser) -> None:
 
     option("kernel", "GLOB", _words, "Only kernels of this name or pattern, such as 'upc.*' (repeatable).")
     option("size", "SPEC", parse_sizes, "Sizes: 640, 512x256x128 (MxNxK), 128:3200:32 (start:stop:step), comma lists.")
-    option("block", "SPEC", _blocks, "Block shapes instead of the kernels' own: 16, 32x8, comma lists.")
+    option("block", "SPEC", _blocks, "Thread blocks instead of the kernels' own: 16, 32x8, comma lists.")
     option("dtype", "T", _dtypes, "Only kernels of this element type: float32, or f32 for short.")
-    option(
-        "measure",
-        "WHAT",
-        _among(MEASURES),
-        "kernel (the default), global (copies in, kernel, copy out), or kernel,global.",
-    )
-    option(
-        "memory",
-        "WHERE",
-        _among(MEMORIES),
-        "Host memory of the copies: pageable (the default), pinned, or pageable,pinned.",
+    what, where = tuple(WAYS), WAYS["end-to-end"]
+    option("measure", "WHAT", _among(what), "kernel (the default), end-to-end (copies in, kernel, copy out), or both.")
+    option("memory", "WHERE", _among(where), "Host memory of the copies: pageable (the default), pinned, or both.")
+    group.addoption(
+        "--mm-config",
+        action="append",
+        type=_reader(lambda text: text if text == ALL_CONFIGS else parse_config(text)),
+        metavar="NAME=VALUE",
+        help="Only configs with this value of a parameter: BM=128, comma lists (repeatable); all: every config there is.",
     )
     group.addoption("--mm-device", default="auto", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
     for name, text in (("cold", "with an empty L2 cache"), ("warm", "with the cache as the launch before left it")):
@@ -108,11 +113,13 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--mm-timeout",
         type=_reader(parse_seconds),
-        default=60.0,
+        default=USUAL_SECONDS,
         metavar="S",
         help="Seconds that each cell may take, from compiling to its last round (60).",
     )
-    group.addoption("--mm-show-refused", action="store_true", help="List what the launch rules refuse, and why.")
+    group.addoption(
+        "--mm-show-refused", action="store_true", help="List what the kernels' constraints forbid, and why."
+    )
     group.addoption("--mm-csv", type=_reader(_writable), metavar="FILE", help="Write the summary as CSV, too.")
     group.addoption(
         "--mm-allow-other-device",

@@ -1,7 +1,8 @@
 """The pytest plugin: options ``--mm-…`` and the fixtures ``mm_cell`` and ``mm_benchmark``.
 
-It is loaded wherever mmcore is installed, so it costs nothing until a test asks for a cell. pytest-benchmark stays in
-charge of rounds, statistics, storage and comparison.
+It is loaded wherever mmcore is installed, so it costs nothing until a test asks for a cell. Cells are measured by
+:func:`mmcore.measure.measure`; pytest-benchmark gets their rounds and stays in charge of statistics, storage and
+comparison.
 """
 
 from __future__ import annotations
@@ -11,22 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mmcore.pytest_plugin.options import add_options
 from mmcore.errors import MmcoreError
+from mmcore.pytest_plugin.options import add_options
 
 if TYPE_CHECKING:
-    from mmcore.pytest_plugin.cells import Cell, Cells
-    from mmcore.pytest_plugin.measuring import CellBenchmark
-    from mmcore.pytest_plugin.result import Result
+    from mmcore.pytest_plugin.benchmark import CellBenchmark
+    from mmcore.pytest_plugin.cells import Benchmark
     from mmcore.pytest_plugin.session import Session
 
-PARAMETERS = ("mm_kernel", "mm_size", "mm_block", "mm_measure")
+PARAMETERS = ("mm_kernel", "mm_size", "mm_config", "mm_measure")
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
 def run_of(config: pytest.Config) -> Session:
-    """What there is to know of a run; for other plugins too."""
+    """What there is to know of a run."""
     if _SESSION not in config.stash:
         from mmcore.pytest_plugin.session import Session
 
@@ -43,25 +43,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
-@pytest.fixture
-def mm_cell(mm_kernel: str, mm_size: str, mm_block: str, mm_measure: str, request: pytest.FixtureRequest) -> Cell:
-    """One kernel, problem, block and way of measuring; every test that asks for it is run for each selected cell."""
-    return run_of(request.config).cells[mm_kernel, mm_size, mm_block, mm_measure]
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse contradictory options before anything runs."""
+    from mmcore.pytest_plugin.options import Selection
+
+    try:
+        Selection.of(config)
+    except MmcoreError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.fixture
-def mm_benchmark(mm_cell: Cell, benchmark: Any, request: pytest.FixtureRequest) -> CellBenchmark:
-    """A function without arguments that verifies the cell's kernel, then has pytest-benchmark measure it."""
-    from mmcore.pytest_plugin.measuring import CellBenchmark
+def mm_cell(mm_kernel: str, mm_size: str, mm_config: str, mm_measure: str, request: pytest.FixtureRequest) -> Benchmark:
+    """One kernel, product, config and way of measuring; every test that asks for it is run for each selected one."""
+    return run_of(request.config).found.benchmarks[mm_kernel, mm_size, mm_config, mm_measure]
+
+
+@pytest.fixture
+def mm_benchmark(mm_cell: Benchmark, benchmark: Any, request: pytest.FixtureRequest) -> CellBenchmark:
+    """A function without arguments that verifies the cell's kernel, measures it, and tells pytest-benchmark."""
+    from mmcore.pytest_plugin.benchmark import CellBenchmark
 
     session, node = run_of(request.config), request.node
-    session.hold_device()
+    try:
+        session.hold_device()
+    except MmcoreError as error:
+        pytest.fail(str(error), pytrace=False)
+    marker = node.get_closest_marker("benchmark")
     used = CellBenchmark(
         mm_cell,
-        session.bench,
+        session.device,
+        session.selection.timeout,
+        session.timing(mm_cell, marker.kwargs if marker else {}),
         benchmark,
         session.clock,
-        lambda result: session.results.update({node.nodeid: (result, benchmark.extra_info)}),
+        lambda result: session.results.update({node.nodeid: (mm_cell, result, benchmark.extra_info)}),
     )
     session.begin(node.nodeid, used)
     return used
@@ -75,13 +91,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         found = run_of(metafunc.config).found
     except MmcoreError as error:
         raise pytest.Collector.CollectError(str(error)) from None
-    cells = found.cells
-    if not cells:
-        reasons = "\n".join(_refusals(found))
+    if not found.benchmarks:
+        reasons = "\n".join(f"  {refused}" for refused in found.refused)
         raise pytest.Collector.CollectError(
-            f"there is nothing to measure; all that was selected is refused:\n{reasons}"
+            f"there is nothing to measure; the kernels' constraints forbid all that was selected:\n{reasons}"
         )
-    metafunc.parametrize(PARAMETERS, list(cells), ids=[cell.id for cell in cells.values()])
+    ids = [benchmark.id for benchmark in found.benchmarks.values()]
+    metafunc.parametrize(PARAMETERS, list(found.benchmarks), ids=ids)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -95,80 +111,50 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     session = run_of(config)
     session.items = len(measured)
     for item in measured:
-        cell = session.cells[tuple(item.callspec.params[name] for name in PARAMETERS)]  # type: ignore[attr-defined]
+        parameters = tuple(item.callspec.params[name] for name in PARAMETERS)  # type: ignore[attr-defined]
         marker = item.get_closest_marker("benchmark")
-        options = {**_usual_options(session, cell), **(marker.kwargs if marker else {}), "timer": session.clock}
+        group = session.found.benchmarks[parameters].group
+        options = {"group": group, **(marker.kwargs if marker else {}), "timer": session.clock}
         item.add_marker(pytest.mark.benchmark(**options), append=False)
-    prepare(config, session.bench.device)
-
-
-def _usual_options(session: Session, cell: Cell) -> dict[str, Any]:
-    """What pytest-benchmark's mark says of a cell, unless the test has one of its own."""
-    from mmcore.pytest_plugin.cells import title
-
-    device = session.bench.device
-    options: dict[str, Any] = {"group": title(cell.group, device.description, supports_timing=device.supports_timing)}
-    if cell.measure.how == "cold":
-        # Emptying the cache takes many times as long as a short kernel; a tenth of the rounds is enough.
-        options["max_time"] = float(session.config.getoption("benchmark_max_time")) / 10
-    return options
+    prepare(config, supports_timing=session.supports_timing)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """Say what is going to be measured, on what and how."""
+    """Say what is going to be measured, and on what."""
     if not _is_used(config):
         return []
-    session = run_of(config)
-    from mmcore.pytest_plugin.cells import EMULATED
+    from mmcore.pytest_plugin.cells import COUNTED
+    from mmcore.registry import registry
 
-    device, found = session.bench.device, session.found
-    how = f"kernel times by {device.facts.get('clock', 'its own clock')}" if device.supports_timing else EMULATED
-    lines = [f"mmcore: {device.name} ({device.description}); {how}"]
+    session = run_of(config)
+    found, quiet = session.found, config.get_verbosity() < 0
+    lines = [] if quiet else [f"mmcore: {session.device}{'' if session.supports_timing else f'; {COUNTED}'}"]
     if found.refused:
         hint = "" if config.getoption("mm_show_refused") else "; --mm-show-refused lists them"
-        lines.append(f"mmcore: launch rules refuse {len(found.refused)} of the combinations asked for{hint}")
+        lines.append(f"mmcore: constraints forbid {len(found.refused)} of the combinations asked for{hint}")
     if config.getoption("mm_show_refused"):
-        lines += _refusals(found)
-    lines += [f"mmcore: warning: {complaint}" for complaint in session.warnings]
-    if found.faulty:
-        lines.append(f"mmcore: left out for their known violations unless named: {', '.join(found.faulty)}")
+        lines += [f"  refused: {refused}" for refused in found.refused]
+    lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
+    if found.buggy and not quiet:
+        lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(found.buggy)}")
     return lines
 
 
-def _refusals(found: Cells) -> list[str]:
-    return [f"  refused: {refusal}" for refusal in found.refused]
-
-
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
-    """A cell has a line of its own instead of a dot or an F."""
-    line = _line(config, report)
-    if not line or config.get_verbosity() < 0:
+    """A cell that is timed has a line of its own instead of a dot."""
+    if report.when != "call" or not _is_used(config) or config.get_verbosity() < 0:
         return None
     session = run_of(config)
-    short = f"{session.prefixes[report.nodeid]} {session.benchmarks[report.nodeid].cell.id}: {line}\n"
-    return report.outcome, short, f"PASSED {line}" if report.passed else "FAILED"
-
-
-def _line(config: pytest.Config, report: pytest.TestReport) -> str:
-    """What there is to say of a cell that has just been run; empty for any other report."""
-    if report.when != "call" or not _is_used(config) or report.nodeid not in run_of(config).benchmarks:
-        return ""
+    if report.nodeid not in session.benchmarks or not session.supports_timing or report.skipped:
+        return None
     from mmcore.pytest_plugin.report import line
 
-    session = run_of(config)
-    if report.nodeid in session.results:
-        return line(session.results[report.nodeid][0])
-    return "not measured; the reason is below" if report.failed else ""
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Refuse contradictory options before anything runs."""
-    from mmcore.pytest_plugin.options import Selection
-
-    try:
-        Selection.of(config)
-    except MmcoreError as error:
-        raise pytest.UsageError(str(error)) from None
+    measured = session.results.get(report.nodeid)
+    text = line(measured[1]) if measured else "not measured; the reason is below" if report.failed else ""
+    if not text:
+        return None
+    short = f"{session.prefixes[report.nodeid]} {session.benchmarks[report.nodeid].benchmark.id}: {text}\n"
+    return report.outcome, short, f"PASSED {text}" if report.passed else "FAILED"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -188,19 +174,16 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     if not _is_used(config):
         return (yield)
     from mmcore.pytest_plugin.benchmark_session import save
-    from mmcore.pytest_plugin.report import by_group, percent_of_best, write_csv
+    from mmcore.pytest_plugin.report import complete, write_csv
 
     ours = run_of(config)
-    ours.close()
-    results = [result for result, _ in ours.results.values()]
-    groups = by_group(results)
-    for result, info in ours.results.values():
-        info["percent_of_best"] = percent_of_best(result, groups[result.cell.group])
+    results = list(ours.results.values())
+    complete(results)
     if (path := config.getoption("mm_csv")) and results:
         try:
             write_csv(path, results)
         except OSError as error:
-            ours.complaints.append(f"{path} cannot be written: {error.strerror}")
+            ours.problems.append(f"{path} cannot be written: {error.strerror}")
     try:
         return (yield)
     finally:
@@ -208,6 +191,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
             save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        ours.close()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -231,13 +215,12 @@ def pytest_terminal_summary(
 
 
 def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
-    results = [result for result, _ in session.results.values()]
-    if results:
-        _print_tables(terminal, session, results)
     from mmcore.pytest_plugin.benchmark_session import session_of, without_counterpart
 
-    for complaint in session.complaints:
-        terminal.write_line(f"mmcore: {complaint}", red=True)
+    if session.results and session.config.get_verbosity() >= 0:
+        _print_tables(terminal, session)
+    for problem in session.problems:
+        terminal.write_line(f"mmcore: {problem}", red=True)
     if alone := without_counterpart(session.config, session.results):
         what = f"{len(alone)} of {len(session.results)} cells have no counterpart in the results compared with"
         terminal.write_line(f"mmcore: {what}", yellow=True)
@@ -247,14 +230,15 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
             terminal.write_line(f"  {name}: {reason}", red=True)
 
 
-def _print_tables(terminal: pytest.TerminalReporter, session: Session, results: list[Result]) -> None:
-    from mmcore.pytest_plugin.report import tables, time_spent
+def _print_tables(terminal: pytest.TerminalReporter, session: Session) -> None:
     from mmcore.cli.output import on_terminal, rendered
+    from mmcore.pytest_plugin.report import tables, time_spent
 
-    phases = {test: used.phases.seconds for test, used in session.benchmarks.items()}
-    missing = len(phases) - len(results)
+    phases = {test: dict(used.result.phases) if used.result else {} for test, used in session.benchmarks.items()}
+    missing = len(phases) - len(session.results)
     terminal.section("mmcore", sep="-", bold=True)
-    text = rendered(*tables(results), "", time_spent(session.durations, phases, missing), terminal=on_terminal())
+    spent = time_spent(session.durations, phases, missing)
+    text = rendered(*tables(session.results.values()), "", spent, terminal=on_terminal())
     for line in text.split("\n"):
         terminal.write_line(line)
 
@@ -265,29 +249,30 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
     if _is_used(config):
         from mmcore.pytest_plugin.machine import describe
 
-        describe(machine_info, run_of(config).bench.device)
+        describe(machine_info, run_of(config).described["facts"])
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_benchmark_compare_machine_info(
     config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
 ) -> None:
-    """Refuse to compare with another device, or with what is damaged.
+    """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now.
 
     pytest-benchmark asks before anything is collected, so the device is opened here for results of mmcore's.
     """
     from mmcore.pytest_plugin.machine import describe, other_device
-    from mmcore.pytest_plugin.saved import damage, is_ours
+    from mmcore.saved import damage, is_ours, upgraded
 
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")
     if not is_ours(compared_benchmark):
         return
+    compared_benchmark.update(upgraded(compared_benchmark))
     try:
-        device = run_of(config).bench.device
+        facts = run_of(config).described["facts"]
     except MmcoreError as error:
         raise pytest.UsageError(str(error)) from None
-    describe(machine_info, device)
+    describe(machine_info, facts)
     reason = other_device(machine_info, compared_benchmark["machine_info"])
     if reason and not config.getoption("mm_allow_other_device"):
         raise pytest.UsageError(

@@ -5,83 +5,98 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.pytest_plugin.cells import title
-from mmcore.pytest_plugin.result import Result
+from mmcore.pytest_plugin.cells import COUNTED, Benchmark
+from mmcore.result import Result
+
+Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]
 
 
-def by_group(results: Iterable[Result]) -> dict[str, list[Result]]:
-    """The results that may be compared with each other, fastest first; small problems before large ones."""
-    groups: dict[str, list[Result]] = {}
-    for result in results:
-        groups.setdefault(result.cell.group, []).append(result)
-    fastest_first = {group: sorted(members, key=lambda each: each.seconds) for group, members in groups.items()}
-    return dict(sorted(fastest_first.items(), key=lambda item: item[1][0].cell.point.problem.flops))
+def by_group(results: Iterable[Measured]) -> dict[str, list[Measured]]:
+    """The results that may be compared with each other, small problems before large ones.
+
+    Fastest first; where there are no times, in the order in which they were measured.
+    """
+    groups: dict[str, list[Measured]] = {}
+    for measured in results:
+        groups.setdefault(measured[0].group, []).append(measured)
+    ranked = {group: sorted(members, key=lambda each: _seconds(each[1])) for group, members in groups.items()}
+    return dict(sorted(ranked.items(), key=lambda item: item[1][0][1].flops))
 
 
-def percent_of_best(result: Result, group: Sequence[Result]) -> float | None:
-    """The group's best time beside the result's; None for emulation, where it would say nothing."""
-    return None if result.gflops is None else 100 * min(each.seconds for each in group) / result.seconds
+def _seconds(result: Result) -> float:
+    return result.times[0].seconds if result.times else 0.0
 
 
-def tables(results: Iterable[Result]) -> list[RenderableType]:
+def complete(results: Iterable[Measured]) -> None:
+    """Say in what pytest-benchmark stores how far each result is from its group's best."""
+    for members in by_group(results).values():
+        for _, result, info in members:
+            info["percent_of_best"] = _percent_of_best(result, members)
+
+
+def _percent_of_best(result: Result, members: Sequence[Measured]) -> float | None:
+    """The group's best time beside the result's; None where there are no times."""
+    return 100 * _seconds(members[0][1]) / _seconds(result) if result.times else None
+
+
+def tables(results: Iterable[Measured]) -> list[RenderableType]:
     """A title and a table for every group."""
     parts: list[RenderableType] = []
     for group, members in by_group(results).items():
-        emulated = members[0].gflops is None
-        heading = title(group, members[0].outcome.device_description, supports_timing=not emulated)
-        parts += ["", Text(heading, "bold"), _table(members, emulated)]
+        result = members[0][1]
+        timed = f"{group}, on {result.device_description}"
+        parts += ["", Text(timed if result.times else f"{group.split(',')[0]}: {COUNTED}", "bold"), _table(members)]
     return parts
 
 
-def _table(members: Sequence[Result], emulated: bool) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+def _table(members: Sequence[Measured]) -> Table:
+    timed = bool(members[0][1].times)
+    figures = list(dict.fromkeys(name for _, result, _ in members for name in result.figures))
+    table = Table(box=None, pad_edge=False, padding=(0, 2 if timed else 1, 0, 0))
     table.add_column("kernel", no_wrap=True)
-    table.add_column("block", no_wrap=True)
-    times = ["emulation, ms"] if emulated else ["median, µs", "spread", "GFLOP/s", "of peak", "of best"]
-    for heading in (*times, "registers", "shared, B", "occupancy"):
+    table.add_column("config", no_wrap=True)
+    # Eighty columns hold either times or counts.
+    times = ("median, µs", "spread", "GFLOP/s", "of peak", "of best", "registers", "shared, B") if timed else ()
+    for heading in (*times, *(name.replace("_", "\n" if not timed else " ", 1).replace("_", " ") for name in figures)):
         table.add_column(heading, justify="right")
     table.add_column("verified")
-    for result in members:
-        outcome = result.outcome
-        measured = (
-            [f"{result.seconds * 1e3:.3f}"]
-            if emulated
-            else [
-                f"{result.seconds * 1e6:.2f}",
-                _percent(100 * result.spread, 2),
-                _number(result.gflops),
-                _percent(result.percent_of_peak),
-                _percent(percent_of_best(result, members)),
-            ]
-        )
+    for benchmark, result, info in members:
+        counts = [_number(result.figures.get(name)) for name in figures]
         table.add_row(
-            outcome.plan.kernel.name,
-            str(result.cell.point.block),
-            *measured,
-            str(outcome.registers),
-            str(outcome.shared_bytes),
-            _percent(None if result.occupancy is None else 100 * result.occupancy, 0),
-            _verified(result),
+            result.kernel, benchmark.config.id, *(_times(result, info) if timed else []), *counts, _verified(result)
         )
     return table
 
 
+def _times(result: Result, info: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{info['median_ms'] * 1e3:.2f}",
+        _percent(info["spread_percent"], 2),
+        _number(info["gflops"]),
+        _percent(info["percent_of_peak"]),
+        _percent(info["percent_of_best"]),
+        str(result.registers),
+        str(result.shared_bytes),
+    ]
+
+
 def _verified(result: Result) -> str:
-    verification, problem = result.outcome.verification, result.cell.point.problem
-    return "every element" if verification and verification.compared == problem.m * problem.n else "sampled"
+    verification = result.verification
+    whole = verification is not None and verification.compared == result.cell.m * result.cell.n
+    return "all" if whole else "sampled"
 
 
 def line(result: Result) -> str:
-    """One result in a few words, for while the run goes on."""
-    if result.gflops is None:
-        return f"verified, {result.seconds * 1e3:.1f} ms to emulate"
-    seconds, rate = result.seconds, _number(result.gflops)
-    return f"verified, {seconds * 1e6:.2f} µs ±{100 * result.spread:.2f} %, {rate} GFLOP/s"
+    """One timed result in a few words, for while the run goes on."""
+    time = result.times[0]
+    rate = _number(result.gflops(time.seconds))
+    return f"verified, {time.seconds * 1e6:.2f} µs ±{100 * time.spread:.2f} %, {rate} GFLOP/s"
 
 
 def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str, float]], missing: int) -> str:
@@ -92,11 +107,11 @@ def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str,
         phases: how many of them it spent on what it is for.
         missing: how many of them have no result.
     """
-    spent = {phase: sum(each.get(phase, 0.0) for each in phases.values()) for phase in _PHASES}
+    spent = {name: sum(each.get(name, 0.0) for each in phases.values()) for name in _PHASES}
     # An interrupted test has phases, but no duration.
     durations = {test: durations.get(test, sum(each.values())) for test, each in phases.items()}
-    other = [durations[test] - sum(each.values()) for test, each in phases.items()]
-    parts = ", ".join(f"{name} {spent[phase]:.1f} s" for phase, name in _PHASES.items())
+    other = [durations[test] - sum(each.get(name, 0.0) for name in _PHASES) for test, each in phases.items()]
+    parts = ", ".join(f"{words} {spent[name]:.1f} s" for name, words in _PHASES.items())
     cells = "1 cell" if len(phases) == 1 else f"{len(phases)} cells"
     cells += f", {missing} of them not measured," if missing else ""
     return (
@@ -105,32 +120,48 @@ def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str,
     )
 
 
-_PHASES = {"compile": "compiling and loading", "verify": "verifying", "device": "measured"}
+_PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
 
 
-def write_csv(path: Path, results: Sequence[Result]) -> None:
+def write_csv(path: Path, results: Sequence[Measured]) -> None:
     """Write the results as CSV, one row each, in the order of the tables; times in ms, empty where there is none.
 
     Raises:
         OSError: the file cannot be written.
     """
+    figures = list(dict.fromkeys(name for _, result, _ in results for name in result.figures))
+    columns = [*_CSV_COLUMNS, *figures]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(_CSV_COLUMNS)
+        writer.writerow(columns)
         for members in by_group(results).values():
-            for result in members:
-                values = {**result.to_json(), "percent_of_best": percent_of_best(result, members)}
-                values |= values["problem"]
-                values["block"] = result.cell.block
-                if result.gflops is None:
-                    values |= {"emulation_ms": values["median_ms"], "median_ms": None, "spread_percent": None}
-                writer.writerow(["" if values.get(name) is None else values[name] for name in _CSV_COLUMNS])
+            for benchmark, _, info in members:
+                values = {
+                    **info,
+                    **info["problem"],
+                    "block": benchmark.config.block_text,
+                    "config": str(benchmark.config),
+                }
+                writer.writerow(["" if values.get(name) is None else values[name] for name in columns])
 
 
 _CSV_COLUMNS = (
-    *("kernel", "device_description", "m", "n", "k", "dtype", "operation", "block", "measure", "caches", "memory"),
+    *(
+        "kernel",
+        "device_description",
+        "m",
+        "n",
+        "k",
+        "dtype",
+        "operation",
+        "block",
+        "config",
+        "measure",
+        "caches",
+        "memory",
+    ),
     *("median_ms", "spread_percent", "gflops", "percent_of_peak", "percent_of_best", "emulation_ms"),
-    *("registers", "shared_bytes", "occupancy", "verified", "verification", "clock"),
+    *("registers", "shared_bytes", "verified", "verification", "clock"),
 )
 
 

@@ -1,26 +1,30 @@
-"""One pytest run's benchmarks: opened when the first test that wants them is collected."""
+"""One pytest run's benchmarks: found when the first test that wants them is collected."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from mmcore.pytest_plugin.cells import Cell, Cells, find_cells
-from mmcore.pytest_plugin.timer import DeviceClock
-from mmcore.pytest_plugin.exclusive import device_lock, waiting
-from mmcore.pytest_plugin.measuring import Bench, CellBenchmark
-from mmcore.pytest_plugin.result import Result
-from mmcore.pytest_plugin.options import Selection
-from mmcore.pytest_plugin.benchmark_session import measures
+from mmcore.cell import Timing
+from mmcore.devices.choose import chosen, device_name
 from mmcore.errors import LockFailed
-from mmcore.devices.choose import open_device
+from mmcore.executor import end_workers, run
 from mmcore.locks import Lock
+from mmcore.pytest_plugin.benchmark import CellBenchmark, options_of
+from mmcore.pytest_plugin.benchmark_session import measures
+from mmcore.pytest_plugin.cells import Benchmark, Found, find_benchmarks
+from mmcore.pytest_plugin.clock import DeviceClock
+from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import registry
+from mmcore.result import Result
+
+# Device seconds of all rounds of a cell, where the user gives no --benchmark-max-time.
+_USUAL_SECONDS = 0.7
 
 
 @dataclass
@@ -31,61 +35,70 @@ class Session:
         config: pytest's.
         clock: pytest-benchmark's timer.
         items: how many tests measure a cell.
-        results: what the cells came to, by test, and the dictionary that pytest-benchmark stores of each.
+        results: the cells' benchmarks and results, by test, and the dictionary that pytest-benchmark stores of each.
         benchmarks: the fixtures that were used, by test.
         prefixes: what stands before a test's line while the run goes on, by test.
         regressed: whether a cell is slower than ``--benchmark-compare-fail`` allows.
-        complaints: what could not be done at the end.
+        problems: what could not be done at the end.
         durations: host seconds of set-up, call and teardown together, by test.
-        say: tells the user something while the run goes on; the terminal reporter does where it is None.
         lock: on the device, once a cell is to be measured.
     """
 
     config: pytest.Config
     clock: DeviceClock = field(default_factory=DeviceClock)
     items: int = 0
-    results: dict[str, tuple[Result, dict[str, Any]]] = field(default_factory=dict)
+    results: dict[str, tuple[Benchmark, Result, dict[str, Any]]] = field(default_factory=dict)
     benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)
     prefixes: dict[str, str] = field(default_factory=dict)
     regressed: bool = False
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     durations: dict[str, float] = field(default_factory=dict)
-    say: Callable[[str], None] | None = None
     lock: Lock | None = None
 
     @functools.cached_property
-    def bench(self) -> Bench:
-        """The device, open.
-
-        Raises:
-            MmcoreError: there is no such device.
-        """
-        selection = Selection.of(self.config)
-        return Bench(open_device(selection.device, registry().providers), selection.timeout)
+    def selection(self) -> Selection:
+        """What the options select."""
+        return Selection.of(self.config)
 
     @functools.cached_property
-    def found(self) -> Cells:
-        """The cells that the options select.
+    def device(self) -> str:
+        """The device's name; nothing is opened.
+
+        Raises:
+            NoDevice: there is no such device.
+        """
+        return device_name(self.selection.device)
+
+    @functools.cached_property
+    def supports_timing(self) -> bool:
+        """Whether the device measures device time."""
+        return chosen(self.device)[0].supports_timing
+
+    @functools.cached_property
+    def described(self) -> dict[str, Any]:
+        """What the device's worker process says of it.
+
+        Raises:
+            MmcoreError: it cannot be opened.
+        """
+        found: dict[str, Any] = run(self.device, "mmcore.executor.worker:describe")
+        return found
+
+    @functools.cached_property
+    def found(self) -> Found:
+        """The benchmarks that the options select.
 
         Raises:
             MmcoreError: the options select nothing that is there.
         """
-        return find_cells(Selection.of(self.config), registry(), self.bench.device)
+        return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing)
 
-    @property
-    def cells(self) -> Mapping[tuple[str, ...], Cell]:
-        """The cells, by the parameters of their tests."""
-        return self.found.cells
-
-    @property
-    def opened(self) -> bool:
-        """Whether anything asked for the device."""
-        return "bench" in self.__dict__
-
-    @property
-    def warnings(self) -> list[str]:
-        """What is wrong with the plugins."""
-        return registry().complaints()
+    def timing(self, benchmark: Benchmark, marker: dict[str, Any]) -> Timing:
+        """How long a benchmark is timed."""
+        ini = self.config.getini("addopts")
+        words = [*self.config.invocation_params.args, *ini, *os.environ.get("PYTEST_ADDOPTS", "").split()]
+        asked = any(str(word).startswith("--benchmark-max-time") for word in words)
+        return options_of(self.config, marker, benchmark.timing, None if asked else _USUAL_SECONDS)
 
     def begin(self, test: str, used: CellBenchmark) -> None:
         """Note that a test's cell is about to be measured; the first of a file gets a new line of its own."""
@@ -95,19 +108,19 @@ class Session:
         self.prefixes[test] = f"{begin}[{len(self.benchmarks)}/{self.items}]"
 
     def hold_device(self) -> None:
-        """Have a device that keeps time to this run alone, until it ends; wait while another run has it."""
-        if self.lock is not None or not self.bench.device.supports_timing or not measures(self.config):
+        """Have a device that supports timing to this run alone, until it ends; wait while another run has it."""
+        if self.lock is not None or not self.supports_timing or not measures(self.config):
             return
-        self.lock = device_lock(self.bench.device)
+        self.lock = Lock(f"device-{self.described['identity']}")
+        what = f"{self.device} ({self.described['description']})"
         try:
-            self.lock.take(lambda holder: self._say(waiting(self.bench.device, holder)))
+            self.lock.take(
+                lambda holder: self._say(f"mmcore: {what} is being measured by {holder}; waiting until it is free")
+            )
         except LockFailed as error:
             self._say(f"mmcore: warning: another run on this device would go unnoticed: {error}")
 
     def _say(self, text: str) -> None:
-        if self.say is not None:
-            self.say(text)
-            return
         terminal, capture = map(self.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
         if terminal is not None:
             with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
@@ -115,8 +128,7 @@ class Session:
                 terminal.flush()
 
     def close(self) -> None:
-        """Free the device's memory, and the device for others."""
-        if self.opened:
-            self.bench.close()
+        """Free the device for others."""
+        end_workers()
         if self.lock is not None:
             self.lock.release()

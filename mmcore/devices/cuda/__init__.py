@@ -18,8 +18,6 @@ class CudaProvider:
 
     name = "cuda"
     supports_timing = True
-    # After an illegal access the process that made it can use no GPU any more.
-    isolated = True
 
     def count(self) -> int:
         return _search()[0]
@@ -28,10 +26,9 @@ class CudaProvider:
         count, absence = _search()
         if not count:
             return {"GPU": f"none: {absence}"}
-        from mmcore.devices.cuda.cupti_timer import recorder
-        from mmcore.devices.cuda.device import clock, describe
+        from mmcore.devices.cuda.device import describe
 
-        return {**{f"cuda:{index}": describe(index) for index in range(count)}, "kernel clock": clock(recorder())}
+        return {f"cuda:{index}": describe(index) for index in range(count)}
 
     def open(self, index: int) -> Device:
         count, absence = _search()

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NoReturn
 
 import numpy as np
+
 from cuda.bindings import driver
 from cuda.core import Buffer as CudaBuffer
 from cuda.core import (
@@ -21,17 +22,15 @@ from cuda.core import (
 )
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
-
-from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, KernelError, MmcoreError
 from mmcore.compile.module import CompiledModule
+from mmcore.deadline import Deadline
+from mmcore.devices.base import BoundLaunch, Buffer, HostArray, MatrixMap, Refresh
 from mmcore.devices.cuda.event_timer import DifferenceTimer, GraphTimer, StreamTimer, Work
-from mmcore.devices.cuda.cupti_timer import CuptiTimer, CuptiUnusable, Recorder, recorder
 from mmcore.devices.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
 from mmcore.devices.cuda.tensor_map import tensor_map
-from mmcore.deadline import Deadline
-from mmcore.devices.base import Buffer, BoundLaunch, HostArray, MatrixMap, Refresh
-from mmcore.devices.violations import Violation
 from mmcore.devices.timer import Timer
+from mmcore.devices.violations import Violation
+from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, KernelError, MmcoreError
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
@@ -58,13 +57,6 @@ def describe(index: int) -> str:
     _, version = driver.cuDriverGetVersion()
     _, memory = driver.cuDeviceTotalMem(index)
     return f"{device.name}, compute capability {capability}, {memory / 1e9:.1f} GB, driver for CUDA {_dotted(version)}"
-
-
-def clock(found: Recorder | str) -> str:
-    """How kernel times are read, given CUPTI or the reason why it cannot be used."""
-    if isinstance(found, Recorder):
-        return CuptiTimer.method
-    return f"{GraphTimer.method} ({found})"
 
 
 def _driver_version() -> str | None:
@@ -94,7 +86,6 @@ class CudaDevice:
         # A process cannot stop its own kernel, but NVRTC.
         self.deadline = Deadline()
         self._scratch: CudaBuffer | None = None
-        self._recorder = recorder()
 
     @property
     def description(self) -> str:
@@ -115,7 +106,7 @@ class CudaDevice:
             "clock_mhz": properties.clock_rate // 1000,
             "driver": _driver_version(),
             "cuda": _dotted(version),
-            "clock": self.clock,
+            "clock": GraphTimer.method,
         }
 
     @property
@@ -129,11 +120,6 @@ class CudaDevice:
             bytes_per_second=2 * properties.memory_clock_rate * 1e3 * properties.global_memory_bus_width / 8,
             cache_bytes=properties.l2_cache_size,
         )
-
-    @property
-    def clock(self) -> str:
-        """How kernel times are read, and why not by CUPTI where they are not."""
-        return clock(self._recorder)
 
     @property
     def architecture(self) -> str:
@@ -154,6 +140,7 @@ class CudaDevice:
             shared_bytes_optin=properties.max_shared_memory_per_block_optin,
             registers_per_block=properties.max_registers_per_block,
             memory_bytes=int(free),
+            multiprocessors=properties.multiprocessor_count,
         )
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> OwnedBuffer:
@@ -180,14 +167,6 @@ class CudaDevice:
         self.use()
         with self.translating(f"the code compiled from {code.source} cannot be loaded"):
             return CudaModule(self, self._device, self._stream, code)
-
-    def recorder(self) -> Recorder | None:
-        """CUPTI, where it can be used."""
-        return self._recorder if isinstance(self._recorder, Recorder) else None
-
-    def do_without_recorder(self, reason: str) -> None:
-        """Read times from events from now on."""
-        self._recorder = reason
 
     def scratch(self) -> CudaBuffer:
         """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
@@ -227,13 +206,13 @@ class CudaDevice:
         """Turn cuda.core's errors into a DeviceError that begins with ``failure``."""
         try:
             yield
-        except (MmcoreError, CuptiUnusable):
+        except MmcoreError:
             raise
         except Exception as error:
-            _raise_fault(failure, error)
+            _raise_error(failure, error)
 
 
-def _raise_fault(failure: str, error: Exception) -> NoReturn:
+def _raise_error(failure: str, error: Exception) -> NoReturn:
     raise DeviceError(f"{failure}: {str(error).splitlines()[0]}") from error
 
 
@@ -263,51 +242,24 @@ class CudaModule:
             self.bind(calls)(self._stream)
             self._stream.sync()
         except Exception as error:
-            return [self._fault(error)]
+            return [self._violation(error)]
         return []
 
-    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer:
-        before = self.before(cold)
-        return self.cupti_timer(calls, before, refresh) or self.event_timer(calls, before, refresh)
-
-    def cupti_timer(
-        self, calls: Sequence[BoundLaunch], before: Work | None = None, refresh: Sequence[Refresh] = ()
-    ) -> Timer | None:
-        """Reads CUPTI's records; None where CUPTI cannot be used."""
-        self._owner.use()
-        found = self._owner.recorder()
-        if found is None:
-            return None
-        work = self._after(refresh, self.bind(calls))
-        with self._owner.translating("the kernel cannot be timed"):
-            timer = self._watched(CuptiTimer(found, self._stream, work, len(calls), before))
-            try:
-                timer.seconds(1)
-            except CuptiUnusable as unusable:
-                self._owner.do_without_recorder(str(unusable))
-                return None
-            return timer
-
-    def event_timer(
-        self, calls: Sequence[BoundLaunch], before: Work | None = None, refresh: Sequence[Refresh] = ()
+    def timer(
+        self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()
     ) -> Timer:
-        """Reads events around CUDA graphs."""
         self._owner.use()
         work = self._after(refresh, self.bind(calls))
         with self._owner.translating("the kernel cannot be timed"):
-            if before is not None:
-                return self._watched(DifferenceTimer(self._device, self._stream, work, before))
+            if cold:
+                flush = self._owner.scratch()
+                return self._watched(
+                    DifferenceTimer(self._device, self._stream, work, lambda target: flush.fill(0, stream=target))
+                )
             return self._watched(GraphTimer(self._device, self._stream, work))
 
     def _watched(self, timer: Timer) -> WatchedTimer:
-        return WatchedTimer(timer, self._fault)
-
-    def before(self, cold: bool) -> Work | None:
-        """What is to come before each launch, and is not timed, as :meth:`timer` takes it."""
-        if not cold:
-            return None
-        flush = self._owner.scratch()
-        return lambda target: flush.fill(0, stream=target)
+        return WatchedTimer(timer, self._violation)
 
     @staticmethod
     def _after(refresh: Sequence[Refresh], launches: Work) -> Work:
@@ -390,7 +342,7 @@ class CudaModule:
             return tensor_map(argument)
         return argument if isinstance(argument, np.generic) else np.uint64(argument.address)
 
-    def _fault(self, error: Exception) -> Violation:
+    def _violation(self, error: Exception) -> Violation:
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
         for name, (kind, message) in _STICKY.items():
             if name in text:
@@ -416,15 +368,13 @@ class WatchedTimer:
         self.method = inner.method
         self.resolution = inner.resolution
         self._inner = inner
-        self._fault = violation
+        self._violation = violation
 
     def seconds(self, count: int) -> float:
         try:
             return self._inner.seconds(count)
-        except CuptiUnusable:
-            raise
         except Exception as error:
-            raise KernelError(f"launched to be timed, {self._fault(error).message}") from error
+            raise KernelError(f"launched to be timed, {self._violation(error).message}") from error
 
     def close(self) -> None:
         with suppress(Exception):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+
 from cuda.core import Buffer as CudaBuffer
 from cuda.core import Stream
-
-from mmcore.verify.poison import POISON_HALFWORD, is_poison
 from mmcore.devices.base import HostArray
 from mmcore.devices.violations import Violation
+from mmcore.verify.poison import POISON_HALFWORD, is_poison
 
 #: Bytes of forbidden ground before and behind each matrix; a power of two, so that matrices stay aligned.
 GUARD_BYTES = 1 << 20
@@ -63,7 +63,9 @@ class OwnedBuffer:
         behind = self._damage(end, int(self._memory.size) - end)
         if len(behind):
             distance = int(behind[0]) * 2
-            violations.append(self._guard_zone_violation(f"memory {distance} bytes behind the last element of {self.label}"))
+            violations.append(
+                self._guard_zone_violation(f"memory {distance} bytes behind the last element of {self.label}")
+            )
         return violations
 
     def close(self) -> None:

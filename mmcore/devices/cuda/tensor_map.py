@@ -6,7 +6,6 @@ from cuda.core import Buffer as CudaBuffer
 from cuda.core import TensorMapDescriptor, TensorMapDescriptorOptions
 from cuda.core._tensor_map import TensorMapDataType, TensorMapSwizzle
 from cuda.core.utils import StridedMemoryView
-
 from mmcore.devices.base import MatrixMap
 from mmcore.kernel.dtypes import dtype_named
 
