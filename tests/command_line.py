@@ -1,20 +1,25 @@
-"""The command line as tests use it: in this process, or in one of its own with plugins of the test's own."""
+"""The command line as tests use it: in this process or in one of its own, with plugins of the test's own."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from click.testing import CliRunner, Result
 
 from mmcore.cli import main
+from mmcore.registry import registry
 
 
-def mmcore(*arguments: str) -> Result:
-    """``mmcore …`` in this process; its stdout is no terminal."""
-    return CliRunner().invoke(main, arguments, prog_name="mmcore")
+def mmcore(*arguments: str, site: Path | None = None) -> Result:
+    """``mmcore …`` in this process, with the plugins installed in ``site``; its stdout is no terminal."""
+    with nullcontext() if site is None else installed(site):
+        return CliRunner().invoke(main, arguments, prog_name="mmcore")
 
 
 def process(*arguments: str, options: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess[str]:
@@ -28,27 +33,43 @@ def process(*arguments: str, options: tuple[str, ...] = (), **environment: str) 
     )
 
 
+@contextmanager
+def installed(site: Path) -> Iterator[None]:
+    """The registry with the plugins of ``site`` besides, until the block ends."""
+    sys.path.insert(0, str(site))
+    importlib.invalidate_caches()
+    registry.cache_clear()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(site))
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(f"{site}{os.sep}"):
+                del sys.modules[name]
+        registry.cache_clear()
+
+
 def install(site: Path, distribution: str, entry_point: str, source: str) -> None:
     """Install a package of one module, named by one entry point, into a directory that goes onto ``PYTHONPATH``."""
     module = f"{distribution.replace('-', '_')}_module"
-    (site / f"{module}.py").write_text(source)
     metadata = site / f"{module}-1.0.dist-info"
-    metadata.mkdir()
+    metadata.mkdir(parents=True)
+    (site / f"{module}.py").write_text(source)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[mmcore]\n{entry_point} = {module}\n")
 
 
-def kernel_module(name: str, rule: str = "raise NotImplementedError") -> str:
-    """A plugin that brings one kernel, whose launch rule does this."""
+def kernel_module(name: str, rule: str = "return Launch(grid=(1,), block=config.block)") -> str:
+    """A plugin that brings one kernel, whose launch rule does this; its source is the module's, with .cu for .py."""
     return f"""
 import os, signal
 from mmcore import Kernel, Launch, hookimpl
 
-def launch(problem, block, limits):
+def launch(problem, config, device):
     {rule}
 
 @hookimpl
 def mmcore_kernels():
-    return [Kernel(name={name!r}, title="A test's own", lecture="none", source=__file__.replace(".py", ".cu"),
-                   entry="f", arguments=("A", "B", "C"), launch=launch, blocks=((8, 8),))]
+    return Kernel(name={name!r}, configs=[{{"block": (8, 8)}}], source=__file__.replace(".py", ".cu"),
+                  entry="f", arguments=("A", "B", "C"), launch=launch)
 """
