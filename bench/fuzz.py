@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy
 
-from mmcore.api import device
+from mmcore.devices.choose import open_device
 from mmcore.pytest_plugin.machine import describe as describe_machine
 from tests.fuzzing.drawing import EXTENTS, draw_case
 from tests.fuzzing.subjects import subjects
@@ -94,7 +94,8 @@ def fuzz(name: str, seed: int, numbers: range, folder: Path) -> Counts:
     Raises:
         RuntimeError: something came of a case that must not; the message ends with the command that tries it again.
     """
-    opened, emulator, found, counts = device(name), device("emulator"), subjects(), Counts()
+    emulator, found, counts = open_device("emulator"), subjects(), Counts()
+    opened = emulator if name == "emulator" else open_device(name)
     for number in numbers:
         case = draw_case(seed, number, found, EXTENTS[name])
         try:
@@ -108,7 +109,7 @@ def fuzz(name: str, seed: int, numbers: range, folder: Path) -> Counts:
 def save(path: Path, name: str, seeds: list[int], counts: Counts, seconds: float) -> None:
     """Write what was tried, where, and what came of it."""
     machine: dict[str, Any] = {}
-    describe_machine(machine, device(name))
+    describe_machine(machine, open_device(name).facts)
     kernels = sorted({kernel for kernel, _ in counts})
     document = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

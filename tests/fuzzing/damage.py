@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem, Scalar
+from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar
+from mmcore.kernel.dtypes import dtype_named
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.poison import poison
 from mmcore.verify.storage import narrow, widen
-from mmcore.kernel.dtypes import dtype_named
 from tests.fuzzing.truth import Truth
 
 _POKE = """
@@ -193,12 +193,13 @@ def damaged(kernel: Kernel, pokes: Sequence[Poke], folder: Path) -> Kernel:
         whole.write_text(kernel.source_text() + _POKES)
         whole.replace(source)
 
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> tuple[Launch, ...]:
-        own = kernel.launch(problem, block, limits)
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:
+        own = kernel.launches(problem, config, device)
         assert isinstance(own, Launch)
         return own, *(_launch(poke, problem) for poke in pokes)
 
-    return replace(kernel, source=source, launch=launch)
+    entry = kernel.entry_named()
+    return replace(kernel, source=source, entry=entry, launch=launch, grid=None, over_read=None)
 
 
 def _launch(poke: Poke, problem: Problem) -> Launch:

@@ -82,7 +82,7 @@ def _affordable(rule: Rule, problem: Problem, block: Dim3, extent: Extent) -> bo
 def _block(rng: random.Random, subject: Subject, fitting: float) -> Dim3:
     """One that is declared, one that the source is written for, or any (that seldom where most must fit)."""
     if rng.random() < 0.4:
-        return subject.kernel.block(rng.choice(subject.kernel.blocks))
+        return rng.choice(subject.kernel.usual_configs).block
     if rng.random() < (1 + fitting) / 2:
         x = rng.randint(1, 32)
         shapes = (Dim3(x, rng.randint(1, MOST_THREADS // x)), Dim3(x, x), Dim3(16, 16), Dim3(32, 32))

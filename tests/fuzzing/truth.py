@@ -1,4 +1,4 @@
-"""Whether a product is right, found out a second way: by numpy in float64 and the bound in docs/judging.md."""
+"""Whether a product is right, found out a second way: by numpy in float64 and the tolerance in docs/judging.md."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.kernel.problem import Problem
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.storage import widen
-from mmcore.kernel.problem import Problem
 
 _ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 _LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}

@@ -5,23 +5,27 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
-import numpy as np
+from numpy.typing import NDArray
 
-from mmcore.errors import CompileError, ConstraintViolation
-from mmcore.experiment import Experiment, rows_of_product
-from mmcore.verify.inputs import draw
+from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.outcome import Outcome
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.errors import CompileError, ConstraintViolation
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.launch import Launch
-from mmcore.reproduce import block_text, leading_dimensions, sizes
+from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import Problem
+from mmcore.measure import measure
+from mmcore.result import Result
+from mmcore.verify import launches
+from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.verification import Verification
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
 from tests.fuzzing.truth import truth_of, widened
 
-# What a refusal says of each breach, and of no other.
+# What a constraint violation says of each breach, and of no other.
 _SAID = {
     "sizes differ": r"m, n and k must be equal, but are",
     "not a multiple": r"not a multiple of",
@@ -67,14 +71,14 @@ def try_case(case: Case, device: Device, folder: Path, rehearsal: Device | None 
 def _plain(case: Case, device: Device) -> str:
     breaches = case.subject.rule.breaches(case.problem, case.block)
     try:
-        outcome, _, wrong = _run(case, case.subject.kernel, device)
+        result, _, wrong = _run(case, case.subject.kernel, device)
     except ConstraintViolation as refused:
         _check_sentence(case, refused, breaches)
         return REFUSED
     if breaches:
         raise Disagreement(f"{describe(case)}: launched, although {breaches}")
-    if not outcome.verified or wrong:
-        raise Disagreement(f"{describe(case)}: a right kernel is not verified: {outcome.complaints()}")
+    if not result.verified or wrong:
+        raise Disagreement(f"{describe(case)}: a right kernel is not verified: {result.failures()}")
     return VERIFIED
 
 
@@ -86,7 +90,7 @@ def _check_sentence(case: Case, refused: ConstraintViolation, breaches: set[str]
     quoted = [set(map(int, re.findall(r"\d+", reason))) for reason in refused.reasons]
     numbered = all(numbers & of_case or max(numbers, default=0) >= 2**31 for numbers in quoted)
     if said != breaches or "\n" in text or not text.startswith(f"{case.subject.kernel.name}: ") or not numbered:
-        raise Disagreement(f"{describe(case)}: known to break {breaches or 'nothing'}, and refused with: {text}")
+        raise Disagreement(f"{describe(case)}: known to break {breaches or 'nothing'}, and rejected with: {text}")
 
 
 def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
@@ -94,60 +98,73 @@ def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
     try:
         if rehearsal not in (None, device) and _run(case, case.subject.kernel, rehearsal)[0].violations:
             return UNSAFE
-        outcome, right, wrong = _run(case, case.subject.kernel, device)
+        result, right, wrong = _run(case, case.subject.kernel, device)
     except (ConstraintViolation, CompileError) as error:
         if not breaches:
             raise Disagreement(f"{describe(case)}: nothing forbids this, but: {error}") from None
         return FORCED_REFUSED
-    if not breaches and not outcome.verified:
-        raise Disagreement(f"{describe(case)}: a right kernel is not verified: {outcome.complaints()}")
-    if outcome.verified and wrong:
+    if not breaches and not result.verified:
+        raise Disagreement(f"{describe(case)}: a right kernel is not verified: {result.failures()}")
+    if result.verified and wrong:
         raise Disagreement(f"{describe(case)}: a wrong product is called verified")
-    if not outcome.verified and not outcome.violations and right:
-        raise Disagreement(f"{describe(case)}: a right product is refused: {outcome.complaints()}")
-    return FORCED_VERIFIED if outcome.verified else FORCED_REJECTED
+    if not result.verified and not result.violations and right:
+        raise Disagreement(f"{describe(case)}: a right product is refused: {result.failures()}")
+    return FORCED_VERIFIED if result.verified else FORCED_REJECTED
 
 
 def _damaged(case: Case, device: Device, folder: Path) -> str:
     problem, kernel = case.problem, case.subject.kernel
-    launch = kernel.launch(problem, case.block, device.limits)
-    assert isinstance(launch, Launch)
+    launch = kernel.launches(problem, kernel.config(case.block), device.properties)
     problem_on_device = problem if kernel.strided else problem.packed
     matrices = draw(problem, case.seed)
     truth = truth_of(problem, kernel.accumulator, matrices)
     at = Launched(problem_on_device, matrices, truth, launch.over_read.get("A", 0))
     pokes: list[Poke] = list(DAMAGES[case.kind](random.Random(case.seed), at))
-    outcome, right, _ = _run(case, damaged(kernel, pokes, folder), device)
+    result, right, _ = _run(case, damaged(kernel, pokes, folder), device)
     if case.kind in HARMLESS or not pokes:
-        if not outcome.verified:
-            raise Disagreement(f"{describe(case)}: a right product is refused: {outcome.complaints()}")
+        if not result.verified:
+            raise Disagreement(f"{describe(case)}: a right product is refused: {result.failures()}")
         return ACCEPTED if pokes else NO_ROOM
     # What is stored in 16 bits may hide a small difference in its own rounding; everything else must show.
-    if outcome.verified and not (right and dtype_named(problem.output).itemsize == 2):
+    if result.verified and not (right and dtype_named(problem.output).itemsize == 2):
         raise Disagreement(f"{describe(case)}: {pokes} went unnoticed")
-    return DAMAGED + case.kind if not outcome.verified else HIDDEN
+    return DAMAGED + case.kind if not result.verified else HIDDEN
 
 
-def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Outcome, bool, bool]:
+def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Result, bool, bool]:
     """What mmcore says of a case; whether its product is right, and whether it is wrong, as found out here."""
-    force = case.kind == FORCED
-    with Experiment(kernel, case.problem, case.block, device, seed=case.seed, force=force) as experiment:
-        outcome = experiment.verify()
-        if any(violation.fatal for violation in outcome.violations):
-            raise Disagreement(f"{describe(case)}: the device is lost: {outcome.complaints()}")
-        plan = experiment.prepared.plan
-        flat = np.empty(plan.problem.span("C"), dtype_named(plan.problem.output).storage)
-        experiment.prepared.buffers["C"].download(flat)
-        product = widened(case.problem, rows_of_product(plan, flat))
-    truth = truth_of(case.problem, kernel.accumulator, draw(case.problem, case.seed))
+    problem, verify = case.problem, vars(launches)["verify_product"]
+    products: list[NDArray[Any]] = []
+
+    def verify_product(
+        problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[Any], **options: Any
+    ) -> Verification:
+        products.append(c.copy())
+        verification: Verification = verify(problem, accumulator, matrices, c, **options)
+        return verification
+
+    leading = {name: getattr(problem, name) for name in ("lda", "ldb", "ldc")}
+    config = {"block": list(case.block)}
+    cell = Cell(
+        kernel.name, problem.m, problem.n, problem.k, config, seed=case.seed, force=case.kind == FORCED, **leading
+    )
+    with patch.object(launches, "verify_product", verify_product):
+        result = measure(cell, device, kernel)
+    if not products:
+        raise Disagreement(f"{describe(case)}: the device is lost: {result.failures()}")
+    (c,) = products
+    product = widened(problem, c)
+    truth = truth_of(problem, kernel.accumulator, draw(problem, case.seed))
     right, wrong = truth.right(product), truth.wrong(product)
-    verification = outcome.verification
+    verification = result.verification
     if verification is None or (verification.verified and wrong) or (right and not verification.verified):
         raise Disagreement(f"{describe(case)}: the product is {'right' if right else 'wrong'}, but: {verification}")
-    return outcome, right, wrong
+    return result, right, wrong
 
 
 def describe(case: Case) -> str:
     """A case on one line, as options of the command line."""
-    words = [case.subject.kernel.name, *sizes(case.problem), *leading_dimensions(case.problem)]
-    return " ".join([*words, "--block", block_text(case.block), "--seed", str(case.seed), f"({case.kind})"])
+    words = [case.subject.kernel.name, *(f"-{name} {getattr(case.problem, name)}" for name in "mnk")]
+    if case.problem != case.problem.packed:
+        words += [f"--{name} {getattr(case.problem, name)}" for name in ("lda", "ldb", "ldc")]
+    return " ".join([*words, "--block", "x".join(map(str, case.block)), f"--seed {case.seed} ({case.kind})"])
