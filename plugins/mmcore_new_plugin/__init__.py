@@ -1,1 +1,13 @@
-"""A third party's package, written to start from: its names, its files, and the place they go to."""
+"""The command ``mmcore new-plugin``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mmcore.hookspecs import hookimpl
+
+
+@hookimpl
+def mmcore_commands() -> Mapping[str, str]:
+    """``mmcore new-plugin``."""
+    return {"new-plugin": "mmcore_new_plugin.command:new_plugin"}

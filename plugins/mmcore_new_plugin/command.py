@@ -13,29 +13,46 @@ from mmcore.cli.output import fields, json_option, loaded_registry, render, writ
 if TYPE_CHECKING:
     from mmcore_new_plugin.project import Project
 
+_ROLES = {
+    "pyproject.toml": "the package, and the entry point that mmcore finds it by",
+    "README.md": "what there is, and how to run it",
+    "tests/test_kernel.py": "tests of the product, in every config",
+    "bench/test_speed.py": "the benchmark",
+}
+
 
 @click.command("new-plugin")
 @click.argument("name")
 @click.option(
     "--dir", "folder", type=Path, metavar="D", help="Folder to write, new or empty; called like the package by default."
 )
-@click.option("--from", "model", metavar="KERNEL", help="Start from the source and launch rule of this kernel.")
+@click.option("--from", "model", metavar="KERNEL", help="Start from a copy of this kernel.")
 @json_option
 def new_plugin(name: str, folder: Path | None, model: str | None, as_json: bool) -> int:
     """Write a package with a kernel to start from."""
     registry = loaded_registry()
     from mmcore_new_plugin.names import free_names
     from mmcore_new_plugin.place import write_all
-    from mmcore_new_plugin.project import project
+    from mmcore_new_plugin.project import check, project
 
     names = free_names(name, registry)
     if model is not None:
         registry.kernel(model)
     made = project(names, None if model is None else registry.kernels[model])
     folder = Path(names.distribution) if folder is None else folder
-    write_all(folder, made.files)
+    write_all(folder, made.files, lambda staged: check(made, staged))
     if as_json:
-        write_json(_document(made, folder, model))
+        write_json(
+            {
+                "kernel": name,
+                "from": model,
+                "package": names.package,
+                "distribution": names.distribution,
+                "folder": str(folder.absolute()),
+                "files": list(made.files),
+                "next": _next(made, folder),
+            }
+        )
     else:
         render(
             f"{name}: {'a kernel to start from' if model is None else f'a copy of {model}'}, in {folder}\n",
@@ -46,18 +63,10 @@ def new_plugin(name: str, folder: Path | None, model: str | None, as_json: bool)
     return 0
 
 
-_ROLES = {
-    "pyproject.toml": "the package, and the entry point that mmcore finds it by",
-    "README.md": "what there is, and how to run it",
-    "tests/test_kernel.py": "right where the rule allows it, refused elsewhere",
-    "bench/test_speed.py": "the benchmark",
-}
-
-
 def _role(path: str) -> str:
     if path.endswith("__init__.py"):
         return "makes it a package"
-    return "launch rule, constraints, over-read" if path.endswith(".py") else "CUDA source"
+    return "declaration of the kernel" if path.endswith(".py") else "CUDA source"
 
 
 def _next(made: Project, folder: Path) -> list[str]:
@@ -66,19 +75,8 @@ def _next(made: Project, folder: Path) -> list[str]:
     return [
         *([f"cd {shlex.quote(str(folder))}"] if folder != Path() else []),
         "python -m pip install -e .",
-        f"mmcore run {kernel} {made.example}",
+        f"mmcore run {kernel}",
         "pytest",
+        f"mmcore conform {kernel}",
         f"pytest bench --mm-kernel {kernel}",
     ]
-
-
-def _document(made: Project, folder: Path, model: str | None) -> dict[str, object]:
-    return {
-        "kernel": made.names.kernel,
-        "from": model,
-        "package": made.names.package,
-        "distribution": made.names.distribution,
-        "folder": str(folder.absolute()),
-        "files": list(made.files),
-        "next": _next(made, folder),
-    }

@@ -1,4 +1,4 @@
-"""What the parts of a new plugin are called, all of it made from the kernel's name."""
+"""The names of a new plugin's parts, all of them made from the kernel's name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import keyword
 import re
 from dataclasses import dataclass
 
-from mmcore.errors import PluginNotWritten
+from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import check_name
 from mmcore.registry import Registry
+
+
+class PluginNotWritten(MmcoreError):
+    """A new plugin cannot be written: its name or folder is taken, or the kernel cannot be copied."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +27,9 @@ class Names:
     kernel: str
 
     @property
-    def family(self) -> str:
-        """The first part of the kernel's name: "acme"."""
-        return self.kernel.partition(".")[0]
-
-    @property
     def word(self) -> str:
-        """The rest of it, as one word: "tiled"."""
-        return self.kernel.partition(".")[2].replace(".", "_")
+        """The last part of the kernel's name, "tiled", which is also the stem of its source."""
+        return self.kernel.rpartition(".")[2]
 
     @property
     def package(self) -> str:
@@ -44,12 +43,12 @@ class Names:
 
     @property
     def module(self) -> str:
-        """The module that declares the kernel, "tiled", and the stem of its source."""
+        """The module that declares the kernel: "tiled"."""
         return self.word if self.word.isidentifier() else f"kernel_{self.word}"
 
     @property
     def entry(self) -> str:
-        """The CUDA function of a kernel that is no copy; never a word of C++, as "acme.int" alone would be."""
+        """The CUDA function, "multiply_tiled"; never a word of C++, as that of "acme.int" would be."""
         return f"multiply_{self.word}"
 
 
@@ -66,10 +65,10 @@ def free_names(kernel: str, registry: Registry) -> Names:
         if keyword.iskeyword(part):
             raise PluginNotWritten(f"{kernel!r} cannot name a module: {part!r} is a keyword of Python's")
     if kernel in registry.kernels:
-        owner = registry.kernels[kernel].distribution
+        owner = registry.kernels[kernel].origin.distribution
         raise PluginNotWritten(f"there is a kernel {kernel!r} already, in the package {owner}; take another name")
-    if kernel in registry.claims:
-        raise PluginNotWritten(f"the name {kernel!r} is contested by several plugins already; take another name")
+    if kernel in registry.kernels.duplicates:
+        raise PluginNotWritten(f"several plugins bring a kernel {kernel!r} already; take another name")
     if importlib.util.find_spec(names.package) is not None:
         raise PluginNotWritten(f"there is a Python package {names.package} already; take another name than {kernel!r}")
     return names

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import sys
-import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path, PurePosixPath
 from string import Template
-from types import ModuleType
 
-from mmcore.errors import MmcoreError, PluginNotWritten
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import Registered
-from mmcore_new_plugin.cases import Case, allowed, refused, same_launches
+from mmcore.registry import DISTRIBUTION, Registered, Registry
 from mmcore_new_plugin.copied import Copy, copy_of
-from mmcore_new_plugin.layout import Bracketed, CompiledModule, broken, text_literal
-from mmcore_new_plugin.names import Names
+from mmcore_new_plugin.names import Names, PluginNotWritten
+
+_PACKAGED = (".cu", ".cuh", ".h")
 
 
 @dataclass(frozen=True)
@@ -25,67 +26,73 @@ class Project:
 
     Attributes:
         names: what its parts are called.
+        module: the module that declares the kernel, with its package.
         files: their texts, by path in its folder.
-        example: options of ``mmcore run`` for a product that its kernel takes.
     """
 
     names: Names
+    module: str
     files: dict[str, str]
-    example: str
 
 
-def project(names: Names, model: Registered | None = None) -> Project:
+def project(names: Names, model: Registered[Kernel] | None = None) -> Project:
     """A package with one kernel: a copy of ``model``, or one thread for each element of C when there is none.
 
     Raises:
         PluginNotWritten: the model cannot be copied; the text says why.
     """
-    copy = copy_of(model, names) if model else _first_kernel(names)
-    kernel = _declared(copy.module, names)
-    right, wrong = allowed(kernel), refused(kernel)
-    if not right:
-        raise PluginNotWritten(f"no product was found that {kernel.name} takes in one of its blocks to be tested with")
-    if model and not _does_the_same(kernel, model.kernel, right, wrong):
+    words = {each: getattr(names, each) for each in ("kernel", "word", "package", "distribution", "module", "entry")}
+    first = {f"{names.module}.py": _filled("kernel.py", words), f"{names.word}.cu": _filled("kernel.cu", words)}
+    copy = copy_of(model, names) if model else Copy(names.module, first)
+    module = names.package if copy.module == "__init__" else f"{names.package}.{copy.module}"
+    suffixes = {PurePosixPath(path).suffix for path in copy.files} - {"", ".py"}
+    words |= {
+        "plugin": module,
+        "origin": f", begun as a copy of `{model.item.name}`" if model else "",
+        "dependencies": _quoted((f"{DISTRIBUTION}{_compatible(version(DISTRIBUTION))}", *copy.dependencies)),
+        "package_data": _quoted(f"*{suffix}" for suffix in sorted({*_PACKAGED, *suffixes})),
+        "declares": f"{module.replace('.', '/')}.py",
+    }
+    texts = {path: _filled(path.rpartition("/")[2], words) for path in ("pyproject.toml", "README.md")}
+    texts[f"{names.package}/__init__.py"] = _filled("package.py", words)
+    texts |= {f"{names.package}/{path}": text for path, text in copy.files.items()}
+    texts |= {path: _filled(path.rpartition("/")[2], words) for path in ("tests/test_kernel.py", "bench/test_speed.py")}
+    return Project(names, module, texts)
+
+
+def check(made: Project, folder: Path) -> None:
+    """Load the package that was written into a folder, as an installed one is.
+
+    Raises:
+        PluginNotWritten: it does not declare the kernel.
+    """
+    package, found = made.names.package, Registry()
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    try:
+        found.add(importlib.import_module(made.module), made.names.kernel, made.names.distribution)
+    except Exception as error:
+        raise PluginNotWritten(f"{made.module} cannot be imported: {type(error).__name__}: {error}") from None
+    finally:
+        sys.dont_write_bytecode = before
+        sys.path.remove(str(folder))
+        for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+            del sys.modules[name]
+    if found.failed:
+        raise PluginNotWritten(f"the copy would not work: {found.failed[0].reason}")
+    if made.names.kernel not in found.kernels:
         raise PluginNotWritten(
-            f"{model.kernel.name} cannot be copied: the copy's rule or constraints would say something else, as when "
-            "its module changes a value after making it"
+            f"the copy would be called {', '.join(found.kernels) or 'nothing'}: its module does not hold the name of the "
+            "kernel as one text"
         )
-    about = f"The CUDA matrix-product kernel `{names.kernel}`, a plugin of mmcore"
-    origin = f", begun as a copy of `{model.kernel.name}` ({model.kernel.lecture})" if model else ""
-    words = {
-        **_words(names),
-        "about": textwrap.fill(f"{about}{origin}.", 120, break_long_words=False, break_on_hyphens=False),
-        "dependencies": _quoted(("mmcore", *copy.dependencies)),
-        "package_data": _quoted(
-            ("*.cu", "*.cuh", "*.h", *(path for path in copy.sources if path != f"{names.module}.cu"))
-        ),
-        "example": f"-m {right[0].m} -n {right[0].n} -k {right[0].k}",
-        "allowed": _listed(right),
-        "refused": _listed(wrong),
-    }
-    texts = {
-        "pyproject.toml": _filled("pyproject.toml", words),
-        "README.md": _filled("README.md", words),
-        f"{names.package}/__init__.py": _filled("package.py", words),
-        f"{names.package}/{names.module}.py": copy.module,
-        **{f"{names.package}/{path}": text for path, text in copy.sources.items()},
-        "tests/test_kernel.py": _filled("test_kernel.py", words),
-        "bench/test_speed.py": _filled("test_speed.py", words),
-    }
-    return Project(names, texts, words["example"])
+    found.kernel(made.names.kernel).source_text()
 
 
-def _does_the_same(copy: Kernel, model: Kernel, right: list[Case], wrong: list[Case]) -> bool:
-    return (allowed(model), refused(model)) == (right, wrong) and same_launches(copy, model, right)
-
-
-def _first_kernel(names: Names) -> Copy:
-    words = _words(names)
-    return Copy(_filled("kernel.py", words), {f"{names.module}.cu": _filled("kernel.cu", words)}, ())
-
-
-def _words(names: Names) -> dict[str, str]:
-    return {each: getattr(names, each) for each in ("kernel", "family", "package", "distribution", "module", "entry")}
+def _compatible(release: str) -> str:
+    """The versions that have the same interface: ">=0.2,<0.3" for 0.2.1."""
+    major, minor = map(int, re.findall(r"\d+", release)[:2])
+    return f">={major}.{minor},<{major}.{minor + 1}"
 
 
 def _filled(template: str, words: dict[str, str]) -> str:
@@ -93,34 +100,5 @@ def _filled(template: str, words: dict[str, str]) -> str:
     return Template(text).substitute(words)
 
 
-def _declared(text: str, names: Names) -> Kernel:
-    """The kernel that the new module declares, which shows that the module works."""
-    module = ModuleType(f"{names.package}.{names.module}")
-    module.__file__ = f"{names.module}.py"
-    sys.modules[module.__name__] = module  # where dataclasses look up the types of their fields
-    try:
-        exec(compile(text, module.__file__, "exec"), vars(module))
-        (kernel,) = module.mmcore_kernels()
-    except (Exception, SystemExit) as error:
-        reason = str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}"
-        raise PluginNotWritten(f"the module for {names.kernel} would not work: {reason}") from error
-    finally:
-        del sys.modules[module.__name__]
-    assert isinstance(kernel, Kernel)
-    return kernel
-
-
 def _quoted(texts: Iterable[str]) -> str:
     return ", ".join(f'"{text}"' for text in texts)
-
-
-def _listed(cases: Iterable[Case]) -> str:
-    return "\n".join(line for case in cases for line in broken("", _row(case), 4))
-
-
-def _row(case: Case) -> Bracketed:
-    block = case.block if case.block.z > 1 else case.block[:2]
-    items: list[CompiledModule] = [Bracketed("(", tuple(("", str(extent)) for extent in block), ")")]
-    items += [str(size) for size in (case.m, case.n, case.k)]
-    items += [text_literal(case.reason)] if case.reason else []
-    return Bracketed("(", tuple(("", item) for item in items), ")")
