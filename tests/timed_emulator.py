@@ -1,4 +1,4 @@
-"""A device that computes as the emulator does and keeps a time of its own making, so that benchmarks can be tested."""
+"""A device that computes as the emulator does and reports device times of its own making."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from mmcore import hookimpl
 from mmcore.compile.module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import Buffer, BoundLaunch, HostArray, Refresh
+from mmcore.devices.base import BoundLaunch, Buffer, HostArray, Refresh
 from mmcore.planning.peaks import Peaks
 from mmcore_emulator.device import EmulatedModule, Emulator
 
@@ -16,7 +16,7 @@ Seconds = Callable[[str], float]
 
 
 class MadeUpTimer:
-    """Says that each of ``count`` launches took what a function makes up, and that every tenth reading was slower."""
+    """Each launch takes as long as a function says, and every tenth reading is 1 % slower."""
 
     method = "a made-up clock"
     resolution = 2e-4
@@ -34,7 +34,7 @@ class MadeUpTimer:
 
 
 class TimedModule(EmulatedModule):
-    """CompiledModule whose times are made up, by the names of its .cu files."""
+    """A module whose times are made up, by the name of its .cu file."""
 
     def __init__(self, memory: Any, code: CompiledModule, deadline: Deadline, seconds: Seconds) -> None:
         super().__init__(memory, code, deadline)
@@ -42,7 +42,7 @@ class TimedModule(EmulatedModule):
         self._made_up = seconds
 
     def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
-        return MadeUpTimer(lambda: self._made_up(self._source) * (1.5 if cold else 1.0))
+        return MadeUpTimer(lambda: self._made_up(self._source) * (1.5 if cold else 1.0) if calls else 0.0)
 
     def end_to_end_timer(
         self,
@@ -60,13 +60,13 @@ class TimedEmulator(Emulator):
 
     Args:
         seconds: a kernel's time, by the name of its .cu file.
-        product: what the device calls itself.
-        flops: what it claims to do at most, in FLOP/s.
-        bytes_per_second: what it claims its memory carries.
-        cache_bytes: what it claims its L2 cache holds.
+        product: the product name.
+        flops: its peak, in FLOP/s.
+        bytes_per_second: its memory's bandwidth.
+        cache_bytes: size of its L2 cache.
     """
 
-    name = "timed:0"
+    name = identity = "timed:0"
     supports_timing = True
 
     def __init__(
@@ -80,7 +80,7 @@ class TimedEmulator(Emulator):
         super().__init__()
         self._seconds = seconds
         self._product = product
-        self._peaks = Peaks({"float32": flops, "float64": flops}, bytes_per_second, cache_bytes)
+        self.peaks = Peaks({"float32": flops, "float64": flops}, bytes_per_second, cache_bytes)  # type: ignore[assignment]
 
     @property
     def description(self) -> str:
@@ -90,24 +90,15 @@ class TimedEmulator(Emulator):
     def facts(self) -> Mapping[str, Any]:  # type: ignore[override]
         return {"name": self._product, "compute_capability": [9, 0], "multiprocessors": 1, "clock_mhz": 1000}
 
-    @property
-    def peaks(self) -> Peaks:  # type: ignore[override]
-        return self._peaks
-
     def load(self, code: CompiledModule) -> TimedModule:
         return TimedModule(self._memory, code, self.deadline, self._seconds)
 
 
 class TimedProvider:
-    """Provides one timed emulator, on which every kernel takes 10 ms; this module is the plugin.
-
-    Args:
-        product: what the device calls itself.
-    """
+    """Provides one timed emulator, on which every kernel takes 10 ms; this module is the plugin."""
 
     name = "timed"
     supports_timing = True
-    isolated = False
 
     def __init__(self, product: str = "Test GPU") -> None:
         self._product = product
