@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmcore_plots.figures import figure
-from mmcore_plots.results import read
+from mmcore_plots.reading import read
 
 ROOT = Path(__file__).parent.parent
 H200 = ROOT / "bench" / "results" / "nvidia-h200"

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from mmcore.errors import InvalidResults
+from matplotlib.axes import Axes
+
 from mmcore_plots.drawing import Drawing, Panel
 from mmcore_plots.quantity import Quantity, caption, heading, rate
-from mmcore_plots.results import Entry, Results
+from mmcore_plots.results import Entry, InvalidResults, Results
 from mmcore_plots.series import kernel_entries
 from mmcore_plots.style import INK, families, family
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-KIND = "bars"
-# More bars than this, and each kernel is drawn in its best block only.
+# More bars than this, and each kernel is drawn in its best config only.
 _MOST = 24
 
 
-def sizes(results: Results) -> list[int]:
-    """Every n that there are kernel results of, from small to large."""
-    return sorted({entry.cell.n for entry in kernel_entries(results)})
+def by_size(results: Results) -> dict[int, list[Entry]]:
+    """Kernel results by n, from small to large.
+
+    Raises:
+        InvalidResults: there are none of square products.
+    """
+    found: dict[int, list[Entry]] = {}
+    for entry in sorted(kernel_entries(results), key=lambda entry: entry.cell.n):
+        found.setdefault(entry.cell.n, []).append(entry)
+    if not found:
+        raise InvalidResults("there are no kernel results of square products to draw")
+    return found
 
 
 def usual_size(results: Results) -> int:
-    """The n with the most kernels; the largest of several such.
-
-    Raises:
-        InvalidResults: there are no kernel results of square products.
-    """
-    cells = {(entry.cell.n, entry.cell.kernel) for entry in kernel_entries(results)}
-    if not cells:
-        raise InvalidResults("there are no kernel times of square products to draw")
-    counted = Counter(n for n, _ in cells)
-    return max(counted, key=lambda n: (counted[n], n))
+    """The n with the most kernels; the largest of several such."""
+    found = by_size(results)
+    return max(found, key=lambda n: (len({entry.cell.kernel for entry in found[n]}), n))
 
 
 def at_size(results: Results, n: int) -> list[Entry]:
@@ -46,71 +42,55 @@ def at_size(results: Results, n: int) -> list[Entry]:
     Raises:
         InvalidResults: there are none.
     """
-    found = [entry for entry in kernel_entries(results) if entry.cell.n == n]
-    if not found:
-        there = ", ".join(map(str, sizes(results)))
-        raise InvalidResults(
-            f"there are no kernel results at n = {n}" + (f"; there are some at {there}" if there else "")
-        )
-    return found
+    found = by_size(results)
+    if n not in found:
+        raise InvalidResults(f"there are no kernel results at n = {n}; there are some at {', '.join(map(str, found))}")
+    return found[n]
 
 
-def best_blocks(entries: Sequence[Entry], quantity: Quantity) -> list[Entry]:
-    """Each kernel in the block that does best."""
-    best: dict[str, Entry] = {}
-    for entry in entries:
-        known = best.get(entry.cell.kernel)
-        if known is None or quantity.of(entry) > quantity.of(known):
-            best[entry.cell.kernel] = entry
-    return list(best.values())
+def best_configs(entries: Iterable[Entry], quantity: Quantity) -> list[Entry]:
+    """Each kernel in the config that does best, the best kernel last."""
+    return list({entry.cell.kernel: entry for entry in sorted(entries, key=quantity.of)}.values())
 
 
-def drawing(results: Results, n: int) -> Drawing:
-    """A bar for each kernel and block at one n; where they are many, for each kernel in its best block.
+def bars(results: Results, n: int) -> Drawing:
+    """A bar for each kernel and config at one n; where they are many, for each kernel in its best config.
 
     Raises:
         InvalidResults: there are no kernel results at that size.
     """
     entries, quantity = at_size(results, n), rate(results)
-    shown = entries if len(entries) <= _MOST else best_blocks(entries, quantity)
-    shown = sorted(shown, key=quantity.of)
-    some = "" if len(shown) == len(entries) else ", each kernel in its best block"
+    many = len(entries) > _MOST
+    shown = sorted(best_configs(entries, quantity) if many else entries, key=quantity.of)
     # On every figure of a page the same.
     fills = families(entry.cell.kernel for entry in results.entries)
-    usual = "float32 unless it says otherwise; " if any(entry.dtype == "float32" for entry in shown) else ""
+
+    def panel(axes: Axes) -> None:
+        values = [quantity.of(entry) for entry in shown]
+        axes.grid(visible=False, axis="y")
+        for place, (entry, value) in enumerate(zip(shown, values, strict=True)):
+            axes.barh(place, value, height=0.72, color=fills[family(entry.cell.kernel)])
+            axes.annotate(number(value), (value, place), (4, 0), textcoords="offset points", va="center", fontsize=8)
+        axes.set_yticks(range(len(shown)), [_name(entry) for entry in shown])
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlim(0, 1.12 * max(values))
+        axes.set_ylim(-0.6, len(shown) - 0.4)
+        axes.set_xlabel(quantity.label, color=INK)
+
     how = "" if results.emulated else f", {entries[0].cell.how} L2"
+    usual = " float32 unless it says otherwise." if any(entry.dtype == "float32" for entry in shown) else ""
+    title = f"{quantity.name} at n = {n}" + (", each kernel in its best config" if many else "")
     return Drawing(
-        KIND,
-        _heading(results, f"{quantity.name} at n = {n}{some}"),
-        f"m = n = k = {n}{how}; {usual}higher is better. A colour for each lecture or package.",
+        "bars",
+        title if heading(results, "") == "" else f"{results.title}: {title}",
+        f"m = n = k = {n}{how}.{usual} {quantity.text} A colour for each lecture or package.",
         caption(results),
-        (Panel("", partial(_bars, shown, fills, quantity), 0.55 + 0.235 * len(shown)),),
-        n=n,
+        (Panel("", panel, 0.55 + 0.235 * len(shown)),),
     )
 
 
-def _heading(results: Results, shown: str) -> str:
-    """What is shown, behind the title of the experiment where there is one that speaks of it."""
-    title = heading(results, "")
-    return f"{title}: {shown}" if title else shown
-
-
-def _bars(entries: Sequence[Entry], fills: Mapping[str, str], quantity: Quantity, axes: Axes) -> None:
-    values = [quantity.of(entry) for entry in entries]
-    axes.grid(visible=False, axis="y")
-    for place, (entry, value) in enumerate(zip(entries, values, strict=True)):
-        axes.barh(place, value, height=0.72, color=fills[family(entry.cell.kernel)])
-        axes.annotate(number(value), (value, place), (4, 0), textcoords="offset points", va="center", fontsize=8)
-    axes.set_yticks(range(len(entries)), [_name(entry) for entry in entries])
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, 1.12 * max(values))
-    axes.set_ylim(-0.6, len(entries) - 0.4)
-    axes.set_xlabel(quantity.label, color=INK)
-
-
 def _name(entry: Entry) -> str:
-    dtype = "" if entry.dtype == "float32" else f", {entry.dtype}"
-    return f"{entry.cell.kernel}, b={entry.cell.edge}{dtype}"
+    return entry.cell.label if entry.dtype == "float32" else f"{entry.cell.label}, {entry.dtype}"
 
 
 def number(value: float) -> str:

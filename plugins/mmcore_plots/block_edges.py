@@ -1,129 +1,95 @@
-"""Time against the block's edge at one n, with the blocks that are refused."""
+"""Time against the block's edge at one n, with the blocks that were skipped."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
-from mmcore.errors import InvalidResults
+from matplotlib.axes import Axes
+
 from mmcore_plots.drawing import Drawing, Panel
-from mmcore_plots.published import Published, published
-from mmcore_plots.quantity import Quantity, caption, cost, heading
-from mmcore_plots.results import Entry, Refusal, Results
-from mmcore_plots.series import kernel_entries, plain
-from mmcore_plots.style import Look, looks
+from mmcore_plots.published import published
+from mmcore_plots.quantity import caption, cost, heading
+from mmcore_plots.results import Cell, InvalidResults, Results, Skipped
+from mmcore_plots.series import gpus, kernel_entries, plain
+from mmcore_plots.style import looks
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-KIND = "blocks"
-
+# Up to so many edges, each has a tick.
 _TICKS = 12
 
 
-def drawing(results: Results) -> Drawing:
-    """Each kernel's time against the edge of its square blocks, beside the lecture's, and below them what is refused.
+def blocks(results: Results) -> Drawing:
+    """Each kernel's time against the edge of its square blocks, beside the lecture's, and below them what was skipped.
 
     Raises:
         InvalidResults: the results are of several sizes, or of one block each.
     """
-    entries = [entry for entry in kernel_entries(results) if _is_square_block(entry)]
-    sizes = {entry.cell.n for entry in entries}
-    if len(sizes) != 1 or len({entry.cell.edge for entry in entries}) < 2:
+    entries = [entry for entry in kernel_entries(results) if entry.cell.edge]
+    sizes, edges = {entry.cell.n for entry in entries}, {entry.cell.edge or 0 for entry in entries}
+    if len(sizes) != 1 or len(edges) < 2:
         raise InvalidResults("a figure of blocks takes results of several square blocks at one size")
     (n,) = sizes
-    series: dict[str, list[Entry]] = {}
-    for entry in sorted(entries, key=lambda entry: entry.cell.block):
-        series.setdefault(entry.cell.kernel, []).append(entry)
-    refused = _refused_edges(results.refused, n)
-    look = looks(sorted(series.keys() | refused.keys()), ("time",))
-    then = {} if results.emulated else _published(series, n)
     quantity = cost(results)
-    panels = [Panel(results.device if then else "", partial(_ours, series, refused, look, quantity), 3.3)]
+    series: dict[str, dict[int, float]] = {}
+    for entry in entries:
+        series.setdefault(_name(entry.cell), {})[entry.cell.edge or 0] = quantity.of(entry)
+    skipped: dict[str, set[int]] = {}
+    for cell in (each.cell for each in results.skipped):
+        if cell.edge and cell.size == str(n):
+            skipped.setdefault(_name(cell), set()).add(cell.edge)
+    figures = [f for f in published() if f.kernel in series and f.n == n and f.measure == "kernel"]
+    then: dict[str, dict[int, float]] = {}
+    for figure in () if results.emulated else figures:
+        then.setdefault(figure.kernel, {})[figure.block] = figure.ms
+    look = looks(sorted(series.keys() | skipped.keys()), ("time",))
+
+    def ours(axes: Axes) -> None:
+        lines(axes, series, quantity.label, edges.union(*skipped.values()))
+        foot = axes.get_xaxis_transform()
+        for row, (name, crosses) in enumerate(sorted(skipped.items())):
+            style: dict[str, Any] = {
+                "marker": "x",
+                "linestyle": "",
+                "color": look[name, "time"].color,
+                "label": f"{name}, skipped",
+            }
+            axes.plot(sorted(crosses), [0.03 + 0.05 * row] * len(crosses), transform=foot, clip_on=False, **style)
+
+    def theirs(axes: Axes) -> None:
+        lines(axes, then, quantity.label, {edge for points in then.values() for edge in points})
+
+    def lines(axes: Axes, found: Mapping[str, Mapping[int, float]], label: str, ticks: set[int]) -> None:
+        for name, points in found.items():
+            x = sorted(points)
+            axes.plot(x, [points[edge] for edge in x], label=name, **look[name, "time"].line())
+        axes.set_ylim(bottom=0)
+        if len(ticks) <= _TICKS:
+            axes.set_xticks(sorted(ticks))
+        axes.yaxis.set_major_formatter(plain)
+        axes.set_xlabel("b, edge of the block")
+        axes.set_ylabel(label)
+
+    panels = [Panel(results.device if then else "", ours, 3.3)]
     if then:
-        whose = " and ".join(sorted({figure.gpu for figures in then.values() for figure in figures}))
-        panels.insert(0, Panel(f"{whose}, as published", partial(_theirs, then, look), 3.3))
+        panels.insert(0, Panel(f"{gpus(figures)}, as published", theirs, 3.3))
     return Drawing(
-        KIND,
+        "blocks",
         heading(results, f"{quantity.name} against the block's edge, n = {n}"),
-        _text(results, refused),
+        f"Blocks of b×b threads. {quantity.text}{_text(results.skipped) if skipped else ''}",
         caption(results),
         tuple(panels),
         columns=len(panels),
     )
 
 
-def _text(results: Results, refused: Mapping[str, Sequence[int]]) -> str:
-    text = "Blocks of b×b threads; lower is better."
-    if not refused:
-        return text
-    reasons: dict[str, Refusal] = {}
-    for each in results.refused:
-        reasons[re.sub(r"\d+", "", each.reason)] = each
-    said = ", ".join(f"{each.block} with {each.kernel} ({each.reason})" for each in reasons.values())
-    return f"{text} A cross at the foot is a launch that is refused, such as {said}."
+def _name(cell: Cell) -> str:
+    """A series: the kernel and the parameters beside its block."""
+    return ", ".join(filter(None, (cell.kernel, cell.parameters)))
 
 
-def _is_square_block(entry: Entry) -> bool:
-    x, y, z = (*entry.cell.block, 1, 1)[:3]
-    return x == y and z == 1
-
-
-def _refused_edges(refused: Sequence[Refusal], n: int) -> dict[str, list[int]]:
-    """Edges of the square blocks that were refused at this n, by kernel."""
-    found: dict[str, list[int]] = {}
-    for each in refused:
-        if each.block.isdecimal() and each.problem == str(n):
-            found.setdefault(each.kernel, []).append(int(each.block))
-    return found
-
-
-def _published(series: Mapping[str, Sequence[Entry]], n: int) -> dict[str, list[Published]]:
-    found: dict[str, list[Published]] = {}
-    for figure in published():
-        if figure.kernel in series and figure.n == n and figure.measure == "kernel":
-            found.setdefault(figure.kernel, []).append(figure)
-    return found
-
-
-def _ours(
-    series: Mapping[str, Sequence[Entry]],
-    refused: Mapping[str, Sequence[int]],
-    look: Mapping[tuple[str, object], Look],
-    quantity: Quantity,
-    axes: Axes,
-) -> None:
-    for kernel, entries in series.items():
-        points = {entry.cell.block[0]: quantity.of(entry) for entry in entries}
-        _line(axes, kernel, points, look[kernel, "time"])
-    axes.set_ylim(bottom=0)
-    foot = axes.get_xaxis_transform()
-    for row, (kernel, edges) in enumerate(sorted(refused.items())):
-        height = [0.03 + 0.05 * row] * len(edges)
-        color = look[kernel, "time"].color
-        label = f"{kernel}, refused"
-        axes.plot(edges, height, marker="x", linestyle="", color=color, label=label, transform=foot, clip_on=False)
-    shown = {entry.cell.block[0] for entries in series.values() for entry in entries}
-    _label(axes, shown.union(*refused.values()), quantity.label)
-
-
-def _theirs(then: Mapping[str, Sequence[Published]], look: Mapping[tuple[str, object], Look], axes: Axes) -> None:
-    for kernel, figures in then.items():
-        _line(axes, kernel, {figure.block: figure.ms for figure in figures}, look[kernel, "time"])
-    axes.set_ylim(bottom=0)
-    _label(axes, {figure.block for figures in then.values() for figure in figures}, "time of a product, ms")
-
-
-def _line(axes: Axes, kernel: str, points: Mapping[int, float], look: Look) -> None:
-    edges = sorted(points)
-    axes.plot(edges, [points[edge] for edge in edges], label=kernel, **look.line())
-
-
-def _label(axes: Axes, edges: set[int], label: str) -> None:
-    if len(edges) <= _TICKS:
-        axes.set_xticks(sorted(edges))
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_xlabel("b, edge of the block")
-    axes.set_ylabel(label)
+def _text(skipped: Sequence[Skipped]) -> str:
+    """An example of each reason."""
+    reasons = {re.sub(r"\d+", "", each.reason): each for each in skipped}.values()
+    examples = ", ".join(f"{each.cell.config} with {each.cell.kernel} ({each.reason})" for each in reasons)
+    return f" A cross at the foot is a block that was skipped, such as {examples}."

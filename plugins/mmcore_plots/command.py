@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import click
 
 from mmcore.cli.options import size_type
 from mmcore.cli.output import json_option, loaded_registry, write, write_json
-from mmcore.errors import InvalidResults
+from mmcore.errors import MmcoreError
+from mmcore_plots.results import InvalidResults, chosen
+
+
+class NothingToDrawWith(MmcoreError):
+    """matplotlib, which figures are drawn with, is not installed."""
+
 
 _SUFFIXES = (".png", ".svg", ".html")
 
@@ -30,11 +37,10 @@ def _output(text: str) -> Path:
     default="",
     help="sizes, remainders, transfers, blocks, bars or roofline; the experiment's own by default.",
 )
-@click.option(
-    "--size", type=size_type, metavar="N", help="The n of bars or a roofline; that of most kernels by default."
-)
+@click.option("--size", type=size_type, metavar="N", help="The n of bars or a roofline; usually that of most kernels.")
 @click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
 @click.option("--block", "blocks", multiple=True, metavar="B", help="Only these blocks: 16, or 256x1.")
+@click.option("--config", "parameters", multiple=True, metavar="NAME=VALUE", help="Only these configs, as in BM=128.")
 @json_option
 def plot(
     results: tuple[Path, ...],
@@ -43,6 +49,7 @@ def plot(
     size: int | None,
     kernels: tuple[str, ...],
     blocks: tuple[str, ...],
+    parameters: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Draw saved results.
@@ -51,24 +58,24 @@ def plot(
     with the numbers.
     """
     loaded_registry()
-    from mmcore_plots.drawing import need_matplotlib
+    _need_matplotlib()
     from mmcore_plots.figures import figure
     from mmcore_plots.page import page
-    from mmcore_plots.results import chosen, read
+    from mmcore_plots.reading import read
 
-    need_matplotlib()
-    found = [chosen(each, kernels, blocks) for each in read(results)]
+    configs = [f"b={block.lower().replace('x', '×')}" for block in blocks] + list(parameters)
+    found = [chosen(each, kernels, configs) for each in read(results)]
     if output.suffix.lower() == ".html":
         if size is not None or kind:
             raise click.UsageError("a page holds all figures; leave --figure and --size out")
         content, drawn = page(found).encode(), "a page of"
+    elif len(found) > 1:
+        raise InvalidResults(
+            f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
+        )
     else:
-        if len(found) > 1:
-            raise InvalidResults(
-                f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
-            )
         drawing = figure(found[0], kind, size)
-        drawn = f"{drawing.kind}{f' at n = {drawing.n}' if drawing.n else ''}, from"
+        drawn = f"{drawing.kind}, from"
         content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()
     try:
         output.write_bytes(content)
@@ -81,3 +88,14 @@ def plot(
     else:
         write(f"{output}: {drawn} {cells} results on {' and '.join(devices)}")
     return 0
+
+
+def _need_matplotlib() -> None:
+    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise NothingToDrawWith(
+            "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
+        ) from None

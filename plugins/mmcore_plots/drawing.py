@@ -1,24 +1,23 @@
-"""A figure, before and after matplotlib: its panels and words, and the SVG or PNG they become."""
+"""A figure: its panels and words, and the SVG or PNG that matplotlib makes of them."""
 
 from __future__ import annotations
 
 import io
-import logging
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from mmcore.errors import NothingToDrawWith
+from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mmcore_plots.results import natural
 from mmcore_plots.style import SETTINGS
 
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Draw: TypeAlias = "Callable[[Axes], None]"
+Draw: TypeAlias = Callable[[Axes], None]
 
 WIDE, NARROW = 7.6, 3.75
 """Widths in inches: a page's, and a phone's."""
@@ -56,7 +55,6 @@ class Drawing:
         caption: what was measured on what, and when.
         panels: its axes.
         columns: how many of them stand side by side where there is room.
-        n: of all that is drawn; None where that varies.
     """
 
     kind: str
@@ -65,7 +63,6 @@ class Drawing:
     caption: str
     panels: tuple[Panel, ...]
     columns: int = 1
-    n: int | None = None
 
     def svg(self) -> str:
         """The whole figure with its words, on an opaque light background."""
@@ -73,8 +70,6 @@ class Drawing:
 
     def png(self) -> bytes:
         """The same, as PNG."""
-        from matplotlib import rc_context
-
         file = io.BytesIO()
         with rc_context(SETTINGS):
             _framed(self).savefig(file, format="png", dpi=_PNG_DPI, metadata={"Software": None})
@@ -85,22 +80,6 @@ class Drawing:
         return _svg(_drawn(self, width, 1 if width < WIDE else self.columns, above=0.0, below=0.0))
 
 
-def need_matplotlib() -> None:
-    """Do nothing where figures can be drawn.
-
-    Raises:
-        NothingToDrawWith: they cannot.
-    """
-    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise NothingToDrawWith(
-            "figures take matplotlib, which is not installed: python -m pip install 'mmcore[plot]'"
-        ) from None
-
-
 def _framed(drawing: Drawing) -> Figure:
     title, text = textwrap.wrap(drawing.title, 64), textwrap.wrap(drawing.text, 114)
     caption = textwrap.wrap(drawing.caption, 138)
@@ -108,8 +87,6 @@ def _framed(drawing: Drawing) -> Figure:
     above, below = heading + 0.03 + 0.155 * len(text), 0.12 + 0.135 * len(caption)
     figure = _drawn(drawing, WIDE, drawing.columns, above=above, below=below)
     height = figure.get_figheight()
-    from matplotlib import rc_context
-
     with rc_context(SETTINGS):
         left = 0.1 / WIDE
         figure.text(left, 1 - 0.09 / height, "\n".join(title), va="top", fontsize=12, fontweight="bold")
@@ -120,9 +97,6 @@ def _framed(drawing: Drawing) -> Figure:
 
 def _drawn(drawing: Drawing, width: float, columns: int, *, above: float, below: float) -> Figure:
     """The panels and their legend, with room in inches above and below them for words."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
     rows = [drawing.panels[start : start + columns] for start in range(0, len(drawing.panels), columns)]
     heights = [max(panel.height for panel in row) for row in rows]
     with rc_context(SETTINGS):
@@ -152,12 +126,7 @@ def _labels(figure: Figure) -> dict[str, Artist]:
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    return {label: found[label] for label in sorted(found, key=_as_counted)} if len(found) > 1 else {}
-
-
-def _as_counted(label: str) -> list[tuple[int, str]]:
-    """Sorts 8 before 16."""
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)]
+    return {label: found[label] for label in sorted(found, key=natural)} if len(found) > 1 else {}
 
 
 def _in_a_row(labels: Iterable[str], width: float) -> int:
@@ -167,8 +136,6 @@ def _in_a_row(labels: Iterable[str], width: float) -> int:
 
 
 def _svg(figure: Figure) -> str:
-    from matplotlib import rc_context
-
     file = io.StringIO()
     with rc_context(SETTINGS):
         figure.savefig(file, format="svg", metadata={"Date": None})

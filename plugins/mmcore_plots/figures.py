@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from mmcore.errors import InvalidResults
-from mmcore_plots import bars, block_edges, remainders, roofline, sizes, transfers
+from mmcore_plots.against_n import remainders, sizes
+from mmcore_plots.bars import bars, by_size, usual_size
+from mmcore_plots.block_edges import blocks
 from mmcore_plots.drawing import Drawing
-from mmcore_plots.results import Results
-from mmcore_plots.series import by_key, kernel_entries
+from mmcore_plots.results import InvalidResults, Results
+from mmcore_plots.roofline import roofline
+from mmcore_plots.series import kernel_entries
+from mmcore_plots.transfers import transfers
 
 #: What can be drawn of a whole set of results.
 _SWEEPS: Mapping[str, Callable[[Results], Drawing]] = {
-    sizes.KIND: sizes.drawing,
-    remainders.KIND: remainders.drawing,
-    transfers.KIND: transfers.drawing,
-    block_edges.KIND: block_edges.drawing,
+    "sizes": sizes,
+    "remainders": remainders,
+    "transfers": transfers,
+    "blocks": blocks,
 }
 #: What can be drawn of one size.
-_AT_ONE_SIZE: Mapping[str, Callable[[Results, int], Drawing]] = {
-    bars.KIND: bars.drawing,
-    roofline.KIND: roofline.drawing,
-}
+_AT_ONE_SIZE: Mapping[str, Callable[[Results, int], Drawing]] = {"bars": bars, "roofline": roofline}
 KINDS = (*_SWEEPS, *_AT_ONE_SIZE)
 """What ``--figure`` takes."""
 
@@ -45,27 +45,23 @@ def figure(results: Results, kind: str = "", size: int | None = None) -> Drawing
         return _SWEEPS[kind](results)
     if kind not in _AT_ONE_SIZE:
         raise InvalidResults(f"there is no figure {kind!r}; there are {', '.join(KINDS)}")
-    return _AT_ONE_SIZE[kind](results, bars.usual_size(results) if size is None else size)
+    return _AT_ONE_SIZE[kind](results, usual_size(results) if size is None else size)
 
 
 def usual_kind(results: Results) -> str:
     """What an experiment's results are best drawn as; bars, where they are no experiment's."""
-    if not results.experiment:
-        return bars.KIND
-    return _suggested(results)
-
-
-def _suggested(results: Results) -> str:
-    if any(entry.cell.measure == "global" for entry in results.entries):
-        return transfers.KIND
-    series = by_key(kernel_entries(results))
-    found = sorted({entry.cell.n for entries in series.values() for entry in entries})
-    edges = {key.block for key in series} | {each.block for each in results.refused}
-    if len(found) == 1:
-        return block_edges.KIND if len(edges) > len({key.kernel for key in series}) else bars.KIND
-    if any(there - here == 1 for here, there in pairwise(found)):
-        return remainders.KIND
-    return sizes.KIND if len(edges) > 1 else bars.KIND
+    if any(entry.cell.measure == "end-to-end" for entry in results.entries) and results.experiment:
+        return "transfers"
+    cells = [entry.cell for entry in kernel_entries(results)]
+    found = sorted({cell.n for cell in cells})
+    configs = {cell.config for cell in cells} | {each.cell.config for each in results.skipped}
+    if results.experiment and any(there - here == 1 for here, there in pairwise(found)):
+        return "remainders"
+    if not results.experiment or len(configs) < 2:
+        return "bars"
+    if len(found) > 1:
+        return "sizes"
+    return "blocks" if len(configs) > len({cell.kernel for cell in cells}) else "bars"
 
 
 def figures(results: Results) -> list[Drawing]:
@@ -74,6 +70,6 @@ def figures(results: Results) -> list[Drawing]:
     Raises:
         InvalidResults: the results have not what the figure takes.
     """
-    if (kind := usual_kind(results)) != bars.KIND:
+    if (kind := usual_kind(results)) != "bars":
         return [figure(results, kind)]
-    return [bars.drawing(results, n) for n in bars.sizes(results)]
+    return [bars(results, n) for n in by_size(results)]

@@ -1,4 +1,4 @@
-"""One page with everything: figures, numbers, the machine, and what was refused. It needs nothing from a network."""
+"""One page with everything: figures, numbers, the machine, and what was skipped. It needs nothing from a network."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from string import Template
 
 from mmcore_plots.drawing import NARROW, WIDE, Drawing
 from mmcore_plots.figures import figures
+from mmcore_plots.quantity import heading
 from mmcore_plots.results import Results
 from mmcore_plots.style import FAINT, INK, PALETTE, PAPER
 from mmcore_plots.tables import Table, facts, tables
@@ -25,6 +26,7 @@ _NAMES = re.compile(r'(\bid="|"#|url\(#)')
 # Longer tables are folded.
 _LONG = 40
 _WIDEST_WORD = 40
+_NUMBER = re.compile(r"[\d.]*")
 
 
 def page(found: Sequence[Results]) -> str:
@@ -49,9 +51,8 @@ def _title(results: Results) -> str:
 
 
 def _section(index: int, results: Results) -> str:
-    parts = []
-    if results.title:
-        parts.append(f"<p>{escape(results.title)}.</p>")
+    whole = heading(results, "")
+    parts = [f"<p>{escape(whole)}.</p>"] if whole else []
     if results.emulated:
         parts.append(
             '<p class="note">These are counts that an emulator made of what the code does, <strong>not times</strong>: '
@@ -59,13 +60,13 @@ def _section(index: int, results: Results) -> str:
         )
     if results.quick:
         parts.append('<p class="note">A reduced form of the experiment (<code>--quick</code>).</p>')
-    if results.shows and not results.emulated:
+    if whole and results.shows:
         parts.append(f"<p>What it is to show: {escape(results.shows)}</p>")
     parts += [_figure(f"f{index}-{number}", drawing) for number, drawing in enumerate(figures(results))]
     parts += [_table(table) for table in tables(results)]
     if results.left_out:
         sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in results.left_out)
-        parts.append(f"<h3>What was not tried</h3>\n<ul>{sentences}</ul>")
+        parts.append(f"<h3>What was not run</h3>\n<ul>{sentences}</ul>")
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts(results))
     return "\n".join([*parts, f"<h3>The machine</h3>\n<dl>{rows}</dl>"])
 
@@ -90,17 +91,20 @@ def inlined(svg: str, name: str, title: str) -> str:
 
 
 def _table(table: Table) -> str:
-    header = "".join(f'<th scope="col"{_word(table, i)}>{escape(name)}</th>' for i, name in enumerate(table.header))
+    header = "".join(
+        f'<th scope="col"{_word(cell)}>{escape(name)}</th>'
+        for name, cell in zip(table.header, table.rows[0], strict=True)
+    )
     rows = "\n".join(
-        f"<tr>{''.join(f'<td{_word(table, i, cell)}>{escape(cell)}</td>' for i, cell in enumerate(row))}</tr>"
-        for row in table.rows
+        f"<tr>{''.join(f'<td{_word(cell)}>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
     )
     grid = f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>'
     state = "" if len(table.rows) > _LONG else " open"
     return f"<details{state}><summary>{escape(table.title)}</summary>\n{grid}\n</details>"
 
 
-def _word(table: Table, column: int, cell: str = "") -> str:
-    if column >= table.words:
+def _word(cell: str) -> str:
+    """The class of a cell that holds words; numbers stand on the right."""
+    if _NUMBER.fullmatch(cell):
         return ""
     return ' class="word long"' if len(cell) > _WIDEST_WORD else ' class="word"'

@@ -1,4 +1,4 @@
-"""What lectures printed of their kernels' speed, so that it can stand beside a measurement.
+"""What lectures published of their kernels' speed, so that it can stand beside a measurement.
 
 A lecture's figures lie in ``published.csv`` beside its kernels' sources, with the columns of :data:`COLUMNS`.
 """
@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mmcore.errors import InvalidResults
-from mmcore.kernel.declaration import Kernel
 from mmcore.registry import registry
+from mmcore_plots.results import InvalidResults
 
 FILE = "published.csv"
 COLUMNS = ("kernel", "gpu", "n", "block", "measure", "memory", "ms")
@@ -21,15 +20,15 @@ COLUMNS = ("kernel", "gpu", "n", "block", "measure", "memory", "ms")
 
 @dataclass(frozen=True)
 class Published:
-    """One printed time, of a product with m = n = k.
+    """One published time, of a product with m = n = k.
 
     Attributes:
         kernel: the kernel's name.
         gpu: the lecture's GPU.
         n: rows and columns.
         block: edge of the square block.
-        measure: "kernel" or "global".
-        memory: "pageable" or "pinned" for a global time, else empty.
+        measure: "kernel" or "end-to-end".
+        memory: "pageable" or "pinned" for an end-to-end time, else empty.
         ms: the time.
     """
 
@@ -46,18 +45,19 @@ class Published:
         """2n³ over the time."""
         return 2 * self.n**3 / self.ms / 1e6
 
+    @property
+    def how(self) -> str:
+        """How it was measured, as a cell says it."""
+        return self.memory or "warm"
+
 
 def published() -> tuple[Published, ...]:
-    """What is printed of any registered kernel, in the files' order.
+    """What is published of any registered kernel, in the files' order.
 
     Raises:
         InvalidResults: a file is damaged.
     """
-    return _published(tuple({_beside(each.kernel): None for each in registry().kernels.values()}))
-
-
-def _beside(kernel: Kernel) -> Path:
-    return kernel.source.parent / FILE
+    return _published(tuple({each.item.source.parent / FILE: None for each in registry().kernels.values()}))
 
 
 @cache
@@ -70,6 +70,8 @@ def _read(path: Path) -> Iterable[Published]:
         for number, row in enumerate(csv.DictReader(file), 2):
             try:
                 n, block, ms = int(row["n"]), int(row["block"]), float(row["ms"])
-                yield Published(row["kernel"], row["gpu"], n, block, row["measure"], row["memory"], ms)
+                # mmcore 0.1 called it a global time.
+                measure = row["measure"].replace("global", "end-to-end")
+                yield Published(row["kernel"], row["gpu"], n, block, measure, row["memory"], ms)
             except (KeyError, TypeError, ValueError):
                 raise InvalidResults(f"{path}:{number} is no published time: {', '.join(COLUMNS)}") from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mmcore_plots.results import Entry, Results
-from mmcore_emulator.profiler.counters import SECTOR_BYTES
+
+SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -16,16 +18,14 @@ class Quantity:
     Attributes:
         name: what it is, for a heading.
         label: the same for an axis, with its unit.
+        text: how to read it, in a sentence.
         of: its value.
     """
 
     name: str
     label: str
+    text: str
     of: Callable[[Entry], float]
-
-
-def _gflops(entry: Entry) -> float:
-    return entry.gflops or 0.0
 
 
 def milliseconds(entry: Entry) -> float:
@@ -33,20 +33,25 @@ def milliseconds(entry: Entry) -> float:
     return 1e3 * (entry.seconds or 0.0)
 
 
-def sectors(entry: Entry) -> int:
-    """Sectors of global memory that the loads and stores of one product touch."""
-    return entry.counts["global_load_sectors"] + entry.counts["global_store_sectors"]
-
-
 def intensity(entry: Entry) -> float:
-    """Floating-point operations per byte of those sectors."""
-    return entry.counts["flops"] / (SECTOR_BYTES * sectors(entry))
+    """Useful floating-point operations, 2·m·n·k, per byte of the global sectors."""
+    return entry.cell.flops / (SECTOR_BYTES * (entry.sectors or math.inf))
 
 
-RATE = Quantity("GFLOP/s", "GFLOP/s", _gflops)
-TIME = Quantity("Time", "time of a product, ms", milliseconds)
-INTENSITY = Quantity("Flop per byte", "flop per byte of sectors,\nas emulated", intensity)
-SECTORS = Quantity("Sectors", "global sectors of a product,\nas emulated", sectors)
+RATE = Quantity("GFLOP/s", "GFLOP/s", "Higher is better.", lambda entry: entry.gflops)
+TIME = Quantity("Time", "time of a product, ms", "Lower is better.", milliseconds)
+INTENSITY = Quantity(
+    "Counted, not timed: useful flop per byte",
+    "flop per byte of sectors,\nas emulated",
+    "Useful operations (2·m·n·k) for each byte of the sectors of global memory that warps' requests touch.",
+    intensity,
+)
+SECTORS = Quantity(
+    "Counted, not timed: global sectors",
+    "global sectors of a product,\nas emulated",
+    "Sectors of global memory that warps' requests touch.",
+    lambda entry: entry.sectors or 0.0,
+)
 
 
 def rate(results: Results) -> Quantity:
@@ -59,9 +64,15 @@ def cost(results: Results) -> Quantity:
     return SECTORS if results.emulated else TIME
 
 
-def heading(results: Results, usual: str) -> str:
-    """What stands above a figure: the experiment's own title, unless that speaks of times where there are none."""
-    return usual if results.emulated or not results.title else results.title
+def heading(results: Results, shown: str) -> str:
+    """The title of a figure: the experiment's own where these are all of its results and times; else what is shown."""
+    return shown if results.quick or results.emulated or not results.title else results.title
+
+
+def span(sizes: Iterable[int]) -> str:
+    """The smallest and the largest size: "n = 128 to 640"."""
+    sizes = sorted(sizes)
+    return f"n = {sizes[0]} to {sizes[-1]}"
 
 
 def caption(results: Results) -> str:

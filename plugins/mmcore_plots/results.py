@@ -1,45 +1,72 @@
-"""Saved results, as pytest-benchmark writes them: read, checked, and put together by what was measured on what."""
+"""Saved results as values: what was measured or counted on one device for one purpose."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmcore.errors import InvalidResults
-from mmcore_plots.fields import Fields
+from mmcore.errors import MmcoreError
+from mmcore.kernel.geometry import Dim3
 
-KEY = "mmcore"
-COUNTS = ("flops", "global_load_sectors", "global_store_sectors")
-"""What an emulated result must have been counted to do, if it is to be drawn."""
+
+class InvalidResults(MmcoreError):
+    """A file of results is damaged or holds none, or its results do not make the figure that was asked for."""
 
 
 class Cell(NamedTuple):
-    """What was measured: a kernel, a product, a block, and a way of measuring.
+    """What was measured: a kernel in a config, a product, and a way of measuring.
 
-    ``measure`` is "kernel" or "global"; ``how`` is "warm" or "cold" for the one, "pageable" or "pinned" for the other.
+    Attributes:
+        kernel: the kernel's name.
+        m, n, k: C is m×n, A is m×k, B is k×n.
+        block: threads per block.
+        parameters: the config's other parameters, as in "BM=128, BN=64"; empty where there are none.
+        measure: "kernel" or "end-to-end".
+        how: "warm" or "cold" for the one, "pageable" or "pinned" for the other.
     """
 
     kernel: str
     m: int
     n: int
     k: int
-    block: tuple[int, ...]
-    measure: str
-    how: str
+    block: Dim3
+    parameters: str = ""
+    measure: str = "kernel"
+    how: str = "warm"
 
     @property
-    def edge(self) -> str:
-        """The block as a user writes it: "16" for 16×16."""
-        return edge(self.block)
+    def edge(self) -> int | None:
+        """The edge of a square block; None of any other block."""
+        x, y, z = self.block
+        return x if x == y and z == 1 else None
+
+    @property
+    def config(self) -> str:
+        """The config in a legend: "b=32", "b=256×1, BM=128"."""
+        return ", ".join(filter(None, (f"b={self.edge or self.block}", self.parameters)))
+
+    @property
+    def label(self) -> str:
+        """The kernel and its config in a legend."""
+        return f"{self.kernel}, {self.config}"
 
     @property
     def size(self) -> str:
-        """The product's sizes, one number where all are the same."""
-        return size(self.m, self.n, self.k)
+        """m×n×k, or one number where all are the same."""
+        return str(self.n) if self.is_square else f"{self.m}×{self.n}×{self.k}"
+
+    @property
+    def is_square(self) -> bool:
+        """Whether m = n = k."""
+        return self.m == self.n == self.k
+
+    @property
+    def flops(self) -> int:
+        """Useful floating-point operations: 2·m·n·k."""
+        return 2 * self.m * self.n * self.k
 
 
 @dataclass(frozen=True)
@@ -49,33 +76,36 @@ class Entry:
     Attributes:
         cell: what was measured.
         dtype: element type of A and B.
-        seconds: median time of a product; None from a device that keeps no time.
-        gflops: 2·m·n·k over it.
+        seconds: median time of a product; None from a device that measures no time.
         spread_percent: distance between the quartiles of the rounds.
-        percent_of_peak: the rate beside the device's highest; None where that is not known.
+        percent_of_peak: the rate as a share of the device's peak; None where that is not known.
         registers, shared_bytes: per thread, per block.
-        verification: how the product was judged before it was timed.
-        counts: what an emulator counted, by the counters' names; empty where nothing did.
+        verification: how the product was verified before it was timed.
+        instructions: what an emulator counted, once per thread; None where nothing did.
+        sectors: 32-byte sectors of global memory that requests touched; None likewise.
     """
 
     cell: Cell
     dtype: str
     seconds: float | None
-    gflops: float | None
     spread_percent: float | None
     percent_of_peak: float | None
     registers: int
     shared_bytes: int
     verification: str
-    counts: Mapping[str, int]
+    instructions: float | None
+    sectors: float | None
+
+    @property
+    def gflops(self) -> float:
+        """2·m·n·k over the time; 0 where there is none."""
+        return self.cell.flops / self.seconds / 1e9 if self.seconds else 0.0
 
 
-class Refusal(NamedTuple):
-    """A cell that was not measured, and why."""
+class Skipped(NamedTuple):
+    """A cell that has no result, and why."""
 
-    kernel: str
-    problem: str
-    block: str
+    cell: Cell
     reason: str
 
 
@@ -85,15 +115,15 @@ class Results:
 
     Attributes:
         experiment: the experiment's name; empty for a plain run of benchmarks.
-        quick: whether it was a reduced form.
+        quick: whether it was run in its reduced form.
         title: what the experiment varies, in a line; empty likewise.
         shows: what its results are to show, in a sentence; empty likewise.
         machine: facts about the device, its name under "name".
         date: day of the latest run, as YYYY-MM-DD.
-        entries: the results, in the files' order.
-        refused: what the launch rules or the device refused.
+        entries: the results, in the files' order; all of them with times, or none.
+        skipped: what the kernels' constraints or the device did not allow.
         failed: what was run and has no time.
-        left_out: what of the experiment was not tried, and why, a sentence each.
+        left_out: what of the experiment was not run, and why, a sentence each.
     """
 
     experiment: str
@@ -103,8 +133,8 @@ class Results:
     machine: Mapping[str, Any]
     date: str
     entries: tuple[Entry, ...]
-    refused: tuple[Refusal, ...]
-    failed: tuple[Refusal, ...]
+    skipped: tuple[Skipped, ...]
+    failed: tuple[Skipped, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -115,158 +145,39 @@ class Results:
     @property
     def emulated(self) -> bool:
         """Whether there are counts only, and no times."""
-        return all(entry.seconds is None for entry in self.entries)
+        return self.entries[0].seconds is None
 
 
-def chosen(results: Results, kernels: Sequence[str], blocks: Sequence[str]) -> Results:
-    """The results of some kernels and blocks alone.
+def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> Results:
+    """The results of some kernels and configs alone.
 
     Args:
         results: all results.
         kernels: names or patterns such as "upc.*"; all where empty.
-        blocks: as a user writes them, "16" or "256x1"; all where empty.
+        configs: parameters as legends show them, "b=16" or "BM=128"; any of one name, and each name; all where empty.
 
     Raises:
         InvalidResults: nothing is left.
     """
-    edges = [block.lower().replace("x", "×") for block in blocks]
+    if not kernels and not configs:
+        return results
+    wanted: dict[str, set[str]] = {}
+    for parameter in configs:
+        wanted.setdefault(parameter.partition("=")[0], set()).add(parameter)
 
-    def is_wanted(kernel: str, block: str) -> bool:
-        named = not kernels or any(fnmatchcase(kernel, pattern) for pattern in kernels)
-        return named and (not edges or block in edges)
+    def is_wanted(each: Entry | Skipped) -> bool:
+        has = set(each.cell.config.split(", "))
+        named = not kernels or any(fnmatchcase(each.cell.kernel, pattern) for pattern in kernels)
+        return named and all(has & values for values in wanted.values())
 
-    entries = tuple(entry for entry in results.entries if is_wanted(entry.cell.kernel, entry.cell.edge))
+    entries = tuple(filter(is_wanted, results.entries))
     if not entries:
-        there = ", ".join(sorted({f"{entry.cell.kernel} b={entry.cell.edge}" for entry in results.entries}))
-        raise InvalidResults(f"there are no results of these kernels and blocks; there are some of {there}")
-    refused, failed = (
-        tuple(each for each in group if is_wanted(each.kernel, each.block))
-        for group in (results.refused, results.failed)
-    )
-    return replace(results, entries=entries, refused=refused, failed=failed)
+        there = "; ".join(sorted({entry.cell.label for entry in results.entries}, key=natural))
+        raise InvalidResults(f"there are no results of these kernels and configs; there are some of {there}")
+    skipped, failed = (tuple(filter(is_wanted, group)) for group in (results.skipped, results.failed))
+    return replace(results, title="", shows="", entries=entries, skipped=skipped, failed=failed)
 
 
-def size(m: int, n: int, k: int) -> str:
-    """A product's sizes, one number where all are the same."""
-    return str(n) if m == n == k else f"{m}×{n}×{k}"
-
-
-def edge(block: Sequence[int]) -> str:
-    """A block as a user writes it: "16" for 16×16, "256×1" for a row."""
-    x, y, z = (*block, 1, 1)[:3]
-    return str(x) if x == y and z == 1 else "×".join(map(str, (x, y, z) if z > 1 else (x, y)))
-
-
-def read(paths: Iterable[Path]) -> list[Results]:
-    """The results of some files, in their order; files of one experiment and device make one.
-
-    Where a cell was measured more than once, its latest result counts.
-
-    Raises:
-        InvalidResults: a file cannot be read, is damaged, or holds no results of mmcore's; one sentence says which.
-    """
-    together: dict[tuple[str, str], list[Results]] = {}
-    for path in paths:
-        found = _read(path)
-        together.setdefault((found.experiment, found.device), []).append(found)
-    return [_merged(sorted(parts, key=lambda part: part.date)) for parts in together.values()]
-
-
-def _merged(parts: Sequence[Results]) -> Results:
-    latest = parts[-1]
-    entries = {entry.cell: entry for part in parts for entry in part.entries}
-    return replace(
-        latest,
-        quick=any(part.quick for part in parts),
-        date=latest.date[:10],
-        entries=tuple(entries.values()),
-        refused=tuple(dict.fromkeys(each for part in parts for each in part.refused)),
-        failed=tuple(dict.fromkeys(each for part in parts for each in part.failed)),
-    )
-
-
-def _read(path: Path) -> Results:
-    document = _document(path)
-    benchmarks = document.get("benchmarks")
-    if not isinstance(benchmarks, list):
-        raise InvalidResults(f"{path} holds no results: it is not what pytest-benchmark saves")
-    if not benchmarks:
-        raise InvalidResults(f"{path} holds no results: nothing was measured in that run")
-    file = Fields(str(path), document)
-    machine = file.inside("machine_info").mapping(KEY)
-    about = file.inside(KEY) if KEY in document else Fields(str(path), {})
-    return Results(
-        experiment=about.text("experiment", ""),
-        quick=about.truth("quick"),
-        title=about.text("title", ""),
-        shows=about.text("shows", ""),
-        machine={**machine, "name": Fields(str(path), machine).text("name")},
-        date=file.text("datetime"),
-        entries=tuple(_entry(f"{path}: benchmark {number}", each) for number, each in enumerate(benchmarks, 1)),
-        refused=_unmeasured(path, about, "refused"),
-        failed=_unmeasured(path, about, "failed"),
-        left_out=tuple(about.texts("left_out")),
-    )
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except OSError as error:
-        raise InvalidResults(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidResults(f"{path} is damaged, or no JSON: {error}") from None
-    if not isinstance(document, dict):
-        raise InvalidResults(f"{path} holds no results: it is not what pytest-benchmark saves")
-    return document
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
-
-
-def _entry(where: str, benchmark: object) -> Entry:
-    info = Fields(where, benchmark).inside("extra_info")
-    problem, measure = info.inside("problem"), info.choice("measure", ("kernel", "global"))
-    how = (
-        info.choice("caches", ("warm", "cold"))
-        if measure == "kernel"
-        else info.choice("memory", ("pageable", "pinned"))
-    )
-    counts = info.counts("counts")
-    gflops = info.number("gflops")
-    if gflops is None and not counts.keys() >= set(COUNTS):
-        raise InvalidResults(
-            f"{where} has neither a kernel time nor counts: a plain run on the emulator leaves nothing to draw"
-        )
-    return Entry(
-        cell=Cell(
-            info.text("kernel"),
-            *(problem.whole("m"), problem.whole("n"), problem.whole("k")),
-            tuple(info.wholes("block")),
-            measure,
-            how,
-        ),
-        dtype=info.text("dtype"),
-        seconds=None if gflops is None else info.needed_number("median_ms") / 1e3,
-        gflops=gflops,
-        spread_percent=info.number("spread_percent"),
-        percent_of_peak=info.number("percent_of_peak"),
-        registers=info.whole("registers", least=0),
-        shared_bytes=info.whole("shared_bytes", least=0),
-        verification=info.text("verification"),
-        counts=counts,
-    )
-
-
-def _unmeasured(path: Path, about: Fields, name: str) -> tuple[Refusal, ...]:
-    found = [Fields(f"{path}: {name} {number}", each) for number, each in enumerate(about.list(name), 1)]
-    return tuple(
-        Refusal(
-            each.text("kernel"),
-            size(*(each.inside("problem").whole(length) for length in ("m", "n", "k"))),
-            edge(each.wholes("block")),
-            each.text("reason").splitlines()[0],
-        )
-        for each in found
-    )
+def natural(label: str) -> list[tuple[int, str]]:
+    """A sort key that puts "b=8" before "b=16"."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)]

@@ -2,79 +2,78 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import Any
 
-from mmcore_emulator.api import profile
-from mmcore.errors import InvalidResults, MmcoreError
-from mmcore.planning.peaks import peaks
-from mmcore_plots.bars import at_size, best_blocks
+from matplotlib.axes import Axes
+
+from mmcore.cell import Cell as Asked
+from mmcore.errors import MmcoreError
+from mmcore.kernel.configs import parse_config
+from mmcore.planning.peaks import peaks as known_peaks
+from mmcore_emulator.api import profiled
+from mmcore_plots.bars import at_size, best_configs
 from mmcore_plots.drawing import Drawing, Panel
-from mmcore_plots.quantity import RATE, caption, intensity
-from mmcore_plots.results import COUNTS, Entry, Results
+from mmcore_plots.quantity import RATE, SECTOR_BYTES, caption
+from mmcore_plots.results import Cell, InvalidResults, Results
 from mmcore_plots.series import plain
 from mmcore_plots.style import FAINT, INK, families, family
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-KIND = "roofline"
-
 # Bytes that the first-level cache of a multiprocessor hands over in a clock: NVIDIA's tuning guides by architecture.
 _CACHE_BYTES_PER_CLOCK = {(7, 0): 128, (7, 5): 64, (8, 0): 128, (8, 6): 128, (8, 9): 128, (9, 0): 128, (10, 0): 128}
+# Where float64's peak is that of the tensor cores: twice that of the other units.
+_FLOAT64_TENSOR_CORES = ((8, 0), (9, 0))
 # What a kernel does to a byte hardly changes beyond this size, and an emulator takes long.
 _COUNTED_UP_TO = 256
 # Sizes that differ by a multiple of this leave the same remainders, by every block and by a sector.
 _MULTIPLE = 32
-# Height of a name in the column, as a share of the axes'.
-_LINE = 0.058
+# Height of a name in the column, and where the column begins, as shares of the axes'.
+_LINE, _COLUMN = 0.058, 1.02
+_LEADER = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)}
+
+Point = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Roofs:
-    """A GPU's ceilings.
-
-    Attributes:
-        gflops: by element type.
-        cache_gb_per_second: what the first-level caches hand over; None where it is not known.
-    """
-
-    gflops: Mapping[str, float]
-    cache_gb_per_second: float | None
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a kernel stands."""
-
-    entry: Entry
-    intensity: float
-
-
-def drawing(results: Results, n: int) -> Drawing:
-    """Every kernel at one n, in its fastest block, under the ceilings of its GPU.
+def roofline(results: Results, n: int) -> Drawing:
+    """Every kernel at one n, in its fastest config, under the ceilings of its GPU.
 
     Raises:
         InvalidResults: there are no times at that size, or the GPU's ceilings are not known.
-        MmcoreError: a kernel can not be counted here, because it is not installed.
+        MmcoreError: a kernel cannot be counted here, because it is not installed.
     """
     if results.emulated:
-        raise InvalidResults("a roofline takes measured rates, and the emulator keeps no time")
-    roofs = _roofs(results.machine)
-    places = [Place(entry, _intensity(entry)) for entry in best_blocks(at_size(results, n), RATE)]
-    counted = counted_size(n)
-    where = "" if counted == n else f" at n = {counted}"
+        raise InvalidResults("a roofline takes measured rates, and the emulator measures no time")
+    entries = best_configs(at_size(results, n), RATE)
+    peaks, cache = ceilings(results.machine, sorted({entry.dtype for entry in entries}))
+    points = {entry.cell: (_intensity(entry.cell), RATE.of(entry)) for entry in entries}
+    fills = families(entry.cell.kernel for entry in results.entries)
+
+    def panel(axes: Axes) -> None:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        x, y = zip(*points.values(), strict=True)
+        ends = min(x) / 2, max(x) * 3
+        axes.set_xlim(*ends)
+        axes.set_ylim(min(y) / 2, 2.5 * max(peaks.values()))
+        _draw_roofs(axes, peaks, cache, ends)
+        for cell, point in points.items():
+            axes.plot(*point, marker="o", color=fills[family(cell.kernel)], linestyle="", zorder=3)
+        _draw_names(axes, points)
+        axes.xaxis.set_major_formatter(plain)
+        axes.xaxis.set_minor_formatter("")
+        axes.yaxis.set_major_formatter(plain)
+        axes.set_xlabel("useful flop (2·m·n·k) per byte of global sectors, as counted")
+        axes.set_ylabel("GFLOP/s, as measured")
+
+    counted = "" if counted_size(n) == n else f" at n = {counted_size(n)}"
     return Drawing(
-        KIND,
-        f"Roofline at n = {n}, each kernel in its fastest block",
+        "roofline",
+        f"Roofline at n = {n}, each kernel in its fastest config",
         "Bytes are those of the 32-byte sectors that the warps' requests to global memory touch, before any cache, "
-        f"as the emulator counts them{where}: so the slanted roof is the first-level caches', not the memory's.",
+        f"as the emulator counts them{counted}: so the slanted roof is the first-level caches', not the memory's.",
         caption(results),
-        (Panel("", partial(_panel, places, families(each.cell.kernel for each in results.entries), roofs), 4.2),),
-        n=n,
+        (Panel("", panel, 4.2),),
     )
 
 
@@ -85,106 +84,99 @@ def counted_size(n: int) -> int:
     return _COUNTED_UP_TO - _MULTIPLE + n % _MULTIPLE if n % _MULTIPLE else _COUNTED_UP_TO
 
 
-def _intensity(entry: Entry) -> float:
-    """Floating-point operations per byte, as the results have it or as the emulator counts it now."""
-    if entry.counts.keys() >= set(COUNTS):
-        return intensity(entry)
-    cell = entry.cell
-    for size in (counted_size(cell.n), cell.n):
+def _intensity(cell: Cell) -> float:
+    """Useful flop per byte, as the emulator counts it."""
+    config = {"block": list(cell.block), **(parse_config(cell.parameters) if cell.parameters else {})}
+    for n in dict.fromkeys((counted_size(cell.n), cell.n)):
         try:
-            counted = profile(cell.kernel, size, block=cell.block, seed=0).ratios()["arithmetic_intensity"]
+            counters = profiled(Asked(cell.kernel, n, n, n, config=config, device="emulator", seed=0)).counters
         except MmcoreError:
-            if size == cell.n:
+            if n == cell.n:
                 raise
             continue
-        if counted:
-            return counted
+        sectors = counters.global_load_sectors + counters.global_store_sectors + counters.global_atomic_sectors
+        if sectors:
+            return 2 * n**3 / (SECTOR_BYTES * sectors)
     raise InvalidResults(f"{cell.kernel} touches no global memory, so it has no place on a roofline")
 
 
-def _roofs(machine: Mapping[str, object]) -> Roofs:
+def ceilings(machine: Mapping[str, object], dtypes: Sequence[str]) -> tuple[dict[str, float], float | None]:
+    """A GPU's peaks in GFLOP/s, by what they are of, and its first-level caches' GB/s, where that is known.
+
+    Raises:
+        InvalidResults: the GPU's peaks are not known.
+    """
     capability, clock, count = (machine.get(name) for name in ("compute_capability", "clock_mhz", "multiprocessors"))
     if not (isinstance(capability, list) and isinstance(clock, int) and isinstance(count, int)):
         raise InvalidResults("the results do not say which GPU they are of, so its ceilings are not known")
     known = tuple(capability)
-    found = peaks(known, multiprocessors=count, clock_hz=clock * 1e6, bytes_per_second=1.0, cache_bytes=0)
+    found = known_peaks(known, multiprocessors=count, clock_hz=clock * 1e6, bytes_per_second=1.0, cache_bytes=0)
     if found is None:
         version = ".".join(map(str, capability))
         raise InvalidResults(f"the ceilings of compute capability {version} are not known")
+    in_tensor_cores = {dtype for dtype, flops in found.flops.items() if flops >= 4 * found.flops["float32"]}
+    if known in _FLOAT64_TENSOR_CORES:
+        in_tensor_cores.add("float64")
+    named = {f"{dtype} in tensor cores" if dtype in in_tensor_cores else dtype: dtype for dtype in dtypes}
     per_clock = _CACHE_BYTES_PER_CLOCK.get(known)
     cache = None if per_clock is None else per_clock * count * clock * 1e-3
-    return Roofs({dtype: flops / 1e9 for dtype, flops in found.flops.items()}, cache)
+    return {name: found.flops[dtype] / 1e9 for name, dtype in named.items()}, cache
 
 
-def _panel(places: Sequence[Place], fills: Mapping[str, str], roofs: Roofs, axes: Axes) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    rates = [RATE.of(place.entry) for place in places]
-    lowest, left = min(rates) / 2, min(place.intensity for place in places) / 2
-    right = max(place.intensity for place in places) * 3
-    axes.set_xlim(left, right)
-    axes.set_ylim(lowest, 2.5 * max(roofs.gflops[place.entry.dtype] for place in places))
-    _draw_roofs(axes, {place.entry.dtype for place in places}, roofs, (left, right))
-    for place, rate in zip(places, rates, strict=True):
-        color = fills[family(place.entry.cell.kernel)]
-        axes.plot(place.intensity, rate, marker="o", color=color, linestyle="", zorder=3)
-    _draw_names(axes, places)
-    axes.xaxis.set_major_formatter(plain)
-    axes.xaxis.set_minor_formatter("")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_xlabel("floating-point operations per byte of global sectors (as counted)")
-    axes.set_ylabel("GFLOP/s (as measured)")
-
-
-def _draw_roofs(axes: Axes, dtypes: set[str], roofs: Roofs, ends: tuple[float, float]) -> None:
+def _draw_roofs(axes: Axes, peaks: Mapping[str, float], cache: float | None, ends: Point) -> None:
     """Slanted as far as the highest peak, level from there on."""
     by_peak: dict[float, list[str]] = {}
-    for dtype in sorted(dtypes):
-        by_peak.setdefault(roofs.gflops[dtype], []).append(dtype)
-    cache = roofs.cache_gb_per_second
+    for name, peak in peaks.items():
+        by_peak.setdefault(peak, []).append(name)
     for peak, names in by_peak.items():
         start = max(ends[0], peak / cache) if cache else ends[0]
         axes.plot([start, ends[1]], [peak, peak], color=INK, linewidth=1.2)
-        text = f"{' and '.join(names)} peak: {peak / 1e3:.3g} TFLOP/s"
+        text = f"peak of {' and of '.join(names)}: {peak / 1e3:.3g} TFLOP/s"
         axes.annotate(text, (ends[1], peak), (-3, 3), textcoords="offset points", ha="right", fontsize=8)
     if cache:
-        corner = max(by_peak) / cache
-        axes.plot([ends[0], corner], [cache * ends[0], max(by_peak)], color=INK, linewidth=1.2, linestyle="--")
+        highest = max(by_peak)
+        corner = highest / cache
+        axes.plot([ends[0], corner], [cache * ends[0], highest], color=INK, linewidth=1.2, linestyle="--")
         text = f"first-level caches: {cache / 1e3:.3g} TB/s"
         lower = ends[0] ** 0.75 * corner**0.25
         axes.annotate(text, (lower, cache * lower), (6, -9), textcoords="offset points", fontsize=8)
 
 
-def _draw_names(axes: Axes, places: Sequence[Place]) -> None:
-    """The kernels' names in a column on the right, each with a thin line to its point, so that none hides another."""
-    ordered = sorted(places, key=lambda place: RATE.of(place.entry))
-    low, high = (math.log(value) for value in axes.get_ylim())
-    wanted = [(math.log(RATE.of(place.entry)) - low) / (high - low) for place in ordered]
-    for place, height in zip(ordered, _spread(wanted), strict=True):
-        point = (place.intensity, RATE.of(place.entry))
-        axes.annotate(
-            f"{place.entry.cell.kernel}, b={place.entry.cell.edge}",
-            point,
-            (1.02, height),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=7.5,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": FAINT,
-                "linewidth": 0.6,
-                "shrinkA": 1,
-                "shrinkB": 3,
-                "relpos": (0, 0.5),
-            },
-            annotation_clip=False,
-        )
+def _draw_names(axes: Axes, points: Mapping[Cell, Point]) -> None:
+    """The kernels' names in a column on the right, each with a thin line to its point; no line crosses another."""
+    places = (axes.transData + axes.transAxes.inverted()).transform(list(points.values()))
+    for cell, height in zip(points, heights([(x, y) for x, y in places]), strict=True):
+        there: dict[str, Any] = {"xytext": (_COLUMN, height), "textcoords": "axes fraction", "annotation_clip": False}
+        axes.annotate(cell.label, points[cell], va="center", fontsize=7.5, arrowprops=_LEADER, **there)
 
 
-def _spread(heights: Sequence[float]) -> list[float]:
+def heights(places: Sequence[Point]) -> list[float]:
+    """Where in the column the name of each point stands, from 0 to 1, so that no two leader lines cross.
+
+    Names stand at their points' heights, moved as little as it takes that none is closer than a line to the next. Where
+    two lines cross, their names change places, which makes the lines shorter, until none do.
+    """
+    order = sorted(range(len(places)), key=lambda index: places[index][1])
+    slots = _spread([places[index][1] for index in order])
+    found = [slot for _, slot in sorted(zip(order, slots, strict=True))]
+    while pair := next((each for each in combinations(order, 2) if _cross(places, found, *each)), None):
+        first, second = pair
+        found[first], found[second] = found[second], found[first]
+    return found
+
+
+def _cross(places: Sequence[Point], found: Sequence[float], first: int, second: int) -> bool:
+    """Whether the lines from two points to their names cross."""
+    left, right = sorted((first, second), key=lambda index: places[index][0])
+    (x, y), (there, height) = places[left], places[right]
+    passed = y + (found[left] - y) * (there - x) / (_COLUMN - x)
+    return (height - passed) * (found[right] - found[left]) < -1e-9
+
+
+def _spread(wanted: Sequence[float]) -> list[float]:
     """Ascending heights from 0 to 1, moved as little as it takes that none is closer than a line to the next."""
-    apart = min(_LINE, 1 / max(1, len(heights) - 1))
-    spread = list(heights)
+    apart = min(_LINE, 1 / max(1, len(wanted) - 1))
+    spread = list(wanted)
     for index in range(1, len(spread)):
         spread[index] = max(spread[index], spread[index - 1] + apart)
     ceiling = 1.0

@@ -1,16 +1,15 @@
-"""Results as series: the points of one kernel and block, or of one way of measuring, in the order of an axis."""
+"""Results as series: the points of one kernel and config, or of one way of measuring, in the order of an axis."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from mmcore.errors import InvalidResults
+from matplotlib.axes import Axes
+
 from mmcore_plots.published import Published, published
-from mmcore_plots.results import Entry, Results
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from mmcore_plots.results import Entry, InvalidResults, Results, natural
+from mmcore_plots.style import Look, looks
 
 # More lines than this cannot be told apart.
 _MOST = 18
@@ -18,72 +17,62 @@ _MOST = 18
 _MARKED = 14
 # From this ratio on, equal steps show nothing of the small values.
 _LOGARITHMIC_FROM = 30
+# Up to so many sizes, each has a tick.
+_FEW = 8
 
 
 class Key(NamedTuple):
-    """What a series is of."""
+    """What a series is of: a kernel and a config, "b=32"."""
 
     kernel: str
-    block: str
+    config: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> Key:
+        """The series that a result belongs to."""
+        return cls(entry.cell.kernel, entry.cell.config)
 
     @property
     def label(self) -> str:
         """How the legend calls it."""
-        return f"{self.kernel}, b={self.block}"
+        return f"{self.kernel}, {self.config}"
 
 
 def kernel_entries(results: Results) -> list[Entry]:
-    """Results of kernel times, or of counts; warm where there are warm ones, so that each cell is there once."""
-    found = [entry for entry in results.entries if entry.cell.measure == "kernel"]
-    warm = [entry for entry in found if entry.cell.how == "warm"]
-    return [entry for entry in warm or found if is_square(entry)]
-
-
-def is_square(entry: Entry) -> bool:
-    """Whether m = n = k."""
-    return entry.cell.m == entry.cell.n == entry.cell.k
+    """Kernel times or counts of square products; warm where there are warm ones, so that each cell is there once."""
+    found = [entry for entry in results.entries if entry.cell.measure == "kernel" and entry.cell.is_square]
+    return [entry for entry in found if entry.cell.how == "warm"] or found
 
 
 def by_key(entries: Iterable[Entry]) -> dict[Key, list[Entry]]:
-    """Entries by kernel and block, each in the order of n; kernels by name, blocks from small to large."""
-    found: dict[tuple[str, tuple[int, ...]], list[Entry]] = {}
-    for entry in entries:
-        found.setdefault((entry.cell.kernel, entry.cell.block), []).append(entry)
-    return {
-        Key(kernel, members[0].cell.edge): sorted(members, key=lambda entry: entry.cell.n)
-        for (kernel, _), members in sorted(found.items())
-    }
+    """Entries by kernel and config, each in the order of n; kernels by name, blocks from small to large."""
+    found: dict[Key, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.cell.kernel, natural(entry.cell.config), entry.cell.n)):
+        found.setdefault(Key.of(entry), []).append(entry)
+    return found
 
 
-def few(series: Sized) -> None:
-    """Do nothing where a reader can tell the series apart.
+def looks_of(series: Mapping[Key, object]) -> Mapping[tuple[str, object], Look]:
+    """The look of each series, by kernel and config.
 
     Raises:
-        InvalidResults: they are too many for one figure.
+        InvalidResults: they are too many for a reader to tell apart.
     """
     if len(series) > _MOST:
         raise InvalidResults(
             f"{len(series)} series are too many for one figure; choose some with --kernel 'upc.*' or --block 16"
         )
+    configs = [key.config for key in series]
+    return looks(dict.fromkeys(key.kernel for key in series), sorted(dict.fromkeys(configs), key=natural))
 
 
-def blocks(keys: Iterable[Key]) -> list[str]:
-    """The blocks of some series, from small to large."""
-    return sorted({key.block for key in keys}, key=block_order)
-
-
-def block_order(block: str) -> tuple[int, ...]:
-    """Sorts blocks from small to large."""
-    return tuple(map(int, block.split("×")))
-
-
-def published_of(keys: Iterable[Key], measure: str = "kernel") -> dict[Key, list[Published]]:
-    """What is printed of some series, in the order of n; series of which nothing is are left out."""
+def published_of(keys: Iterable[Key]) -> dict[Key, list[Published]]:
+    """The kernel times published of some series, in the order of n; series of which nothing is are left out."""
     wanted = set(keys)
     found: dict[Key, list[Published]] = {}
     for figure in sorted(published(), key=lambda figure: figure.n):
-        key = Key(figure.kernel, str(figure.block))
-        if figure.measure == measure and key in wanted:
+        key = Key(figure.kernel, f"b={figure.block}")
+        if figure.measure == "kernel" and key in wanted:
             found.setdefault(key, []).append(figure)
     return found
 
@@ -93,12 +82,12 @@ def gpus(figures: Iterable[Published]) -> str:
     return " and ".join(sorted({figure.gpu for figure in figures}))
 
 
-def markevery(points: Sequence[object], index: int) -> int | tuple[int, int]:
-    """Which points of the ``index``-th series bear markers: all of few, some of many, and not all series' at one n."""
-    if len(points) <= _MARKED:
-        return 1
-    step = max(1, len(points) // 9)
-    return index * step // 6 % step, step
+def draw_line(axes: Axes, points: Mapping[int, float], label: str, look: Look, index: int) -> None:
+    """A line with markers: on all of few points, on some of many, and not on all series' at one n."""
+    x = sorted(points)
+    step = max(1, len(x) // 9)
+    every = 1 if len(x) <= _MARKED else (index * step // 6 % step, step)
+    axes.plot(x, [points[n] for n in x], label=label, markevery=every, **look.line())
 
 
 def scale_y(axes: Axes, values: Sequence[float]) -> None:
@@ -112,19 +101,17 @@ def scale_y(axes: Axes, values: Sequence[float]) -> None:
         axes.set_ylim(0, 1.06 * high)
 
 
-def ticks_at(axes: Axes, values: Iterable[int]) -> None:
-    """Ticks where the sizes are, if they are few; where matplotlib puts them, if they are many."""
-    values = sorted(set(values))
-    if len(values) > _FEW:
-        return
+def label_sizes(axes: Axes, sizes: Iterable[int], label: str) -> None:
+    """The axes' names, and ticks where the sizes are, if they are few."""
+    axes.set_xlabel("n")
+    axes.set_ylabel(label)
+    sizes = sorted(set(sizes))
     ticks: list[int] = []
-    for value in values:
-        if not ticks or value - ticks[-1] > (values[-1] - values[0]) / 12:
-            ticks.append(value)
-    axes.set_xticks(ticks)
-
-
-_FEW = 8
+    for size in sizes:
+        if not ticks or size - ticks[-1] > (sizes[-1] - sizes[0]) / 12:
+            ticks.append(size)
+    if len(sizes) <= _FEW:
+        axes.set_xticks(ticks)
 
 
 def plain(value: float, _position: float) -> str:

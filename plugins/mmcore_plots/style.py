@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 # Okabe and Ito's palette, but for its yellow and black, one of which is lost on each background.
@@ -22,35 +23,23 @@ _FILLINGS = ("full", "right", "top", "left")
 
 #: What matplotlib is told of every figure. Text stays text, so that it can be searched, selected and read aloud.
 SETTINGS: Any = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": INK,
-    "axes.grid": True,
-    "axes.labelcolor": INK,
-    "axes.labelsize": 9,
-    "axes.linewidth": 0.8,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("figure.facecolor", "savefig.facecolor"), PAPER),
+    **dict.fromkeys(("axes.labelsize", "font.size"), 9),
+    **dict.fromkeys(("legend.fontsize", "xtick.labelsize", "ytick.labelsize"), 8.5),
+    **dict.fromkeys(("axes.spines.right", "axes.spines.top", "legend.frameon"), False),
+    **dict.fromkeys(("axes.axisbelow", "axes.grid", "path.simplify"), True),
     "axes.titlelocation": "left",
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
-    "figure.facecolor": PAPER,
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
+    "axes.linewidth": 0.8,
     "grid.color": FAINT,
     "grid.linewidth": 0.5,
-    "legend.fontsize": 8.5,
-    "legend.frameon": False,
     "lines.linewidth": 1.6,
     "lines.markersize": 5,
-    "path.simplify": True,
-    "savefig.facecolor": PAPER,
+    "font.family": "DejaVu Sans",
     "svg.fonttype": "none",
     "svg.hashsalt": "mmcore",
-    "text.color": INK,
-    "xtick.color": INK,
-    "xtick.labelsize": 8.5,
-    "ytick.color": INK,
-    "ytick.labelsize": 8.5,
 }
 
 
@@ -73,28 +62,21 @@ class Look:
         return {"color": self.color, "marker": self.marker, "linestyle": self.linestyle}
 
 
-def looks(kernels: Iterable[str], kinds: Iterable[object]) -> dict[tuple[str, object], Look]:
+def looks(kernels: Iterable[str], kinds: Sequence[object]) -> dict[tuple[str, object], Look]:
     """A look for each kernel and kind (a block, a measure).
 
     Colour and marker tell the kernel; the line, and what is filled of a published marker, tell the kind.
     """
-    kinds = list(kinds)
     return {
-        (kernel, kind): Look(
-            PALETTE[i % len(PALETTE)],
-            _MARKERS[i % len(_MARKERS)],
-            _LINES[j % len(_LINES)],
-            _FILLINGS[j % len(_FILLINGS)],
-        )
-        for i, kernel in enumerate(kernels)
-        for j, kind in enumerate(kinds)
+        (kernel, kind): Look(color, marker, line, filling)
+        for kernel, color, marker in zip(kernels, cycle(PALETTE), cycle(_MARKERS), strict=False)
+        for kind, line, filling in zip(kinds, cycle(_LINES), cycle(_FILLINGS), strict=False)
     }
 
 
 def families(kernels: Iterable[str]) -> dict[str, str]:
     """The colour of each family of kernels, which is what their names have before the dot."""
-    names = sorted({family(kernel) for kernel in kernels})
-    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
+    return dict(zip(sorted(set(map(family, kernels))), cycle(PALETTE), strict=False))
 
 
 def family(kernel: str) -> str:

@@ -3,99 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mmcore_plots.published import published
-from mmcore_plots.quantity import intensity, milliseconds, sectors
-from mmcore_plots.results import Entry, Refusal, Results
+from mmcore_plots.quantity import intensity, milliseconds
+from mmcore_plots.results import Cell, Entry, Results, Skipped
+
+_CELL = ("kernel", "config", "n")
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of a page.
-
-    Attributes:
-        title: what it holds.
-        header: names of its columns.
-        words: how many columns, from the left, hold words; numbers stand in the others.
-        rows: its cells.
-    """
+class Table(NamedTuple):
+    """A table of a page: what it holds, the names of its columns, and its cells."""
 
     title: str
     header: Sequence[str]
-    words: int
     rows: Sequence[Sequence[str]]
 
 
 def tables(results: Results) -> list[Table]:
-    """What was measured or counted, what the lectures published of the same, and what was refused; none is empty."""
-    found = [_counts(results) if results.emulated else _times(results)]
-    if not results.emulated:
-        found.append(_then_and_now(results))
-    found.append(_unmeasured("What was refused, and why", results.refused))
-    found.append(_unmeasured("What was run and has no time, and why", results.failed))
+    """What was measured or counted, what the lectures published of it, and what was not measured; none is empty."""
+    found = [_counts(results)] if results.emulated else [_times(results), _then_and_now(results)]
+    found += [_skipped("What was skipped, and why", results.skipped)]
+    found += [_skipped("What was run and has no time, and why", results.failed)]
     return [table for table in found if table.rows]
 
 
 def _times(results: Results) -> Table:
-    header = ("kernel", "b", "n", "median, ms", "GFLOP/s", "time", "spread, %", "of peak, %", "registers", "shared, B")
-    rows = [
-        [
-            entry.cell.kernel,
-            entry.cell.edge,
-            entry.cell.size,
-            number(milliseconds(entry)),
-            number(entry.gflops),
-            f"{entry.cell.measure}, {entry.cell.how}",
-            number(entry.spread_percent),
-            number(entry.percent_of_peak),
-            str(entry.registers),
-            str(entry.shared_bytes),
-        ]
-        for entry in results.entries
-    ]
-    return Table(f"What was measured: {len(rows)} results", header, 1, rows)
+    header = (*_CELL, "time", "median, ms", "GFLOP/s", "spread, %", "of peak, %", "registers", "shared, B")
+    rows = []
+    for entry in results.entries:
+        numbers = (milliseconds(entry), entry.gflops, entry.spread_percent, entry.percent_of_peak)
+        time = f"{entry.cell.measure}, {entry.cell.how}"
+        rows.append([*_of(entry.cell), time, *map(number, numbers), *_resources(entry)])
+    return Table(f"What was measured: {len(rows)} results", header, rows)
 
 
 def _counts(results: Results) -> Table:
-    header = ("kernel", "b", "n", "flops", "global sectors", "flop per byte", "registers", "shared, B")
-    rows = [
-        [
-            entry.cell.kernel,
-            entry.cell.edge,
-            entry.cell.size,
-            str(entry.counts["flops"]),
-            str(sectors(entry)),
-            number(intensity(entry)),
-            str(entry.registers),
-            str(entry.shared_bytes),
-        ]
-        for entry in results.entries
-    ]
-    return Table(f"What the emulator counted (no times): {len(rows)} results", header, 1, rows)
+    header = (*_CELL, "instructions", "global sectors", "useful flop per byte", "registers", "shared, B")
+    rows = []
+    for entry in results.entries:
+        numbers = (entry.instructions, entry.sectors, intensity(entry))
+        rows.append([*_of(entry.cell), *map(number, numbers), *_resources(entry)])
+    return Table(f"What the emulator counted (no times): {len(rows)} results", header, rows)
 
 
 def _then_and_now(results: Results) -> Table:
-    now = {_place(entry): entry for entry in results.entries}
-    header = ("kernel", "b", "n", "its ms", "ms now", "times faster", "time", "the lecture's GPU")
+    now = {entry.cell: entry for entry in results.entries if entry.cell.is_square}
+    by_place = {(cell.kernel, cell.config, cell.n, cell.measure, cell.how): entry for cell, entry in now.items()}
+    header = (*_CELL, "time", "the lecture's GPU", "its ms", "ms now", "times faster")
     rows = []
     for figure in published():
-        how = f"global, {figure.memory}" if figure.measure == "global" else "kernel, warm"
-        entry = now.get((figure.kernel, how, str(figure.block), str(figure.n)))
+        entry = by_place.get((figure.kernel, f"b={figure.block}", figure.n, figure.measure, figure.how))
         if entry is not None:
+            words = (*_of(entry.cell), f"{figure.measure}, {figure.how}", figure.gpu)
             ms = milliseconds(entry)
-            numbers = [str(figure.block), str(figure.n), f"{figure.ms:.6g}", number(ms), number(figure.ms / ms)]
-            rows.append([figure.kernel, *numbers, how, figure.gpu])
-    return Table("What the lecture published, and what was measured", header, 1, rows)
+            rows.append([*words, f"{figure.ms:.6g}", number(ms), number(figure.ms / ms)])
+    return Table("What the lecture published, and what was measured", header, rows)
 
 
-def _place(entry: Entry) -> tuple[str, str, str, str]:
-    cell = entry.cell
-    return cell.kernel, f"{cell.measure}, {cell.how}", cell.edge, cell.size
+def _skipped(title: str, cells: Sequence[Skipped]) -> Table:
+    return Table(title, (*_CELL, "reason"), [[*_of(each.cell), each.reason] for each in cells])
 
 
-def _unmeasured(title: str, cells: Sequence[Refusal]) -> Table:
-    return Table(title, ("kernel", "n", "b", "reason"), len(Refusal._fields), cells)
+def _of(cell: Cell) -> tuple[str, str, str]:
+    return cell.kernel, cell.config, cell.size
+
+
+def _resources(entry: Entry) -> tuple[str, str]:
+    return str(entry.registers), str(entry.shared_bytes)
 
 
 def facts(results: Results) -> Iterator[tuple[str, str]]:
@@ -106,8 +81,7 @@ def facts(results: Results) -> Iterator[tuple[str, str]]:
         elif isinstance(value, list):
             yield name.replace("_", " "), ".".join(map(str, value))
     yield "date", results.date
-    ways = sorted({entry.verification for entry in results.entries})
-    yield "verified", "; ".join(ways)
+    yield "verified", "; ".join(sorted({entry.verification for entry in results.entries}))
 
 
 def number(value: float | None) -> str:
