@@ -79,22 +79,19 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
             verified = verify_launches(loaded, problem, seed)
             figures = _figures(loaded, device) if verified.right else {}
         times: tuple[Time, ...] = ()
-        if verified.right and cell.timings:
-            try:
-                if device.supports_timing:
-                    with phases("verify"):
-                        repeats = compare_repeats(loaded, problem, seed, device)
-                        verified = replace(verified, violations=tuple(repeats))
-                    if verified.right:
-                        with phases("time"):
-                            times = tuple(measure_time(loaded, timing) for timing in cell.timings)
-                        verified = replace(verified, violations=tuple(_implausible(planned, times, device)))
-                if verified.right:
-                    with phases("verify"):
-                        again = verify_again(loaded, problem, seed)
-                        verified = verified if again.right else again
-            except KernelError as error:
-                verified = replace(verified, violations=(Violation("launch-failure", str(error), fatal=True),))
+        try:
+            if verified.right and cell.timings and device.supports_timing:
+                with phases("time"):
+                    times = tuple(measure_time(loaded, timing) for timing in cell.timings)
+                with phases("verify"):
+                    repeats = compare_repeats(loaded, problem, seed, device, verified.host_seconds, _shortest(times))
+                verified = replace(verified, violations=(*_implausible(planned, times, device), *repeats))
+            if verified.right and cell.timings:
+                with phases("verify"):
+                    again = verify_again(loaded, problem, seed)
+                verified = verified if again.right else again
+        except KernelError as error:
+            verified = replace(verified, violations=(Violation("launch-failure", str(error), fatal=True),))
     times = times if verified.right else ()
     return _result(
         replace(cell, seed=seed, device=device.name), planned, loaded, device, verified, times, figures, phases
@@ -109,6 +106,12 @@ def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     for figures in registry().manager.hook.mmcore_figures(kernel=loaded, device=device):
         found |= figures
     return found
+
+
+def _shortest(times: tuple[Time, ...]) -> float | None:
+    """The shortest kernel time of a round with a warm cache."""
+    rounds = [seconds for time in times if str(time.timing) == "kernel-warm" for seconds in time.rounds]
+    return min(rounds, default=None)
 
 
 def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iterator[Violation]:
