@@ -16,7 +16,7 @@ import pytest
 import mmcore
 from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem, Scalar, Workspace
 from mmcore.devices.base import Device
-from mmcore.kernel.properties import COMPUTE_9_0
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
 from mmcore.runner import run_kernel
 from tests.conftest import DEVICES
@@ -292,7 +292,7 @@ class NoWords:
 def test_a_launch_rule_that_returns_no_launch_is_the_kernels_fault(source: Path, rule: Any, reason: str) -> None:
     kernel = kernel_of(source, launch=rule)
     with pytest.raises(mmcore.InvalidKernel) as error:
-        plan(kernel, kernel.problem(8, 8, 200), Dim3(1), COMPUTE_9_0)
+        plan(kernel, kernel.problem(8, 8, 200), Dim3(1), DeviceProperties())
     assert reason in str(error.value)
 
 
@@ -300,14 +300,14 @@ def test_what_takes_too_much_memory_is_said(source: Path) -> None:
     launch = Launch(grid=(1,), block=(1,), over_read={"A": 1 << 40}, arguments=(Workspace("sums", 16),))
     kernel = kernel_of(source, launch=lambda problem, block, limits: launch)
     with pytest.raises(mmcore.ConstraintViolation, match="and what may be read behind them and workspaces take 4398"):
-        plan(kernel, kernel.problem(8, 8, 8), Dim3(1), COMPUTE_9_0)
+        plan(kernel, kernel.problem(8, 8, 8), Dim3(1), DeviceProperties())
 
 
 def test_a_constraint_that_answers_with_a_number_is_the_kernels_fault(source: Path) -> None:
     odd = SimpleNamespace(sentence="m is even", refusal=lambda problem, block: problem.m % 2)
     kernel = kernel_of(source, constraints=(odd,))
     with pytest.raises(mmcore.InvalidKernel) as error:
-        plan(kernel, kernel.problem(5, 8, 8), Dim3(1), COMPUTE_9_0)
+        plan(kernel, kernel.problem(5, 8, 8), Dim3(1), DeviceProperties())
     assert (
         str(error.value) == "test.f: a constraint: it answers 1 instead of a reason or None (for 5×8×8 in 1×1 blocks)"
     )

@@ -10,7 +10,7 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, Profile
-from mmcore.kernel.properties import COMPUTE_9_0
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
 from tests.command_line import mmcore as command
 
@@ -24,7 +24,7 @@ def profile(name: str, size: int, block: int) -> Profile:
 
 def grid(name: str, size: int, block: int, *, force: bool = False) -> Dim3:
     kernel = mmcore.kernels()[name]
-    planned = plan(kernel, kernel.problem(size, size, size), kernel.block(block), COMPUTE_9_0, force=force)
+    planned = plan(kernel, kernel.problem(size, size, size), kernel.block(block), DeviceProperties(), force=force)
     return planned.launches[0].grid_dim
 
 

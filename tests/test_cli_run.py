@@ -21,7 +21,7 @@ from mmcore.verify.verification import Mismatch
 from mmcore.devices.cuda import CudaProvider
 from mmcore.devices.violations import Violation
 from mmcore.outcome import Outcome
-from mmcore.kernel.properties import COMPUTE_9_0
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
 from tests.command_line import install, kernel_module, mmcore, process
 
@@ -179,7 +179,7 @@ def test_of_many_launches_the_first_are_shown() -> None:
     kernel = dataclasses.replace(
         declared(), launch=lambda problem, block, limits: [Launch(grid=(1,), block=block)] * 3000
     )
-    shown = dict(geometry(plan(kernel, kernel.problem(8, 8, 8), Dim3(8, 8), COMPUTE_9_0)))
+    shown = dict(geometry(plan(kernel, kernel.problem(8, 8, 8), Dim3(8, 8), DeviceProperties())))
     assert shown["grid"] == ", then ".join(["1×1 (1 block)"] * 8) + ", then 2992 more"
     assert shown["block"].endswith(", then 8×8 (64 threads), then 2992 more")
 

@@ -1,4 +1,4 @@
-"""The lectures' kernels: right wherever their rule allows, refused everywhere else."""
+"""The lectures' kernels: right wherever their constraints allow a launch, not launched anywhere else."""
 
 from __future__ import annotations
 
@@ -8,116 +8,147 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-import mmcore
-import mmcore.api
-from mmcore import Constraint, Dim3, Kernel, Launch, DeviceProperties, Problem
-from mmcore.cli import main
-from mmcore.verify.inputs import Matrices, draw
+from mmcore import Config, Constraint, Kernel, Problem, ceil_div, kernels
+from mmcore.cell import Cell
 from mmcore.devices.base import Device, HostArray
+from mmcore.devices.choose import open_device
 from mmcore.devices.loaded import LoadedKernel
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.runner import run_kernel
+from mmcore.result import Result
+from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.launches import host_arrays
 from tests import strategies
+from tests.command_line import mmcore
+from tests.conftest import DEVICES
 
 LECTURE_KERNELS = {
     *("upc.kernel00", "upc.kernel01", "upc.kernel10", "upc.kernel11", "upc.kernel11_naive_guard"),
     *("hpsee.simple", "hpsee.tiled", "unsa.traditional", "unsa.tiled", "lezione9.kernel1", "lezione9.kernel2"),
     *("poznan.v1", "poznan.v2", "poznan.v3", "poznan.v4a", "poznan.v4b", "poznan.v5"),
 }
-KERNELS = sorted(
-    (kernel for kernel in mmcore.kernels().values() if kernel.name in LECTURE_KERNELS), key=lambda k: k.name
-)
+COUNTERPARTS = {"mmcore.kernel1_columns", "mmcore.kernel2_columns"}
+KERNELS = [kernel for name, kernel in sorted(kernels().items()) if name in LECTURE_KERNELS | COUNTERPARTS]
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+each_config = pytest.mark.parametrize(
+    ("kernel", "config"),
+    [(kernel, config) for kernel in KERNELS for config in kernel.usual_configs],
+    ids=lambda value: value.name if isinstance(value, Kernel) else value.id,
+)
 each_constraint = pytest.mark.parametrize(
     ("kernel", "constraint"),
     [(kernel, constraint) for kernel in KERNELS for constraint in kernel.constraints],
     ids=lambda value: value.name if isinstance(value, Kernel) else type(value).__name__,
 )
-# Shrinking would run the kernel again and again; the failing draw itself says enough.
-some_draws = settings(
-    max_examples=20,
-    deadline=None,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=list(HealthCheck),
-)
+
+
+def draws(count: int) -> settings:
+    """Shrinking would run the kernel again and again; the failing draw itself says enough."""
+    phases, unchecked = (Phase.generate,), list(HealthCheck)
+    return settings(max_examples=count, deadline=None, database=None, phases=phases, suppress_health_check=unchecked)
+
+
+def measured(kernel: Kernel, problem: Problem, config: Config, device: Device) -> Result:
+    cell = Cell(kernel.name, problem.m, problem.n, problem.k, config.to_json())
+    return measure(cell, device, kernel)
 
 
 def test_all_seventeen_are_registered() -> None:
-    assert {kernel.name for kernel in KERNELS} == LECTURE_KERNELS
+    assert {kernel.name for kernel in KERNELS} == LECTURE_KERNELS | COUNTERPARTS
 
 
 @each_kernel
-@some_draws
+@draws(6)
 @given(data=st.data())
-def test_a_kernel_is_right_at_every_size_and_block_that_its_rule_allows(
+def test_a_kernel_is_right_at_every_size_and_block_that_its_constraints_allow(
     device: Device, kernel: Kernel, data: st.DataObject
 ) -> None:
-    block = data.draw(strategies.blocks(kernel), label="block")
-    problem = data.draw(strategies.problems(kernel, block), label="problem")
-    outcome = run_kernel(kernel, problem, block, device)
-    assert outcome.verified, (outcome.verification, outcome.violations)
+    config = data.draw(strategies.configs(kernel), label="config")
+    result = measured(kernel, data.draw(strategies.problems(kernel, config), label="problem"), config, device)
+    assert result.verified, result.failures()
+
+
+@each_config
+def test_a_kernel_is_right_in_each_of_its_declared_configs(device: Device, kernel: Kernel, config: Config) -> None:
+    assert measured(kernel, kernel.square_problem(33, config), config, device).verified
+
+
+@each_config
+def test_the_grid_covers_c_with_one_tile_per_block(device: Device, kernel: Kernel, config: Config) -> None:
+    problem = kernel.square_problem(70, config)
+    (launch,) = plan(kernel, problem, config, DeviceProperties()).launches
+    per_thread = 2 if kernel.name == "poznan.v5" else 1
+    blocks = ceil_div(problem.n, per_thread * config.block.x)
+    assert launch.grid_dim == ((1, 1, 1) if kernel.name == "poznan.v1" else (blocks, blocks, 1))
 
 
 @pytest.mark.parametrize(
-    ("kernel", "block"),
-    [(kernel, block) for kernel in KERNELS for block in kernel.blocks],
-    ids=lambda value: value.name if isinstance(value, Kernel) else str(value),
+    ("name", "grid"),
+    [
+        *(("lezione9.kernel1", (2, 3, 1)), ("lezione9.kernel2", (2, 3, 1))),
+        *(("mmcore.kernel1_columns", (3, 2, 1)), ("mmcore.kernel2_columns", (3, 2, 1)), ("upc.kernel11", (3, 2, 1))),
+    ],
 )
-def test_a_kernel_is_right_in_each_of_its_declared_blocks(device: Device, kernel: Kernel, block: Dim3) -> None:
-    assert run_kernel(kernel, kernel.square_problem(80, block), block, device).verified
+def test_x_counts_rows_in_lezione9_and_columns_elsewhere(device: Device, name: str, grid: tuple[int, ...]) -> None:
+    kernel = kernels()[name]
+    (launch,) = plan(kernel, kernel.problem(64, 96, 32), kernel.config("32"), DeviceProperties()).launches
+    assert launch.grid_dim == grid
+
+
+@each_config
+def test_the_block_alone_names_a_lectures_config(kernel: Kernel, config: Config) -> None:
+    assert config.id == f"b{config.block.x}"
+    assert kernel.config(config.block_text) == config
 
 
 @each_constraint
-@some_draws
+@draws(3)
 @given(data=st.data())
-def test_what_breaks_a_constraint_is_refused_in_its_words_and_never_launched(
+def test_what_violates_a_constraint_is_reported_in_its_words_and_never_launched(
     kernel: Kernel, constraint: Constraint, data: st.DataObject
 ) -> None:
-    problem, block = data.draw(strategies.refused(kernel, constraint))
-    reason = constraint.refusal(problem, block)
-    arguments = ["run", kernel.name, "--device", "emulator", "--block", "x".join(map(str, block))]
-    for size in "mnk":
-        arguments += [f"-{size}", str(getattr(problem, size))]
+    problem, config = data.draw(strategies.violating(kernel, constraint))
+    sizes = [word for size in "mnk" for word in (f"-{size}", str(getattr(problem, size)))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LoadedKernel, "__init__", launched)
-        result = CliRunner().invoke(main, arguments)
+        result = mmcore("run", kernel.name, *sizes, "--device", "emulator", "--block", "x".join(map(str, config.block)))
     assert result.exit_code == 2
-    assert str(reason) in result.stderr
+    assert str(constraint.violation(problem, config)) in result.stderr
     assert result.stdout == ""
 
 
 def launched(*args: Any) -> None:
-    raise AssertionError("a refused launch was prepared")
+    raise AssertionError("a launch that a constraint forbids was loaded")
 
 
-def run_json(*arguments: str) -> tuple[int, dict[str, Any]]:
-    result = CliRunner().invoke(main, ["run", *arguments, "--device", "emulator", "--json"])
+def run_json(kernel: str) -> tuple[int, dict[str, Any]]:
+    """A forced launch at n = 65 in blocks of 32, as JSON."""
+    result = mmcore("run", kernel, "--size", "65", "--block", "32", "--force", "--device", "emulator", "--json")
     return result.exit_code, json.loads(result.stdout)
 
 
 def test_kernel00_leaves_the_first_remaining_column_unwritten() -> None:
-    code, outcome = run_json("upc.kernel00", "--size", "65", "--block", "32", "--force")
+    code, result = run_json("upc.kernel00")
     assert code == 1
-    assert outcome["grid"] == [2, 2, 1]
-    assert outcome["verified"] is False
-    assert outcome["first_mismatch"]["row"] == 0
-    assert outcome["first_mismatch"]["column"] == 64
+    assert result["grid"] == [2, 2, 1]
+    assert result["verified"] is False
+    assert result["first_mismatch"]["row"] == 0
+    assert result["first_mismatch"]["column"] == 64
     # The last row and the last column.
-    assert (outcome["wrong_elements"], outcome["compared_elements"]) == (64 + 65, 65 * 65)
+    assert (result["wrong_elements"], result["compared_elements"]) == (64 + 65, 65 * 65)
 
 
 def test_kernel10_with_the_right_grid_and_the_wrong_size_reads_out_of_bounds() -> None:
-    code, outcome = run_json("upc.kernel10", "--size", "65", "--block", "32", "--force")
-    source = mmcore.kernels()["upc.kernel10"].source.read_text(encoding="utf-8").splitlines()
+    code, result = run_json("upc.kernel10")
+    source = kernels()["upc.kernel10"].source_text().splitlines()
     assert code == 1
-    assert outcome["grid"] == [3, 3, 1]
-    read, written = outcome["violations"]
+    assert result["grid"] == [3, 3, 1]
+    read, written = result["violations"]
     assert (read["kind"], read["array"], read["source"]) == ("out-of-bounds-read", "A", "kernel10.cu")
     assert "= A[" in source[read["line"] - 1]
     assert (written["kind"], written["array"]) == ("out-of-bounds-write", "C")
@@ -128,61 +159,56 @@ def test_kernel10_with_the_right_grid_and_the_wrong_size_reads_out_of_bounds() -
 
 
 def test_kernel11s_first_try_drops_the_remainder_and_diverges_at_its_barrier() -> None:
-    code, outcome = run_json("upc.kernel11_naive_guard", "--size", "65", "--block", "32", "--force")
+    code, result = run_json("upc.kernel11_naive_guard")
     assert code == 1
-    assert outcome["first_mismatch"]["row"] == outcome["first_mismatch"]["column"] == 0
-    assert "divergent-barrier" in {violation["kind"] for violation in outcome["violations"]}
+    assert result["first_mismatch"]["row"] == result["first_mismatch"]["column"] == 0
+    assert "divergent-barrier" in {violation["kind"] for violation in result["violations"]}
 
 
-def test_a_block_of_2500_threads_is_refused_with_both_numbers() -> None:
-    result = CliRunner().invoke(main, ["run", "unsa.tiled", "--size", "500", "--block", "50", "--device", "emulator"])
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["asked", "forced"])
+def test_a_block_of_2500_threads_is_more_than_a_device_allows_even_when_forced(force: tuple[str, ...]) -> None:
+    result = mmcore("run", "unsa.tiled", "--size", "500", "--block", "50", "--device", "emulator", *force)
     assert result.exit_code == 2
-    assert "2500" in result.stderr
-    assert "1024" in result.stderr
+    assert "a 50×50 block has 2500 threads; the device allows 1024" in result.stderr
 
 
-def test_force_does_not_lift_the_devices_own_limits() -> None:
-    with pytest.raises(mmcore.ConstraintViolation, match="2500 threads; the device allows 1024"):
-        mmcore.run("unsa.tiled", 500, block=50, force=True, device="emulator")
+def test_the_width_and_an_undeclared_tile_are_compiled_in() -> None:
+    result = mmcore("run", "unsa.tiled", "--size", "20", "--block", "4", "--device", "emulator", "--json")
+    assert json.loads(result.stdout)["config"] == {"block": [4, 4, 1], "TILE_WIDTH": 4}
+    assert json.loads(result.stdout)["verified"]
 
 
+@pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU to compare the emulator with")
 @each_kernel
-def test_a_product_has_the_same_bits_on_every_device(device: Device, kernel: Kernel) -> None:
-    """The emulator rounds as the GPU does."""
-    block = kernel.block(kernel.blocks[0])
-    inputs = draw(kernel.square_problem(70, block), seed=20)
-    emulated, computed = (product(kernel, block, inputs, each) for each in (mmcore.api.device("emulator"), device))
+def test_the_emulator_rounds_as_the_gpu_does(kernel: Kernel) -> None:
+    inputs = draw(kernel.square_problem(70), seed=20)
+    emulated, computed = (product(kernel, inputs, open_device(name)) for name in ("emulator", "cuda"))
     np.testing.assert_array_equal(emulated.view(np.uint8), computed.view(np.uint8))
 
 
-def product(kernel: Kernel, block: Dim3, inputs: Matrices, device: Device) -> HostArray:
+def product(kernel: Kernel, inputs: Matrices, device: Device) -> HostArray:
     """C as the device leaves it."""
     (m, k), n = inputs.a.shape, inputs.b.shape[1]
-    with LoadedKernel(plan(kernel, kernel.problem(m, n, k), block, device.limits), device) as prepared:
-        prepared.upload({"A": inputs.a.reshape(-1), "B": inputs.b.reshape(-1), "C": inputs.c.reshape(-1)})
-        assert prepared.run() == []
+    planned = plan(kernel, kernel.problem(m, n, k), kernel.usual_configs[0], device.properties)
+    with LoadedKernel(planned, device) as loaded:
+        loaded.upload(host_arrays(planned, inputs))
+        assert loaded.run() == []
         result = np.empty(m * n, inputs.c.dtype)
-        prepared.buffers["C"].download(result)
+        loaded.buffers["C"].download(result)
     return result
 
 
 # With an odd number of steps the compiler peels v4a's last one off, and finds its prefetch useless.
 @pytest.mark.parametrize(
-    ("name", "n"), [("upc.kernel11", 33), ("poznan.v4a", 48), ("poznan.v4b", 48), ("poznan.v5", 48)]
+    ("name", "n"), [("upc.kernel11", 17), ("poznan.v4a", 16), ("poznan.v4b", 16), ("poznan.v5", 32)]
 )
-@pytest.mark.parametrize("matrix", ["A", "B"])
-def test_the_declared_over_read_is_what_the_kernel_reads(name: str, n: int, matrix: str) -> None:
+def test_the_declared_over_read_is_what_the_kernel_reads(name: str, n: int) -> None:
     """One element less, and the emulator reports the access; as declared, it is silent."""
-    kernel = mmcore.kernels()[name]
-    block = kernel.block(8)
-
-    def short(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        made = kernel.launch(problem, block, limits)
-        assert isinstance(made, Launch)
-        return replace(made, over_read=made.over_read | {matrix: made.over_read[matrix] - 1})
-
-    problem = kernel.problem(n, n, n)
-    emulator = mmcore.api.device("emulator")
-    assert run_kernel(kernel, problem, block, emulator).verified
-    (violation,) = run_kernel(replace(kernel, launch=short), problem, block, emulator).violations
-    assert (violation.kind, violation.array) == ("out-of-bounds-read", matrix)
+    kernel, emulator = kernels()[name], open_device("emulator")
+    config, problem = kernel.config("8"), kernel.problem(n, n, n)
+    declared = kernel.launches(problem, config, emulator.properties).over_read
+    assert measured(kernel, problem, config, emulator).verified
+    for matrix in "AB":
+        short = replace(kernel, over_read=declared | {matrix: declared[matrix] - 1})
+        (violation,) = measured(short, problem, config, emulator).violations
+        assert (violation.kind, violation.array) == ("out-of-bounds-read", matrix)

@@ -21,9 +21,9 @@ from mmcore.devices.base import Device
 from mmcore.devices.choose import open_device
 from mmcore.errors import UnknownCapability
 from mmcore.measure import measure
-from mmcore.planning.capabilities import MULTIPROCESSORS, Multiprocessor, capability_properties
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry
+from mmcore_occupancy.capabilities import MULTIPROCESSORS, Multiprocessor, capability_properties
 from mmcore_occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
 from mmcore_occupancy.report import Column, Report
 from mmcore_occupancy.resource_usage import ResourceUsage

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import replace
+from collections.abc import Callable
+from typing import Any
 
-from mmcore.cli.kernels import USUAL_SIZE, argument_text, usual_size
+from mmcore.cli.kernels import argument_text
+from mmcore.cli.options import USUAL_SIZE
 from mmcore.errors import MmcoreError
-from mmcore.kernel.declaration import Kernel, LaunchRule
+from mmcore.kernel.declaration import Kernel, covering_grid
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.planning.capabilities import COMPUTE_9_0
 from mmcore.planning.plan import Plan, plan
 
 
@@ -27,30 +28,37 @@ def in_words(kernel: Kernel) -> str:
     return " ".join((inspect.getdoc(_function(kernel)) or "").split())
 
 
-def _function(kernel: Kernel) -> LaunchRule:
-    rule = kernel.launch
+def _function(kernel: Kernel) -> Callable[..., Any]:
+    rule: Callable[..., Any] = kernel.launch or kernel.grid or covering_grid
     while isinstance(rule, functools.partial):
         rule = rule.func
     return rule
 
 
 def entries(kernel: Kernel) -> list[str]:
-    """The functions that are launched and what they take, in order, where a rule for the usual size tells."""
-    try:
-        planned = _planned(kernel, usual_size(kernel))
-    except MmcoreError:
-        called = [(kernel.entry, kernel.arguments)]
-    else:
-        called = [(launch.entry or kernel.entry, planned.arguments(launch)) for launch in planned.launches]
-    texts = [f"{entry}({', '.join(map(argument_text, arguments))})" for entry, arguments in called]
+    """The functions that are launched and what they take, in order, as declared or as read off the source."""
+    planned = _planned(kernel, kernel.square_problem(USUAL_SIZE).n)
+    texts = [
+        f"{planned.entry(launch)}({', '.join(map(argument_text, planned.arguments(launch)))})"
+        for launch in planned.launches
+    ]
     return list(dict.fromkeys(texts))
+
+
+def inferred(kernel: Kernel) -> list[str]:
+    """What the declaration leaves to be read off the source."""
+    return [
+        *([] if kernel.entry else ["entry"]),
+        *([] if kernel.arguments else ["arguments"]),
+        *([] if kernel.launch or kernel.grid else ["grid"]),
+    ]
 
 
 def examples(kernel: Kernel) -> list[str]:
     """What the rule makes of the usual size, and of one element more where the constraints allow that."""
-    usual, more = usual_size(kernel), USUAL_SIZE + 1
+    usual, more = kernel.square_problem(USUAL_SIZE).n, USUAL_SIZE + 1
     problem = kernel.problem(more, more, more)
-    both = usual == USUAL_SIZE and not kernel.refusals(problem, kernel.fitting_block(problem))
+    both = usual == USUAL_SIZE and not kernel.violations(problem, kernel.fitting_config(problem))
     return [_example(kernel, size) for size in ((usual, more) if both else (usual,))]
 
 
@@ -59,7 +67,7 @@ def _example(kernel: Kernel, size: int) -> str:
     try:
         planned = _planned(kernel, size)
     except MmcoreError as error:
-        return f"{problem} is refused: {error}"
+        return f"{problem}: {error}"
     grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
     return f"{problem}: {grids}, {_over_read(planned)}"
 
@@ -70,10 +78,7 @@ def _over_read(planned: Plan) -> str:
 
 
 def _planned(kernel: Kernel, size: int) -> Plan:
+    """The plan on an example of a device, as no device must be needed."""
     problem = kernel.problem(size, size, size)
-    return plan(kernel, problem, kernel.fitting_block(problem), _limits(kernel))
-
-
-def _limits(kernel: Kernel) -> DeviceProperties:
-    """DeviceProperties for an example, which must not need a device."""
-    return replace(COMPUTE_9_0, compute_capability=max(COMPUTE_9_0.compute_capability, kernel.min_compute_capability))
+    properties = DeviceProperties(compute_capability=max((9, 0), kernel.min_compute_capability))
+    return plan(kernel, problem, kernel.fitting_config(problem), properties)

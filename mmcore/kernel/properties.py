@@ -1,4 +1,4 @@
-"""What a launch rule is told of the device: its multiprocessors, and what it allows a launch to ask for."""
+"""The properties of a device that launch rules and limits depend on."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from mmcore.kernel.geometry import Dim3
 
+_BLOCK, _GRID = Dim3(1024, 1024, 64), Dim3(2**31 - 1, 65535, 65535)
+
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """A device's size, and its limits on one launch.
+    """A device's size, and its limits on one launch; by default those of compute capability 9.0.
 
     Attributes:
         compute_capability: (major, minor).
@@ -23,15 +25,15 @@ class DeviceProperties:
         multiprocessors: how many it has; a persistent kernel launches that many blocks, or a multiple.
     """
 
-    compute_capability: tuple[int, int]
-    threads_per_block: int
-    block: Dim3
-    grid: Dim3
-    shared_bytes: int
-    shared_bytes_optin: int
-    registers_per_block: int
-    memory_bytes: int
-    multiprocessors: int = 1
+    compute_capability: tuple[int, int] = (9, 0)
+    threads_per_block: int = 1024
+    block: Dim3 = _BLOCK
+    grid: Dim3 = _GRID
+    shared_bytes: int = 48 << 10
+    shared_bytes_optin: int = 227 << 10
+    registers_per_block: int = 64 << 10
+    memory_bytes: int = 1 << 40
+    multiprocessors: int = 132
 
     def launch_violations(self, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:
         """Why this geometry cannot be launched on the device; empty when it can."""

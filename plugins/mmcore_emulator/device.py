@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, InvalidProblem
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.planning.capabilities import COMPUTE_9_0
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.lockstep import execute
 from mmcore_emulator.machine import OutOfTime, Progress, Run, parameter_bytes
@@ -91,6 +89,7 @@ class EmulatedModule:
         self.thread_instructions, self.figures, progress = 0, Figures(), _progress(calls)
         for call in calls:
             run = self._prepared(call, self.figures, progress=progress)
+            self.figures.begin_launch()
             try:
                 execute(run)
             except OutOfTime as stopped:
@@ -229,7 +228,7 @@ class Emulator:
 
     @property
     def properties(self) -> DeviceProperties:
-        return replace(COMPUTE_9_0, memory_bytes=host_memory_bytes() // _COPIES)
+        return DeviceProperties(memory_bytes=host_memory_bytes() // _COPIES)
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
         return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))

@@ -20,7 +20,7 @@ from mmcore.errors import ConstraintViolation
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
-from mmcore.planning.capabilities import MULTIPROCESSORS, multiprocessor
+from mmcore_occupancy.capabilities import MULTIPROCESSORS, multiprocessor
 from mmcore_occupancy.report import Column, Report
 from mmcore_occupancy.theoretical import occupancy as theoretical
 

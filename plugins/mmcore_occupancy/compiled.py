@@ -12,8 +12,8 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
-from mmcore.planning.capabilities import capability_properties, multiprocessor
 from mmcore.planning.plan import Plan, plan
+from mmcore_occupancy.capabilities import capability_properties, multiprocessor
 from mmcore_occupancy.theoretical import Occupancy, occupancy
 
 

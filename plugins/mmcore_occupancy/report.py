@@ -10,7 +10,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
-from mmcore.planning.capabilities import multiprocessor
+from mmcore_occupancy.capabilities import multiprocessor
 from mmcore_occupancy.theoretical import Occupancy
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mmcore.kernel.geometry import ceil_div
-from mmcore.planning.capabilities import WARP, Multiprocessor
+from mmcore_occupancy.capabilities import WARP, Multiprocessor
 
 
 @dataclass(frozen=True)

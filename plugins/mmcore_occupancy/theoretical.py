@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mmcore.kernel.geometry import ceil_div
-from mmcore.planning.capabilities import WARP, Multiprocessor, multiprocessor
+from mmcore_occupancy.capabilities import WARP, Multiprocessor, multiprocessor
 from mmcore_occupancy.resource_usage import ResourceUsage
 
 

@@ -177,6 +177,3 @@ def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
         multiprocessors=_MULTIPROCESSORS.get(capability, 1),
     )
 
-
-#: What the emulator emulates, and examples are made for.
-COMPUTE_9_0 = capability_properties((9, 0))
