@@ -39,7 +39,7 @@ _LONG_SECONDS, _HOST_SECONDS = 0.04, 0.01
 
 
 def compare_repeats(
-    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, first: float, repeated: float | None
+    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, first_seconds: float, repeated_seconds: float | None
 ) -> list[Violation]:
     """A violation if launches on fresh inputs take longer than repeated ones; else nothing.
 
@@ -50,14 +50,15 @@ def compare_repeats(
         problem: the product.
         seed: seed of the inputs it was verified with.
         device: a device that supports timing.
-        first: the host's seconds of the launch that was verified, which was on fresh inputs.
-        repeated: device seconds of a repeated launch, the shortest that was measured; None where none was.
+        first_seconds: the host's seconds of the launch that was verified, which was on fresh inputs.
+        repeated_seconds: device seconds of a repeated launch, the shortest that was measured; None where none was.
 
     Raises:
         MmcoreError: the kernel fails when it is launched again.
     """
-    if repeated is not None and first >= _LONG_SECONDS:
-        message = "" if first <= _RATIO * repeated + _HOST_SECONDS else _MESSAGE.format(repeated * 1e6, first * 1e6)
+    if repeated_seconds is not None and first_seconds >= _LONG_SECONDS:
+        quick = first_seconds <= _RATIO * repeated_seconds + _HOST_SECONDS
+        message = "" if quick else _MESSAGE.format(repeated_seconds * 1e6, first_seconds * 1e6)
         return [Violation(UNREPEATABLE, message)] if message else []
     if 2 * loaded.plan.device_bytes > device.properties.memory_bytes:
         return []
