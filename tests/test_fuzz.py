@@ -1,4 +1,4 @@
-"""Random cases: no wrong result is accepted, no right one refused. bench/fuzz.py tries thousands of them."""
+"""Random cases: no wrong product is accepted, no right one rejected. bench/fuzz.py tries thousands of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-import mmcore.api
+from mmcore.devices.base import Device
+from mmcore.devices.choose import open_device
 from mmcore.verify.tolerance import Tolerance, tolerance
 from mmcore.verify.verification import Verification
-from mmcore.devices.base import Device
-from mmcore.kernel.launch import Launch
 from tests.fuzzing.damage import DAMAGES
 from tests.fuzzing.drawing import EXTENTS, FORCED, PLAIN, Case, draw_case
 from tests.fuzzing.subjects import subjects
@@ -21,20 +20,22 @@ from tests.fuzzing.trying import Disagreement, try_case
 
 SUBJECTS = subjects()
 CASES = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(250)]
+SOME = 80
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def emulator() -> Device:
     """Launches may leave their memory, which a GPU does not survive."""
-    return mmcore.api.device("emulator")
+    return open_device("emulator")
 
 
 def tried(cases: Sequence[Case], device: Device, folder: Path) -> list[str]:
-    return [try_case(case, device, folder, rehearsal=mmcore.api.device("emulator")) for case in cases]
+    return [try_case(case, device, folder) for case in cases]
 
 
-def test_mmcore_is_right_about_random_cases(device: Device, tmp_path: Path) -> None:
-    outcomes = set(tried(CASES, device, tmp_path))
+def test_mmcore_is_right_about_random_cases(device: Device, emulator: Device, tmp_path: Path) -> None:
+    rehearsal = None if device.name == "emulator" else emulator
+    outcomes = {try_case(case, device, tmp_path, rehearsal) for case in CASES[:SOME]}
     assert {"verified", "refused", "forced: verified", "forced: refused"} <= outcomes
 
 
@@ -45,7 +46,7 @@ def test_the_same_seed_draws_the_same_cases() -> None:
 
 
 def test_the_cases_are_of_every_kernel_and_kind() -> None:
-    cases = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(2000)]
+    cases = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(800)]
     assert {case.subject.kernel.name for case in cases} == set(SUBJECTS)
     assert {case.kind for case in cases} == {PLAIN, FORCED, *DAMAGES}
 
@@ -62,38 +63,35 @@ def cases_of(kind: str) -> list[Case]:
     return [case for case in CASES if case.kind == kind]
 
 
-def verdict_of(*, verified: bool) -> Any:
-    def verify_product(*arguments: Any, **options: Any) -> Verification:
-        return Verification(verified, 0.0, None, "none", 0, 1)
-
-    return judge
+def verification(*, verified: bool) -> Any:
+    return lambda *arguments, **options: Verification(verified, 0.0, None, "none", 0, 1)
 
 
-def test_a_judge_that_accepts_everything_is_noticed(
+def test_a_verification_that_accepts_everything_is_noticed(
     emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmcore.experiment.judge", verdict_of(verified=True))
+    monkeypatch.setattr("mmcore.verify.launches.verify_product", verification(verified=True))
     for kind in ("NaN", "dropped term", "a little too far", FORCED):
         with pytest.raises(Disagreement):
             tried(cases_of(kind), emulator, tmp_path)
 
 
-def test_a_judge_that_accepts_nothing_is_noticed(
+def test_a_verification_that_accepts_nothing_is_noticed(
     emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmcore.experiment.judge", verdict_of(verified=False))
+    monkeypatch.setattr("mmcore.verify.launches.verify_product", verification(verified=False))
     for kind in (PLAIN, "within the bound"):
         with pytest.raises(Disagreement):
             tried(cases_of(kind), emulator, tmp_path)
 
 
 @pytest.mark.parametrize(("factor", "kind"), [(1.01, "a little too far"), (0.99, "within the bound")])
-def test_a_bound_that_is_a_hundredth_off_is_noticed(
+def test_a_tolerance_that_is_a_hundredth_off_is_noticed(
     emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: float, kind: str
 ) -> None:
     def other(*arguments: Any) -> Tolerance:
-        bound = tolerance(*arguments)
-        return replace(bound, summing=bound.summing * factor)
+        right = tolerance(*arguments)
+        return replace(right, summing=right.summing * factor)
 
     monkeypatch.setattr("mmcore.verify.comparison.tolerance", other)
     cases = [replace(CASES[0], subject=SUBJECTS["upc.kernel01"], kind=kind, seed=seed) for seed in range(8)]
@@ -104,8 +102,8 @@ def test_a_bound_that_is_a_hundredth_off_is_noticed(
 def test_a_constraint_that_is_missing_is_noticed(emulator: Device, tmp_path: Path) -> None:
     sizes = {"not a multiple"}, {"sizes differ"}
     refused = [case for case in cases_of(PLAIN) if case.subject.rule.breaches(case.problem, case.block) in sizes]
-    assert refused
-    for case in refused:
+    assert len(refused) > 4
+    for case in refused[:5]:
         assert try_case(case, emulator, tmp_path) == "refused"
         with pytest.raises(Disagreement):
             try_case(spoiled(case, constraints=()), emulator, tmp_path)
@@ -113,14 +111,8 @@ def test_a_constraint_that_is_missing_is_noticed(emulator: Device, tmp_path: Pat
 
 def test_an_over_read_that_is_not_declared_is_noticed(emulator: Device, tmp_path: Path) -> None:
     kernel = SUBJECTS["poznan.v5"].kernel
-
-    def undeclared(*arguments: Any) -> Launch:
-        launch = kernel.launch(*arguments)
-        assert isinstance(launch, Launch)
-        return replace(launch, over_read={})
-
-    case = replace(CASES[0], subject=SUBJECTS["poznan.v5"], kind=PLAIN, block=kernel.block(8))
+    case = replace(CASES[0], subject=SUBJECTS["poznan.v5"], kind=PLAIN, block=kernel.config("8").block)
     case = replace(case, problem=kernel.problem(16, 16, 16))
     assert try_case(case, emulator, tmp_path) == "verified"
     with pytest.raises(Disagreement):
-        try_case(spoiled(case, launch=undeclared), emulator, tmp_path)
+        try_case(spoiled(case, over_read=None), emulator, tmp_path)

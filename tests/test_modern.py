@@ -1,16 +1,23 @@
-"""The plugin interface says what modern kernels need, and the devices do it or refuse by name."""
+"""The plugin interface says what modern kernels need, and the devices do it or say by name what they lack."""
 
 from __future__ import annotations
 
 import pytest
 
-import mmcore
-from mmcore import Kernel
+from mmcore import ConstraintViolation, Kernel, MmcoreError
+from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.runner import run_kernel
+from mmcore.measure import measure
+from mmcore.result import Result
 from tests.modern import BF16_PANEL, SPLIT_K, TENSOR_MAP
 
-SIZES = [(64, 64, 64), (70, 52, 900), (33, 100, 40)]
+SIZES = [(64, 64, 64), (33, 52, 100)]
+
+
+def measured(
+    kernel: Kernel, m: int, n: int, k: int, device: Device, lda: int = 0, ldb: int = 0, ldc: int = 0
+) -> Result:
+    return measure(Cell(kernel.name, m, n, k, lda=lda, ldb=ldb, ldc=ldc), device, kernel)
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
@@ -18,32 +25,30 @@ SIZES = [(64, 64, 64), (70, 52, 900), (33, 100, 40)]
 def test_several_launches_and_bfloat16_panels_are_right(
     device: Device, kernel: Kernel, sizes: tuple[int, int, int]
 ) -> None:
-    assert run_kernel(kernel, kernel.problem(*sizes), kernel.block(kernel.blocks[0]), device).verified
+    result = measured(kernel, *sizes, device)
+    assert result.verified
+    assert len(result.launches) == (2 if kernel is SPLIT_K else 1)
 
 
 def test_a_kernel_with_leading_dimensions_gets_its_matrices_as_they_lie(device: Device) -> None:
-    problem = BF16_PANEL.problem(33, 100, 40, lda=50, ldb=120, ldc=101)
-    outcome = run_kernel(BF16_PANEL, problem, BF16_PANEL.block(128), device)
-    assert outcome.verified
-    assert outcome.plan.problem == problem
+    result = measured(BF16_PANEL, 33, 50, 40, device, lda=50, ldb=60, ldc=51)
+    assert result.strided
+    assert result.verified
 
 
 def test_dynamic_shared_memory_goes_above_48_kilobytes_and_no_further_than_the_device(device: Device) -> None:
-    block = BF16_PANEL.block(128)
-    assert run_kernel(BF16_PANEL, BF16_PANEL.problem(32, 128, 2000), block, device).shared_bytes == 128_000
-    with pytest.raises(mmcore.ConstraintViolation, match="256000 bytes of dynamic shared memory; the device allows 232448"):
-        run_kernel(BF16_PANEL, BF16_PANEL.problem(32, 128, 4000), block, device)
+    assert measured(BF16_PANEL, 1, 8, 780, device).shared_bytes == 49_920
+    said = "256000 bytes of dynamic shared memory; the device allows 232448"
+    with pytest.raises(ConstraintViolation, match=said):
+        measured(BF16_PANEL, 1, 8, 4000, device)
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_tensor_maps_clusters_and_an_architectures_own_features(device: Device, sizes: tuple[int, int, int]) -> None:
-    def outcome() -> mmcore.Outcome:
-        return run_kernel(TENSOR_MAP, TENSOR_MAP.problem(*sizes), TENSOR_MAP.block(16), device)
-
     if device.name == "emulator":
-        with pytest.raises(mmcore.MmcoreError, match="the emulator does not know"):
-            outcome()
-    elif device.limits.compute_capability[0] == 9:
-        assert outcome().verified
+        with pytest.raises(MmcoreError, match="the emulator does not know"):
+            measured(TENSOR_MAP, *sizes, device)
+    elif device.properties.compute_capability[0] == 9:
+        assert measured(TENSOR_MAP, *sizes, device).verified
     else:
         pytest.skip("the kernel is compiled for compute capability 9.0 alone")
