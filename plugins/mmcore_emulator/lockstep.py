@@ -16,7 +16,7 @@ from mmcore_emulator.flow import EXIT
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.machine import Run
 from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess
-from mmcore_emulator.observation import Access
+from mmcore_emulator.observation import Access, Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.reductions import Reduction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Step
@@ -36,11 +36,15 @@ def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
     run.progress = run.progress if chosen is None else None
     with np.errstate(all="ignore"):
         for batch in run.batches() if chosen is None else chosen:
-            for observer in run.observers:
+            before = run.thread_instructions
+            watching = [observer for observer in run.observers if observer.wants(batch)]
+            for observer in watching:
                 observer.begin(batch)
-            BatchRun(run, batch).execute()
-            for observer in run.observers:
+            BatchRun(run, batch, watching).execute()
+            for observer in watching:
                 observer.end()
+            for observer in run.observers:
+                observer.ran(batch, run.thread_instructions - before)
             if run.progress is not None:
                 run.progress.done += batch.lanes
 
@@ -48,10 +52,10 @@ def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
 class BatchRun:
     """One batch of blocks, and what their translated code asks for."""
 
-    def __init__(self, run: Run, batch: Batch) -> None:
+    def __init__(self, run: Run, batch: Batch, observers: Sequence[Observer]) -> None:
         self._run = run
-        self._observers = run.observers
-        self._ignored = frozenset.intersection(*(observer.ignores for observer in run.observers), _MEMORIES)
+        self._observers = observers
+        self._ignored = frozenset.intersection(*(observer.ignores for observer in observers), _MEMORIES)
         self._batch = batch
         layout = run.translation.layout
         thread_number = batch.thread_index() + batch.block.size * batch.block_index()

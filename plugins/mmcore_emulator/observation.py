@@ -12,7 +12,7 @@ from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import Step
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Access:
     """One instruction's access to one memory by the lanes of a batch.
 
@@ -44,6 +44,10 @@ class Observer:
 
     ignores: frozenset[str] = frozenset()
 
+    def wants(self, batch: Batch) -> bool:
+        """Whether it is to be told of a batch of blocks at all."""
+        return True
+
     def begin(self, batch: Batch) -> None:
         """A batch of blocks begins."""
 
@@ -74,3 +78,6 @@ class Observer:
 
     def end(self) -> None:
         """The batch has ended."""
+
+    def ran(self, batch: Batch, thread_instructions: int) -> None:
+        """A batch, wanted or not, has executed so many instructions, counted once per thread."""

@@ -1,6 +1,13 @@
-"""What every run on the emulator counts, as the figures of a result: exact, and cheap beside the run itself."""
+"""What every run on the emulator counts, as the figures of a result; it takes little time beside the run itself.
+
+Of many batches that do the same only some are counted: of each shape the first two and every eighth. Where two of these
+differ, all that come are counted, and if some have gone by uncounted, or executed another number of instructions, there
+are no figures.
+"""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.observation import Access, Observer
@@ -11,45 +18,69 @@ from mmcore_emulator.step import Step
 
 # Launches whose accesses follow more patterns than this take longer to count than to run.
 _MOST_PATTERNS = 500
+_EVERY = 8
+_Shape = tuple[int, ...]
+_Done = tuple[int, int, int]
 
 
 class Figures(Observer):
-    """Counts the warps' instructions and the global sectors of some launches, one after the other.
-
-    Attributes:
-        instructions: once per warp that has a thread in them.
-        sectors: of global loads, stores and atomics.
-        given_up: whether there were too many patterns of addresses.
-    """
+    """Counts the warps' instructions and the global sectors of some launches, one after the other."""
 
     ignores = frozenset(("shared", "local", "param", "const"))
 
     def __init__(self) -> None:
-        self.instructions = self.sectors = 0
-        self.given_up = False
+        self._total = (0, 0)
+        self._given_up = False
         self._patterns = Patterns(_sectors)
+        self.begin_launch()
+
+    def begin_launch(self) -> None:
+        """The batches that come do something else."""
+        # What each batch of a shape does: instructions of threads, of warps, and sectors.
+        self._done: dict[_Shape, _Done] = {}
+        self._batches: Counter[_Shape] = Counter()
+        self._varied: set[_Shape] = set()
+
+    def wants(self, batch: Batch) -> bool:
+        number = self._batches[batch.shape]
+        self._counting = not self._given_up and (number < 2 or number % _EVERY == 0 or batch.shape in self._varied)
+        return self._counting
 
     def begin(self, batch: Batch) -> None:
         self._patterns.begin(batch)
+        self._instructions = self._sectors = 0
 
     def enter(self, step: Step, mask: Mask | None) -> None:
-        if not self.given_up:
-            self.instructions += step.instructions * self._patterns.extent(mask).warps
+        self._instructions += step.instructions * self._patterns.extent(mask).warps
 
     def access(self, access: Access) -> None:
-        if self.given_up or access.space != "global":
-            return
-        self.sectors += self._patterns.cost(access)
-        self.given_up = len(self._patterns) > _MOST_PATTERNS
+        if access.space == "global" and not self._given_up:
+            self._sectors += self._patterns.cost(access)
+            self._given_up = len(self._patterns) > _MOST_PATTERNS
+
+    def ran(self, batch: Batch, thread_instructions: int) -> None:
+        number = self._batches[batch.shape]
+        self._batches[batch.shape] += 1
+        done = self._done.get(batch.shape, (0, 0, 0))
+        if self._counting:
+            done = (thread_instructions, self._instructions, self._sectors)
+            if self._done.setdefault(batch.shape, done) != done:
+                # From the second on all are counted; later, some have gone by that nobody knows.
+                self._given_up |= number > 1 and batch.shape not in self._varied
+                self._varied.add(batch.shape)
+        elif done[0] != thread_instructions:
+            self._given_up = True
+        self._total = (self._total[0] + done[1], self._total[1] + done[2])
 
     def of(self, useful: int) -> dict[str, float | None]:
         """The figures by name, of a product of so many useful floating-point operations."""
-        if self.given_up:
+        if self._given_up:
             return dict.fromkeys(("instructions", "global_sectors", "flop_per_byte"))
+        instructions, global_sectors = self._total
         return {
-            "instructions": self.instructions,
-            "global_sectors": self.sectors,
-            "flop_per_byte": ratio(useful, SECTOR_BYTES * self.sectors),
+            "instructions": instructions,
+            "global_sectors": global_sectors,
+            "flop_per_byte": ratio(useful, SECTOR_BYTES * global_sectors),
         }
 
 

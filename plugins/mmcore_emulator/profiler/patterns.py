@@ -51,14 +51,15 @@ class Patterns(Generic[_Cost]):
 
     def cost(self, access: Access) -> _Cost:
         """What an access to global or shared memory costs."""
-        address = access.address
+        address, lanes, period = access.address, None, PERIODS[access.space]
+        first = address.item(0)
         if access.mask is not None:
             # What stands in the other lanes is no address, and must not tell two equal patterns apart.
-            taking_part = access.mask.over(address.shape)
-            address = np.where(taking_part, address, address.min(where=taking_part, initial=_LARGEST))
-        first = address.min()
-        moved = address - (first - first % np.uint64(PERIODS[access.space]))
-        lanes = None if access.mask is None else access.mask.key
+            taking_part, lanes = access.mask.over(address.shape), access.mask.key
+            first = int(address.min(where=taking_part, initial=_LARGEST))
+            address = np.where(taking_part, address, np.uint64(first))
+        # Addresses below the first wrap around, and keep their distances.
+        moved = address - np.uint64(first - first % period)
         key = (access.kind, access.space, access.nbytes, self._batch.shape, lanes, moved.shape, moved.tobytes())
         if key not in self._costs:
             self._costs[key] = self._cost(access, *by_warp(self._batch, moved, access.mask))
