@@ -1,8 +1,21 @@
-"""Experiments: declared sweeps over kernels, sizes, blocks and ways of measuring, run by pytest-benchmark.
+"""Presets: the lectures' experiments, declared by plugins and run by the command ``mmcore experiment``."""
 
-- :mod:`~mmcore_experiments.preset` is what a plugin declares.
-- :mod:`~mmcore_experiments.running` has pytest measure the cells that are missing.
-- :mod:`~mmcore_experiments.recording` keeps each as soon as it is measured, :mod:`~mmcore_experiments.store` on disk, by the
-  key that :mod:`~mmcore_experiments.identity` gives it.
-- :mod:`~mmcore_experiments.document` puts the results together.
-"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mmcore.hookspecs import hookimpl, hookspec
+from mmcore_experiments.preset import InvalidPreset, Preset, UnknownPreset
+
+__all__ = ["InvalidPreset", "Preset", "UnknownPreset"]
+
+
+@hookspec
+def mmcore_presets() -> Iterable[Preset]:  # type: ignore[empty-body]
+    """Return the presets that this plugin adds."""
+
+
+@hookimpl
+def mmcore_commands() -> Mapping[str, str]:
+    """``mmcore experiment``."""
+    return {"experiment": "mmcore_experiments.command:experiment"}

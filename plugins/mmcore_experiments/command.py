@@ -1,4 +1,4 @@
-"""``mmcore experiment``: a lecture's experiment, measured on the device at hand."""
+"""``mmcore experiment``: a preset, measured on the device at hand."""
 
 from __future__ import annotations
 
@@ -7,65 +7,52 @@ from typing import Any
 
 import click
 
-from mmcore.cli.commandline import INTERRUPTED
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.errors import UnknownName
+from mmcore_experiments.preset import UnknownPreset, presets
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--list", "lists", is_flag=True, help="List the experiments.")
+@click.option("--list", "lists", is_flag=True, help="List the presets.")
 @click.option("--quick", is_flag=True, help="The reduced form, in under a minute on an emulator.")
 @click.option("--device", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
 @click.option(
-    *("-o", "--dir", "folder"),
-    type=Path,
-    metavar="DIR",
-    help="Folder for the results; experiments/ and the device's name by default.",
+    "-o", "--dir", "folder", type=Path, metavar="DIR", help="Results; by default experiments/ and the device."
 )
 @click.option("--fresh", is_flag=True, help="Measure again what is measured already.")
 @json_option
 def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> int:
-    """Run a lecture's experiment.
+    """Run a lecture's experiment, as a preset declares it.
 
-    It is a declared sweep over kernels, sizes, blocks and ways of measuring. What is measured is kept: after an
-    interruption the same command goes on where it was.
+    Every kernel is measured at every size in every config. What is measured is kept: after an interruption the same
+    command goes on where it was.
     """
-    if lists:
-        if name is not None or any(asked.values()):
-            raise click.UsageError("--list goes alone, or with --json")
-        return _list(as_json)
+    if lists and (name is not None or any(asked.values())):
+        raise click.UsageError("--list goes alone, or with --json")
+    if name is None and not lists:
+        raise click.UsageError("name a preset; mmcore experiment --list shows what there is")
+    registry = loaded_registry()
+    known = len(registry.failed)
+    found = presets(registry)
+    for warning in (*registry.failed[known:], *map(found.conflict, sorted(found.duplicates))):
+        click.echo(f"warning: {warning}", err=True)
+    from mmcore_experiments.report import listing, outcome, report, summary
+
     if name is None:
-        raise click.UsageError("name an experiment; mmcore experiment --list shows what there is")
-    return _run(name, as_json, **asked)
-
-
-def _list(as_json: bool) -> int:
-    from mmcore_experiments.report import listing, summary
-
-    found = loaded_registry().sweeps.values()
-    if as_json:
-        write_json([summary(registered) for registered in found])
-    else:
-        render(*listing([registered.sweep for registered in found]))
-    return 0
-
-
-def _run(name: str, as_json: bool, *, quick: bool, device: str | None, folder: Path | None, fresh: bool) -> int:
-    sweep = loaded_registry().sweep(name)
-    from mmcore_experiments.progress import progress
-    from mmcore_experiments.report import came_of, report
-    from mmcore_experiments.running import Interrupted, run_sweep
-
+        write_json([*map(summary, found.values())]) if as_json else render(listing(found.values()))
+        return 0
     try:
-        with progress(name) as watcher:
-            finished = run_sweep(
-                sweep, quick=quick, device=device or "auto", folder=folder, fresh=fresh, watcher=watcher
-            )
-    except Interrupted as interruption:
-        click.echo(str(interruption), err=True)
-        return INTERRUPTED
-    if as_json:
-        write_json(came_of(finished))
-    else:
-        render(*report(finished))
+        preset = found.named(name, registry.failed)
+    except UnknownName as error:
+        raise UnknownPreset(str(error)) from None
+    from mmcore_experiments.progress import Progress
+    from mmcore_experiments.running import run_preset
+
+    progress = Progress()
+    try:
+        finished = run_preset(preset, progress=progress, **{**asked, "device": asked["device"] or "auto"})
+    finally:
+        progress.end()
+    write_json(outcome(finished)) if as_json else render(*report(finished))
     return 1 if finished.document["mmcore"]["failed"] else 0

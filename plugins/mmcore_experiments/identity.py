@@ -1,47 +1,64 @@
-"""What a measured cell is known by: everything that its time depends on, so that it is measured once and not twice."""
+"""The key of a cell: a digest of everything that its time depends on, so that it is measured once and not twice."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import mmcore
-from mmcore.pytest_plugin.cells import Cell
-from mmcore.compile.compiler import source_texts
-from mmcore.devices.base import Device
+from mmcore.cell import Cell, referenced_kernel
+from mmcore.compile.compiler import compile_options
+from mmcore.compile.fingerprint import fingerprint
 from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.devices.base import Device
+from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.measure import Phases
 from mmcore.planning.plan import plan
-from mmcore_experiments.preset import Sweep
 
 
-def cell_key(cell: Cell, device: Device, sweep: Sweep) -> str:
-    """A digest of code, launches, compiler, device and way of measuring.
+def cell_keys(device: Device, phases: Phases, cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Of each cell ("key", its key), ("refused", why a constraint or the device forbids it), or ("failed", why)."""
+    found = []
+    for cell in map(Cell.from_json, cells):
+        with phases("plan"):
+            try:
+                found.append(("key", cell_key(cell, device)))
+            except ConstraintViolation as violation:
+                found.append(("refused", "; ".join(violation.reasons)))
+            except MmcoreError as error:
+                found.append(("failed", str(error)))
+    return found
 
-    The code is the text of the kernel's source and of the headers beside it; of the launch rule it is what the rule
-    comes to for this cell. The device is known by its facts, as in every comparison of results: another GPU of the same
-    name, clock and driver is the same device.
+
+def cell_key(cell: Cell, device: Device) -> str:
+    """A digest of code, launches, compiler, device and timing.
+
+    The code is the text of the kernel's source, and what is known of the files that it can include. The device is known
+    by its facts, as in every comparison of results: another GPU of the same name, clock and driver is the same device.
 
     Raises:
-        MmcoreError: the launch is refused, or the source cannot be read.
+        MmcoreError: the launch violates a constraint, or the source cannot be read.
     """
-    kernel, problem, block = cell.point
-    planned = plan(kernel, problem, block, device.limits)
-    known_by: Mapping[str, Any] = {
-        "cell": cell.id,
-        "dtypes": [kernel.dtype, kernel.accumulator, kernel.output, kernel.operation],
-        "sources": source_texts(kernel),
+    kernel = referenced_kernel(cell.kernel)
+    problem = cell.problem(kernel)
+    planned = plan(kernel, problem, cell.config_of(kernel), device.properties)
+    source, options = kernel.source_text(), compile_options(planned, device.architecture)
+    known_by = {
+        "kernel": kernel.name,
+        "problem": asdict(problem),
+        "types": [kernel.accumulator, kernel.operation],
+        "config": planned.config.to_json(),
+        "source": source,
+        "headers": fingerprint(kernel.source, source, options),
+        "options": options,
         "entries": planned.entries,
-        "arguments": kernel.arguments,
-        "launches": [asdict(launch) for launch in planned.launches],
-        "defines": {name: kernel.expand(value, problem, block) for name, value in kernel.defines.items()},
-        "options": [kernel.expand(option, problem, block) for option in kernel.options],
-        "architecture": kernel.architecture or device.architecture,
+        "launches": [[asdict(launch), planned.arguments(launch)] for launch in planned.launches],
         "device": dict(device.facts),
         "nvrtc": nvrtc_version(),
         "mmcore": mmcore.__version__,
-        "rounds": [sweep.max_time, sweep.min_rounds],
+        "timings": [asdict(timing) for timing in cell.timings],
     }
     return hashlib.sha256(json.dumps(known_by, sort_keys=True, default=repr).encode()).hexdigest()

@@ -1,145 +1,115 @@
-"""What ``mmcore experiment`` prints: the experiments that there are, and what came of one."""
+"""What ``mmcore experiment`` prints: the presets that there are, and what came of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+
 from mmcore.cli.output import fields
-from mmcore.kernel.geometry import Dim3
-from mmcore.registry import RegisteredSweep
-from mmcore_experiments.preset import Sweep
+from mmcore.registry import Registered
+from mmcore_experiments.preset import Preset
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
     from mmcore_experiments.running import Finished
 
 
-def summary(registered: RegisteredSweep) -> dict[str, Any]:
-    """What ``--list --json`` says of an experiment."""
-    sweep = registered.sweep
+def summary(registered: Registered[Preset]) -> dict[str, Any]:
+    """What ``--list --json`` says of a preset."""
+    preset, origin = registered
+    quick = preset.reduced.to_json()
     return {
-        "name": sweep.name,
-        "title": sweep.title,
-        "lecture": sweep.lecture,
-        "shows": sweep.shows,
-        **_extent(sweep),
-        "measures": list(sweep.measures),
-        "quick": _extent(sweep.reduced),
-        "max_time": sweep.max_time,
-        "min_rounds": sweep.min_rounds,
-        "plugin": registered.plugin,
-        "distribution": registered.distribution,
+        "name": preset.name,
+        **preset.to_json(),
+        "quick": {name: quick[name] for name in ("kernels", "sizes", "blocks", "configs")},
+        "max_time": preset.max_time,
+        "min_rounds": preset.min_rounds,
+        "plugin": origin.plugin,
+        "distribution": origin.distribution,
     }
 
 
-def _extent(sweep: Sweep) -> dict[str, Any]:
+def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
+    """A row for each preset."""
+    table = _columns("preset", "what it varies", "kernels")
+    for preset, _ in found:
+        table.add_row(preset.name, preset.title, " ".join(preset.kernels))
+    return table
+
+
+def outcome(finished: Finished) -> dict[str, Any]:
+    """What ``--json`` says of a preset that was run."""
+    section = finished.document["mmcore"]
     return {
-        "kernels": list(sweep.kernels),
-        "sizes": [list(sizes) for sizes in sweep.problems],
-        "blocks": list(sweep.block_texts),
-    }
-
-
-def listing(sweeps: Sequence[Sweep]) -> list[RenderableType]:
-    """A row for each experiment."""
-    table = _table("experiment", "what it varies", "kernels")
-    for sweep in sweeps:
-        table.add_row(sweep.name, sweep.title, " ".join(sweep.kernels))
-    return [table]
-
-
-def came_of(finished: Finished) -> dict[str, Any]:
-    """What ``--json`` says of an experiment that was run."""
-    section, cells = finished.document["mmcore"], len(finished.document["benchmarks"])
-    return {
-        "experiment": section["experiment"],
-        "quick": section["quick"],
+        **{name: section[name] for name in ("experiment", "quick", "left_out", "refused", "failed")},
         "device": finished.document["machine_info"]["mmcore"]["name"],
         "results": str(finished.path),
-        "cells": cells,
+        "cells": len(finished.document["benchmarks"]),
         "measured_before": finished.before,
-        "left_out": section["left_out"],
-        "refused": section["refused"],
-        "failed": section["failed"],
     }
 
 
 def report(finished: Finished) -> list[RenderableType]:
     """Where the results are, what each kernel reached, what was refused and what failed."""
     section, benchmarks = finished.document["mmcore"], finished.document["benchmarks"]
-    now = len(benchmarks) - finished.before
-    reduced = ", reduced form" if section["quick"] else ""
+    full = section["timed"] and not section["quick"]
     facts = [
         ("device", finished.document["machine_info"]["mmcore"]["name"]),
-        ("cells", f"{len(benchmarks)}: {now} measured now, {finished.before} before"),
+        ("cells", f"{len(benchmarks)}: {len(benchmarks) - finished.before} measured now, {finished.before} before"),
         ("left out", "\n".join(section["left_out"])),
         ("results", str(finished.path)),
     ]
-    table = _rates(benchmarks) if section["timed"] else _emulated(benchmarks)
+    infos = [benchmark["extra_info"] for benchmark in benchmarks]
     return [
-        f"{section['experiment']}{reduced}: {section['title']}\n\n{section['shows']}\n",
+        f"{section['experiment']}{', reduced form' if section['quick'] else ''}: {section['title']}\n",
+        *([f"{section['shows']}\n"] if full else []),
         fields(facts),
         "",
-        table,
-        *_complaints("refused", section["refused"]),
-        *_complaints("failed", section["failed"]),
+        _table(infos, timed=section["timed"]),
+        *_reasons("refused", section["refused"]),
+        *_reasons("failed", section["failed"]),
     ]
 
 
-def _rates(benchmarks: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("kernel", "block", "measured", "cells", "best GFLOP/s", "at", right=2)
-    for (kernel, block, how), infos in _series(benchmarks).items():
-        best = max(infos, key=lambda info: float(info["gflops"]))
-        table.add_row(kernel, block, how, str(len(infos)), f"{best['gflops']:.0f}", _problem(best["problem"]))
+def _table(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> Table:
+    """The highest rate of each series; without times, the figures of its largest product."""
+    figures = list(dict.fromkeys(name for info in infos for name in info["figures"]))
+    numbers = ["best GFLOP/s"] if timed else [name.replace("_", " ") for name in figures]
+    table = _columns("kernel", "config", "measured" if timed else "counted", "cells", "at", right=numbers)
+    for (kernel, config, *how), members in _series(infos, "kernel", "config_id", "measure", "caches", "memory").items():
+        best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
+        found = [best["gflops"]] if timed else [best["figures"].get(name) for name in figures]
+        texts = ("" if each is None else f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in found)
+        measured = ", ".join(filter(None, how)) if timed else "once"
+        table.add_row(kernel, config, measured, str(len(members)), _problem(best), *texts)
     return table
 
 
-def _emulated(benchmarks: Sequence[Mapping[str, Any]]) -> Table:
-    """What an emulator has to say instead of times."""
-    table = _table("kernel", "block", "cells", "emulated counts at", "multiply-adds", "global sectors", right=2)
-    for (kernel, block, _), infos in _series(benchmarks).items():
-        last = max(infos, key=lambda info: int(info["problem"]["n"]))
-        # Of loads and stores, as figures and pages have them.
-        counts = [("fmas",), ("global_load_sectors", "global_store_sectors")]
-        found = [[last["counts"].get(name) for name in names] for names in counts]
-        numbers = ["" if None in each else f"{sum(each):,}" for each in found]
-        table.add_row(kernel, block, str(len(infos)), _problem(last["problem"]), *numbers)
-    return table
+def _reasons(what: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What was refused or failed: the first size of each kernel and config with its reason, and how many more."""
+    for index, ((kernel, config), members) in enumerate(_series(cells, "kernel", "config_id").items()):
+        more = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
+        heading = "" if index else f"\n{what}:\n"
+        yield f"{heading}  {kernel} {_problem(members[0])} {config}: {members[0]['reason']}{more}"
 
 
-def _series(benchmarks: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:
-    series: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for benchmark in benchmarks:
-        info = benchmark["extra_info"]
-        key = (info["kernel"], str(Dim3(*info["block"])), f"{info['measure']}, {info['caches'] or info['memory']}")
-        series.setdefault(key, []).append(info)
+def _series(cells: Iterable[Mapping[str, Any]], *names: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+    """The cells by what they have under these names."""
+    series: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        series.setdefault(tuple(cell[name] for name in names), []).append(cell)
     return series
 
 
-def _complaints(what: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What was refused or failed: the first size of each kernel and block with its reason, and how many more."""
-    series: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for cell in cells:
-        series.setdefault((cell["kernel"], str(Dim3(*cell["block"]))), []).append(cell)
-    if series:
-        yield f"\n{what}:"
-    for (kernel, block), members in series.items():
-        more = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
-        yield f"  {kernel} {_problem(members[0]['problem'])} in {block} blocks: {members[0]['reason']}{more}"
+def _problem(cell: Mapping[str, Any]) -> str:
+    return "×".join(str(cell["problem"][name]) for name in ("m", "n", "k"))
 
 
-def _problem(problem: Mapping[str, int]) -> str:
-    return "×".join(str(problem[name]) for name in ("m", "n", "k"))
-
-
-def _table(*headings: str, right: int = 0) -> Table:
-    from rich.table import Table
-
+def _columns(*headings: str, right: Sequence[str] = ()) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for index, heading in enumerate(headings):
-        number = index >= len(headings) - right
-        table.add_column(heading, no_wrap=not index, justify="right" if number else "left")
+    for index, heading in enumerate((*headings, *right)):
+        table.add_column(heading, no_wrap=not index, justify="right" if index >= len(headings) else "left")
     return table

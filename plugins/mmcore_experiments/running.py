@@ -1,115 +1,131 @@
-"""Running an experiment: pytest over mmcore's own test of a cell, with the options that the declaration comes to."""
+"""Running a preset: the cells that are not measured yet are measured one by one, and kept at once."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import pytest
-
-from mmcore.errors import MmcoreError
-from mmcore.devices.choose import chosen
+from mmcore.cell import Cell
+from mmcore.deadline import USUAL_SECONDS
+from mmcore.devices.choose import chosen, device_name
+from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.executor import measure_cell, run
+from mmcore.locks import Lock
+from mmcore.pytest_plugin.cells import Benchmark
+from mmcore.pytest_plugin.machine import other_device
 from mmcore.registry import registry
-from mmcore_experiments.document import Form
-from mmcore_experiments.recording import Recorder, Watcher
-from mmcore_experiments.preset import MEASURES, UNTIMED, Sweep
-
-_HERE = Path(__file__).parent
-
-
-class Interrupted(MmcoreError):
-    """The user stopped an experiment; what was measured is kept."""
+from mmcore_experiments.document import Form, Missing, benchmark_record, document, machine_info
+from mmcore_experiments.preset import Preset
+from mmcore_experiments.progress import Progress
+from mmcore_experiments.store import Record, Store
 
 
-@dataclass(frozen=True)
-class Finished:
-    """An experiment that was run to its end.
-
-    Attributes:
-        document: its results.
-        path: where they are.
-        before: how many of the cells had been measured before.
-    """
+class Finished(NamedTuple):
+    """A preset that was run to its end: its results, their file, and how many cells had been measured before."""
 
     document: Mapping[str, Any]
     path: Path
     before: int
 
 
-def run_sweep(
-    sweep: Sweep, *, quick: bool, device: str, folder: Path | None, fresh: bool, watcher: Watcher
+def run_preset(
+    preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool, progress: Progress
 ) -> Finished:
-    """Measure what of an experiment is not measured yet, and write its results.
+    """Measure what of a preset is not measured yet, and write its results.
 
     Args:
-        sweep: the declaration.
+        preset: the declaration.
         quick: its reduced form.
         device: as the user calls it.
         folder: for the results; None for the device's own under ``experiments``.
         fresh: measure everything anew.
-        watcher: is told how it goes on.
+        progress: is told how it goes on.
 
     Raises:
-        Interrupted: by the user.
+        KeyboardInterrupt: by the user; what was measured is kept.
         MmcoreError: it cannot be run, in one sentence.
     """
-    form = form_for(sweep, quick, chosen(device, registry().providers)[0].supports_timing)
+    form = Form.of(preset, quick, chosen(device)[0].supports_timing)
     if not form.timed and not quick:
-        watcher.note("no device here keeps time: this counts, and --quick is the form that takes less than a minute")
-    recorder = Recorder(form, folder, fresh, watcher)
-    with _no_options_of_pytests_own():
-        status = pytest.main(arguments(form.sweep, device), plugins=[recorder])
-    if recorder.error:
-        raise MmcoreError(recorder.error)
-    if status == pytest.ExitCode.INTERRUPTED:
-        count = f"{len(recorder.measured)} of {len(recorder.cells)} cells are measured and kept"
-        again = "the same command without --fresh" if fresh else "the same command"
-        raise Interrupted(f"interrupted: {count}; {again} goes on from there")
-    if recorder.document is None or recorder.store is None:
-        raise MmcoreError(f"pytest ended with exit status {int(status)} before the experiment was done")
-    return Finished(recorder.document, recorder.store.results, recorder.before)
+        progress.note("the device supports no timing: this only counts, and --quick takes less than a minute")
+    name = device_name(device)
+    found = [(benchmark, form.cell(benchmark, name, USUAL_SECONDS)) for benchmark in form.benchmarks(registry())]
+    about = run(name, "mmcore.executor.worker:describe")
+    what, machine = f"{name} ({about['description']})", machine_info(about["facts"])
+    cells: dict[str, tuple[Benchmark, Cell]] = {}
+    missing: dict[str, list[Missing]] = {"refused": [], "failed": []}
+    keys = run(name, "mmcore_experiments.identity:cell_keys", [cell.to_json() for _, cell in found])
+    for each, (kind, text) in zip(found, keys, strict=True):
+        if kind == "key":
+            cells[text] = each
+        else:
+            missing[kind].append((each[0], text))
+    with ExitStack() as held:
+        store = held.enter_context(Store(folder or _default_folder(about["facts"]["name"]), form.name))
+        if fresh:
+            store.forget()
+        _check_device(store, machine)
+        records = {key: record for key, record in store.measured().items() if key in cells}
+        before = len(records)
+        progress.begin(what, len(cells), before)
+        try:
+            if form.timed and before < len(cells):
+                lock = Lock(f"device-{about['identity']}")
+                held.callback(lock.release)
+                lock.take(lambda holder: progress.note(f"{what} is used by {holder}; waiting until it is free"))
+            for key in [key for key in cells if key not in records]:
+                benchmark, cell = cells[key]
+                try:
+                    record = _measured(benchmark, cell, key)
+                except MmcoreError as error:
+                    reasons = error.reasons if isinstance(error, ConstraintViolation) else [str(error)]
+                    kind = "refused" if isinstance(error, ConstraintViolation) else "failed"
+                    missing[kind].append((benchmark, "; ".join(reasons)))
+                    progress.cell(benchmark.id, f"{kind}: {reasons[0].splitlines()[0]}")
+                else:
+                    store.add(record)
+                    records[key] = record
+                    progress.cell(benchmark.id, _line(record["extra_info"]))
+        except KeyboardInterrupt:
+            again = "the same command without --fresh" if fresh else "the same command"
+            count = f"{len(records)} of {len(cells)} cells are measured and kept"
+            progress.note(f"interrupted: {count}; {again} goes on from there")
+            raise
+        result = document(form, machine, [records[key] for key in cells if key in records], **missing)
+        store.finish(result)
+    return Finished(result, store.results, before)
 
 
-def form_for(sweep: Sweep, quick: bool, supports_timing: bool) -> Form:
-    """What of an experiment is run: on a device without a time of its own there are neither copies nor caches."""
-    asked = sweep.reduced if quick else sweep
-    if supports_timing or asked.measures == (UNTIMED,):
-        return Form(asked, quick, supports_timing, ())
-    left_out = " and ".join(measure for measure in asked.measures if measure != UNTIMED)
-    reason = f"{left_out}: the device keeps no time of its own"
-    return Form(replace(asked, measures=(UNTIMED,)), quick, supports_timing, (reason,))
+def _measured(benchmark: Benchmark, cell: Cell, key: str) -> Record:
+    """Measure a cell.
+
+    Raises:
+        MmcoreError: it has no result that is right.
+    """
+    result = measure_cell(cell)
+    if not result.verified:
+        raise MmcoreError("; ".join(result.failures()))
+    return benchmark_record(benchmark, result, key)
 
 
-def arguments(sweep: Sweep, device: str) -> list[str]:
-    """The command line that pytest is run with."""
-    ways = [MEASURES[measure] for measure in sweep.measures]
-    return [
-        str(_HERE / "test_cells.py"),
-        # Neither the configuration of the folder that it is started in nor pytest's own report.
-        *("-c", os.devnull, "--rootdir", str(_HERE), "--noconftest"),
-        *("-p", "no:terminal", "-p", "no:cacheprovider", "--assert", "plain", "--benchmark-quiet"),
-        # Nothing is saved but the experiment's own results.
-        f"--benchmark-storage=file://{os.devnull}",
-        f"--benchmark-max-time={sweep.max_time}",
-        f"--benchmark-min-rounds={sweep.min_rounds}",
-        f"--mm-device={device}",
-        f"--mm-kernel={','.join(sweep.kernels)}",
-        f"--mm-size={','.join('x'.join(map(str, sizes)) for sizes in sweep.problems)}",
-        *([f"--mm-block={','.join(sweep.block_texts)}"] if sweep.blocks else []),
-        f"--mm-measure={','.join(dict.fromkeys(what for what, _ in ways))}",
-        *(option for _, option in ways),
-    ]
+def _line(info: Mapping[str, Any]) -> str:
+    if info["gflops"] is None:
+        return "verified"
+    return f"verified, {info['median_ms'] * 1e3:.2f} µs ±{info['spread_percent']:.2f} %, {info['gflops']:.3g} GFLOP/s"
 
 
-@contextlib.contextmanager
-def _no_options_of_pytests_own() -> Iterator[None]:
-    """PYTEST_ADDOPTS and the like are for the user's own tests."""
-    before = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYTEST")}
-    try:
-        yield
-    finally:
-        os.environ.update(before)
+def _check_device(store: Store, machine: Mapping[str, Any]) -> None:
+    finished = store.finished()
+    if finished and (reason := other_device(machine, finished["machine_info"])):
+        raise MmcoreError(
+            f"{store.results} holds the results of another device: {reason}; name another folder with --dir, or set "
+            "them aside with --fresh"
+        )
+
+
+def _default_folder(device: str) -> Path:
+    """``experiments/`` and the device's name: nvidia-h200."""
+    return Path("experiments") / re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")

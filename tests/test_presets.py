@@ -1,0 +1,142 @@
+"""Presets as plugins declare them, and how they are collected."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from mmcore import hookimpl
+from mmcore.errors import DuplicateName, UnknownName
+from mmcore.registry import Registry, registry
+from mmcore_experiments import InvalidPreset, Preset
+from mmcore_experiments.preset import presets
+
+PRESETS = presets(registry())
+
+
+def preset(name: str = "acme-sizes", **changes: Any) -> Preset:
+    attributes: dict[str, Any] = {
+        "name": name,
+        "title": "a test's own",
+        "reference": "none",
+        "shows": "that it works",
+        "kernels": ("upc.kernel01",),
+        "sizes": (64, (5, 6, 7)),
+        "quick_sizes": (32,),
+    }
+    return Preset(**attributes | changes)
+
+
+def preset_plugin(returned: Any) -> ModuleType:
+    """A plugin whose hook returns, or raises, what it is given."""
+
+    def mmcore_presets() -> Any:
+        if isinstance(returned, BaseException):
+            raise returned
+        return returned
+
+    module = ModuleType("acme")
+    module.mmcore_presets = hookimpl(mmcore_presets)  # type: ignore[attr-defined]
+    return module
+
+
+def collected(**plugins: Any) -> Registry:
+    """A registry of plugins of these names, whose hooks return these things."""
+    found = Registry()
+    for name, returned in plugins.items():
+        found.add(preset_plugin(returned), name, f"{name}-package")
+    return found
+
+
+def test_one_number_is_a_cube_and_a_square() -> None:
+    declared = preset(blocks=(8, (32, 4), (64,)), configs=[{"BM": 128}])
+    assert declared.problems == ((64, 64, 64), (5, 6, 7))
+    assert declared.block_texts == ("8", "32x4x1", "64x1x1")
+    assert [*declared.parameters] == [{"block": "8"}, {"block": "32x4x1"}, {"block": "64x1x1"}, {"BM": 128}]
+
+
+def test_the_reduced_form_has_sizes_of_its_own_and_blocks_if_it_declares_some() -> None:
+    assert preset(blocks=(8, 16)).reduced.sizes == (32,)
+    assert preset(blocks=(8, 16)).reduced.blocks == (8, 16)
+    assert preset(blocks=(8, 16), quick_blocks=(4,)).reduced.blocks == (4,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"name": "sizes"}, "'sizes' is not a preset's name"),
+        ({"name": None}, "None is not a preset's name"),
+        ({"kernels": ()}, "preset acme-sizes: it declares no kernels"),
+        ({"kernels": "upc.kernel01"}, "its kernels are several, such as kernels=(…,), not 'upc.kernel01'"),
+        ({"kernels": ("upc.*",)}, "'upc.*' is not a kernel name"),
+        ({"sizes": 640}, "its sizes are several, such as sizes=(…,), not 640"),
+        ({"sizes": (0,)}, "m must be a positive whole number, but is 0"),
+        ({"sizes": ((1, 2),)}, "(1, 2) is not a size: one number, or m, n and k"),
+        ({"quick_sizes": ()}, "it declares no quick_sizes"),
+        ({"blocks": (0,)}, "(0,) is not a block shape"),
+        ({"configs": ("BM=128",)}, "'BM=128' is not a config: parameters by name"),
+        ({"measures": ("global",)}, "'global' is no way of measuring; there are kernel-warm, kernel-cold, end-to-end-"),
+    ],
+)
+def test_a_declaration_that_contradicts_itself_is_an_error_in_one_sentence(
+    changes: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(InvalidPreset) as error:
+        preset(**changes)
+    assert reason in str(error.value)
+
+
+def test_the_lectures_presets_name_kernels_that_are_there() -> None:
+    assert {"upc-sizes", "upc-remainders", "upc-transfers", "unsa-blocks", "lezione9-coalescing", "poznan-first",
+            "poznan-second"} <= set(PRESETS)  # fmt: skip
+    kernels = {kernel for registered in PRESETS.values() for kernel in registered.item.kernels}
+    assert kernels <= set(registry().kernels)
+
+
+def test_the_extents_are_the_lectures() -> None:
+    sizes, remainders = PRESETS.named("upc-sizes"), PRESETS.named("upc-remainders")
+    assert (sizes.sizes[0], sizes.sizes[1], sizes.sizes[-1], sizes.blocks) == (128, 160, 3200, (8, 16, 32))
+    assert (remainders.sizes, remainders.blocks) == (tuple(range(1000, 1101)), (16, 32))
+    assert set(PRESETS.named("unsa-blocks").blocks) >= {5, 10, 20, 25, 50}
+
+
+def test_a_third_partys_presets_are_collected_like_ours() -> None:
+    found = presets(collected(acme=[preset(), preset("acme-blocks")]))
+    assert found["acme-sizes"].item == preset()
+    assert str(found["acme-blocks"].origin) == "acme of acme-package"
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        (ValueError("no luck"), "ValueError: no luck (test_presets.py:"),
+        ([1], "mmcore_presets returned 1, which is not a Preset"),
+        (1, "mmcore_presets returned int, not a list"),
+    ],
+)
+def test_what_is_no_preset_failed_to_load(returned: Any, reason: str) -> None:
+    found = collected(acme=returned)
+    assert not presets(found)
+    (warning,) = found.warnings()
+    assert warning.startswith(f"plugin acme of acme-package failed to load: {reason}")
+
+
+def test_a_name_that_two_plugins_bring_belongs_to_neither() -> None:
+    found = presets(collected(one=[preset(), preset("acme-other")], two=[preset()]))
+    assert set(found) == {"acme-other"}
+    with pytest.raises(DuplicateName, match=r"preset 'acme-sizes' is brought by one of one-package and two of two-"):
+        found.named("acme-sizes")
+
+
+def test_a_misspelt_preset_is_answered_with_the_nearest_names() -> None:
+    with pytest.raises(UnknownName, match=r"there is no preset 'upc-size'; did you mean upc-sizes"):
+        PRESETS.named("upc-size")
+
+
+def test_declaring_a_preset_imports_neither_numpy_nor_click() -> None:
+    code = "import sys, mmcore_experiments; sys.exit(bool({'numpy', 'click', 'rich', 'pytest'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
