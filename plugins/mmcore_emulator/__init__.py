@@ -67,10 +67,7 @@ def mmcore_devices() -> list[DeviceProvider]:
 @hookimpl
 def mmcore_commands() -> Mapping[str, str]:
     """``mmcore check`` and ``mmcore profile``."""
-    return {
-        "check": "mmcore_emulator.sanitizer.command:check",
-        "profile": "mmcore_emulator.profiler.command:profile",
-    }
+    return {"check": "mmcore_emulator.sanitizer.command:check", "profile": "mmcore_emulator.profiler.command:profile"}
 
 
 @hookimpl

@@ -60,11 +60,7 @@ def profiled(asked: Cell, nameless: Kernel | None = None, *, exact: bool = False
     asked = _placed(asked)
     if nameless is None:
         values = run(
-            asked.device,
-            "mmcore_emulator.profiler.profile:profile_json",
-            asked.to_json(),
-            exact,
-            timeout=asked.timeout,
+            asked.device, "mmcore_emulator.profiler.profile:profile_json", asked.to_json(), exact, timeout=asked.timeout
         )
         return Profile.from_json(values)
     found = opened(asked.device)

@@ -10,12 +10,7 @@ from mmcore_emulator import floats
 from mmcore_emulator.floats import Values
 from mmcore_emulator.kinds import FLOATS, INTEGERS, NUMPY, Operation
 
-_TO_WHOLE: dict[str, Callable[[Values], Values]] = {
-    "rni": np.rint,
-    "rzi": np.trunc,
-    "rmi": np.floor,
-    "rpi": np.ceil,
-}
+_TO_WHOLE: dict[str, Callable[[Values], Values]] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
 
 def convert(modifiers: tuple[str, ...]) -> Operation | None:

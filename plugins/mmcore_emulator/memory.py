@@ -324,12 +324,7 @@ def _load_some(
 
 
 def _permitted(
-    space: Space,
-    address: Values,
-    size: int,
-    taking_part: NDArray[np.bool_] | None,
-    access: str,
-    report: Report,
+    space: Space, address: Values, size: int, taking_part: NDArray[np.bool_] | None, access: str, report: Report
 ) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
     """The arrays that lanes may access at these addresses, with the lanes of each; everything else is reported."""
     rest = np.ones(address.shape, np.bool_) if taking_part is None else taking_part

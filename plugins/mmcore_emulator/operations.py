@@ -208,11 +208,7 @@ _COMPARISONS: dict[str, Callable[..., Values]] = {
     "hi": np.greater,
     "hs": np.greater_equal,
 }
-_LOGICAL: dict[str, Callable[..., Values]] = {
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "xor": np.logical_xor,
-}
+_LOGICAL: dict[str, Callable[..., Values]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
 
 
 def _comparison(name: str, kind: str) -> Callable[..., Values] | None:

@@ -5,28 +5,28 @@ A process of its own makes the launches under ncu; what ncu writes becomes the s
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from mmcore.errors import DeviceError, InvalidKernel, NoDevice
-from mmcore.verify.inputs import fresh_seed
-from mmcore.devices.base import Device
-from mmcore.kernel.geometry import Dim3
-from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan
-from mmcore.kernel.problem import Problem
-from mmcore_emulator.profiler.counters import NAMES, Counters
+from mmcore import errors
+from mmcore.cell import Cell
+from mmcore.devices.choose import chosen, device_name
+from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
+from mmcore_emulator.launched import Launched
 from mmcore_emulator.profiler.counted import Counted, LaunchCounts, Measured
+from mmcore_emulator.profiler.counters import NAMES, Counters
 from mmcore_emulator.profiler.profile import Profile
-from mmcore.registry import registry
 
 _SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 # Half-precision arithmetic is left out: ptxas writes constants into registers with it, one or two in every thread.
@@ -63,88 +63,74 @@ METRICS = tuple(
 _PERMISSION = "ERR_NVGPUCTRPERM"
 
 
-@dataclass(frozen=True)
-class Request:
-    """One product to be counted: a registered kernel's name, the problem, the block, the device, the inputs' seed."""
-
-    kernel: str
-    m: int
-    n: int
-    k: int
-    lda: int
-    ldb: int
-    ldc: int
-    block: tuple[int, ...]
-    device: str
-    seed: int
-    force: bool = False
-
-
-def profiles_by_ncu(
-    asked: Sequence[tuple[Kernel, Problem, Dim3]], device: Device, *, seed: int | None = None, force: bool = False
-) -> list[Profile]:
-    """What ncu counts of some kernels on a GPU, all in one process of its own.
+def profiles_by_ncu(cells: Sequence[Cell]) -> list[Profile]:
+    """What ncu counts of some cells on a GPU, all in one process of its own.
 
     Args:
-        asked: kernels, which must be registered, each with a problem and a block.
-        device: the GPU.
-        seed: seed of the inputs; fresh when None.
-        force: launch against the kernels' own constraints.
+        cells: of kernels that another process finds by their names; "auto" is the first GPU. The longest of their
+            timeouts is that of all together.
 
     Raises:
-        NoDevice: there is no ncu, it may not read the counters, or the device is no GPU.
-        InvalidKernel: a kernel is not registered, so that another process does not find it.
+        NoDevice: there is no ncu, it may not read the counters, or a device is no GPU.
+        TimeLimit: it was reached.
         DeviceError: ncu or what it watched failed; its last words.
         MmcoreError: a launch is refused.
     """
-    if not device.supports_timing:
-        raise NoDevice(f"ncu counts on a GPU, and {device.name} is none")
-    for kernel, _, _ in asked:
-        if registry().kernel(kernel.name) != kernel:
-            raise InvalidKernel(f"{kernel.name}: ncu counts in another process, which knows registered kernels only")
-    plans = [plan(kernel, problem, block, device.limits, force=force) for kernel, problem, block in asked]
-    seed = fresh_seed() if seed is None else seed
-    requests = [
-        Request(
-            made.kernel.name,
-            *(problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldc),
-            tuple(block),
-            device.name,
-            seed,
-            force,
-        )
-        for made, (_, problem, block) in zip(plans, asked, strict=True)
-    ]
-    found = iter(_count(requests, sum(len(made.launches) for made in plans)))
-    description = f"{device.description}, counted by ncu"
-    return [Profile(made, device.name, description, _counted(made, found)) for made in plans]
+    placed = [cell.on(device_name("cuda" if cell.device == "auto" else cell.device)) for cell in cells]
+    for cell in placed:
+        if not chosen(cell.device)[0].supports_timing:
+            raise NoDevice(f"ncu counts on a GPU, and {cell.device} is none")
+    limits = [cell.timeout for cell in cells if cell.timeout is not None]
+    launched, counted = _count(placed, max(limits, default=None))
+    return [_profile(each, counted) for each in launched]
 
 
-def _counted(made: Plan, found: Iterator[tuple[Counters, Measured]]) -> Counted:
-    """The next launches of ncu's that are this plan's."""
+def _profile(launched: Launched, found: Iterator[tuple[Counters, Measured]]) -> Profile:
+    """The next launches of ncu's that are this product's."""
     launches = []
-    for launch, (counters, measured) in zip(made.launches, found, strict=False):
-        launches.append(LaunchCounts(counters, {}, launch.grid_dim.size, launch.grid_dim.size, measured))
-    return Counted(tuple(launches), UNCOUNTED)
+    for made, (counters, measured) in zip(launched.launches, found, strict=False):
+        launches.append(LaunchCounts(counters, {}, made.grid.size, made.grid.size, measured))
+    return Profile.of(launched, Counted(tuple(launches), UNCOUNTED))
 
 
-def _count(requests: Sequence[Request], launches: int) -> list[tuple[Counters, Measured]]:
-    """What ncu says of each launch, on clocks as they are found."""
+def _count(cells: Sequence[Cell], limit: float | None) -> tuple[list[Launched], Iterator[tuple[Counters, Measured]]]:
+    """What was launched, and what ncu says of each launch, on clocks as they are found."""
     ncu = shutil.which("ncu")
     if ncu is None:
         raise NoDevice("ncu is not on the PATH; it comes with NVIDIA's Nsight Compute and with the CUDA toolkit")
     with tempfile.TemporaryDirectory() as folder:
-        asked, log = Path(folder) / "requests.json", Path(folder) / "log.csv"
-        asked.write_text(json.dumps([asdict(request) for request in requests]))
+        asked, made, log = (Path(folder) / name for name in ("cells.json", "launched.json", "log.csv"))
+        asked.write_text(json.dumps([cell.to_json() for cell in cells]))
         options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]
         watch = ["--profile-from-start", "off", "--metrics", ",".join(METRICS), "--log-file", str(log)]
-        child = [sys.executable, "-m", "mmcore_ncu.under_ncu", str(asked)]
-        result = subprocess.run([ncu, *options, *watch, *child], capture_output=True, text=True, check=False)
+        child = [sys.executable, "-m", "mmcore_ncu.under_ncu", str(asked), str(made)]
+        said = _output([ncu, *options, *watch, *child], limit)
         text = log.read_text(encoding="utf-8") if log.exists() else ""
-    found = parse(text)
-    if len(found) != launches:
-        raise _failure(text + result.stdout + result.stderr)
-    return found
+        answer: dict[str, Any] = json.loads(made.read_text()) if made.exists() else {"launched": []}
+    if "error" in answer:
+        kind = getattr(errors, answer["error"], MmcoreError)
+        # A ConstraintViolation's text is complete, and its class takes it in parts.
+        raise (MmcoreError if issubclass(kind, errors.ConstraintViolation) else kind)(answer["text"])
+    launched, found = list(map(Launched.from_json, answer["launched"])), parse(text)
+    if not found or len(found) != sum(len(each.launches) for each in launched):
+        raise _failure(text + said)
+    return launched, iter(found)
+
+
+def _output(command: Sequence[str], limit: float | None) -> str:
+    """What a command and its children say; all of them are ended at the time limit."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        return process.communicate(timeout=limit)[0]
+    except subprocess.TimeoutExpired:
+        raise TimeLimit(f"ncu had not ended after {limit:g} s") from None
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def parse(text: str) -> list[tuple[Counters, Measured]]:

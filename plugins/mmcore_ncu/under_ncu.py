@@ -1,4 +1,4 @@
-"""What ncu watches: ``python -m mmcore_ncu.under_ncu REQUESTS.json`` makes the launches asked for, once each.
+"""What ncu watches: ``python -m mmcore_ncu.under_ncu CELLS.json LAUNCHED.json`` makes the cells' launches, once each.
 
 ncu is told to look only between the profiler's start and stop, so that it sees a product's own launches and nothing of
 what prepares them.
@@ -9,41 +9,49 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from cuda.bindings import driver
 
-from mmcore.errors import KernelError
-from mmcore.experiment import host_arrays
-from mmcore.verify.inputs import draw
-from mmcore.devices.choose import open_in_process
+from mmcore.cell import Cell, referenced_kernel
 from mmcore.devices.base import Device
+from mmcore.devices.choose import open_device
 from mmcore.devices.loaded import LoadedKernel
-from mmcore.kernel.geometry import Dim3
+from mmcore.errors import KernelError, MmcoreError
 from mmcore.planning.plan import plan
-from mmcore_ncu.ncu import Request
-from mmcore.registry import registry
+from mmcore.verify.inputs import draw, fresh_seed
+from mmcore.verify.launches import host_arrays
+from mmcore_emulator.launched import Launched, launch_json
 
 
-def main(path: Path) -> None:
-    """Make every launch of every request."""
-    requests = [Request(**request) for request in json.loads(path.read_text())]
-    for request in requests:
-        launch(request, open_in_process(request.device, registry().providers))
+def main(asked: Path, made: Path) -> None:
+    """Make every launch of every cell, and write what was launched, or why not."""
+    try:
+        cells = map(Cell.from_json, json.loads(asked.read_text()))
+        answer: dict[str, Any] = {"launched": [launch(cell, open_device(cell.device)) for cell in cells]}
+    except MmcoreError as error:
+        answer = {"error": type(error).__name__, "text": str(error)}
+    made.write_text(json.dumps(answer))
 
 
-def launch(request: Request, device: Device) -> None:
-    """One product under the profiler's eyes."""
-    kernel = registry().kernel(request.kernel)
-    problem = kernel.problem(request.m, request.n, request.k, lda=request.lda, ldb=request.ldb, ldc=request.ldc)
-    planned = plan(kernel, problem, Dim3(*request.block), device.limits, force=request.force)
-    with LoadedKernel(planned, device) as prepared:
-        prepared.upload(host_arrays(planned, draw(problem, request.seed)))
+def launch(cell: Cell, device: Device) -> dict[str, Any]:
+    """One product under the profiler's eyes; what was launched."""
+    kernel = referenced_kernel(cell.kernel)
+    problem = cell.problem(kernel)
+    planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
+    seed = fresh_seed() if cell.seed is None else cell.seed
+    with LoadedKernel(planned, device) as loaded:
+        loaded.upload(host_arrays(planned, draw(problem, seed)))
         driver.cuProfilerStart()
-        violations = prepared.run()
+        violations = loaded.run()
         driver.cuProfilerStop()
+        launched = Launched.of(loaded, device)
     if violations:
-        raise KernelError(f"{request.kernel}: {violations[0].message}")
+        raise KernelError(f"{kernel.name}: {violations[0].message}")
+    description = f"{device.description}, counted by ncu"
+    launches = [launch_json(each) for each in launched.launches]
+    return {**launched.to_json(), "device_description": description, "launches": launches}
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

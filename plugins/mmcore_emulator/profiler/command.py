@@ -27,14 +27,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 @timeout_option("everything together")
 @json_option
 def profile(
-    kernel: str,
-    device: str,
-    exact: bool,
-    by_line: bool,
-    source: bool,
-    coalescing: str,
-    as_json: bool,
-    **asked: Any,
+    kernel: str, device: str, exact: bool, by_line: bool, source: bool, coalescing: str, as_json: bool, **asked: Any
 ) -> int:
     """Count a kernel's instructions, memory accesses and conflicts."""
     from mmcore_emulator.api import profiled

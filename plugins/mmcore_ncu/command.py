@@ -1,0 +1,30 @@
+"""``mmcore ncu``: what a GPU counts of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
+from mmcore.cli.output import json_option, loaded_registry, render, write_json
+
+
+@click.command()
+@click.argument("kernel")
+@launch_options(USUAL_SIZE)
+@device_option("auto: the first GPU.")
+@timeout_option("everything together")
+@json_option
+def ncu(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
+    """Have NVIDIA's ncu count a kernel's work on a GPU."""
+    from mmcore_emulator.profiler.report import report
+    from mmcore_ncu.ncu import profiles_by_ncu
+
+    found = loaded_registry().kernel(kernel)
+    (profile,) = profiles_by_ncu([requested_cell(found, device, asked, USUAL_SIZE)])
+    if as_json:
+        write_json(profile.to_json())
+    else:
+        render(*report(profile, "sectors", auto=device == "auto"))
+    return 1 if profile.violations else 0
