@@ -1,27 +1,35 @@
-"""An environment of its own for a stranger's package."""
+"""An environment of its own for a third party's package."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
 from importlib.metadata import entry_points
 from pathlib import Path
 
+ROOT = Path(__file__).parent.parent
 COMMANDS = ("mmcore", "pytest")
 
 
 def environment_with_mmcore(folder: Path) -> Path:
-    """Make an environment that has mmcore and its commands, and nothing of a stranger's; return its interpreter.
+    """Make an environment that has mmcore and its commands, and nothing of a third party's; return its interpreter.
 
     It shares this environment's packages by links, so that nothing is fetched or built.
     """
+    return _environment(folder, without="")
+
+
+def _environment(folder: Path, without: str) -> Path:
+    """The same, less the packages whose names begin with ``without``."""
     venv.create(folder, with_pip=False)
     site = next((folder / "lib").glob("python*/site-packages"))
     for shared in (Path(path) for path in sys.path if path.endswith("-packages")):
         for entry in shared.iterdir():
-            if not (site / entry.name).exists():
+            ours = without and entry.name.lstrip("_").removeprefix("editable___").startswith(without)
+            if not (site / entry.name).exists() and not ours:
                 (site / entry.name).symlink_to(entry)
     python = folder / "bin" / "python"
     for name in COMMANDS:
@@ -34,13 +42,33 @@ def environment_with_mmcore(folder: Path) -> Path:
     return python
 
 
-def fresh_environment(folder: Path, project: Path) -> Path:
-    """Make an environment in ``folder``, install ``project`` there, and return its interpreter."""
-    python = environment_with_mmcore(folder)
+def fresh_environment(folder: Path, wheel: Path, project: Path) -> Path:
+    """Make an environment in ``folder`` with a wheel of mmcore and one of ``project``, and return its interpreter."""
+    python = _environment(folder, without="mmcore")
     site = next((folder / "lib").glob("python*/site-packages"))
-    run(Path(sys.executable), "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-        "--target", str(site), str(project))  # fmt: skip
+    for installed in (wheel, built(project, folder / "wheels")):
+        run(Path(sys.executable), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
+            "--target", str(site), str(installed))  # fmt: skip
     return python
+
+
+def built(project: Path, folder: Path) -> Path:
+    """A wheel of a project's folder, made with what is installed here."""
+    run(Path(sys.executable), "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
+        "--wheel-dir", str(folder), str(project))  # fmt: skip
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def wheel_of_mmcore(folder: Path) -> Path:
+    """A wheel of mmcore itself, made of a copy of what goes into it."""
+    source = folder / "source"
+    source.mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in ("mmcore", "plugins"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    return built(source, folder)
 
 
 def run(python: Path, *arguments: str, cwd: Path | None = None) -> str:

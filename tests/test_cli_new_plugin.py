@@ -4,44 +4,42 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import importlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import mmcore as api
 from mmcore import Kernel
-from mmcore.api import device
+from mmcore.cell import Cell
+from mmcore.executor.worker import opened
+from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.registry import Registry, registry
-from mmcore.runner import run_kernel
+from mmcore.registry import Origin, Registered, Registry, registry
 from tests.command_line import mmcore
-from tests.fresh_environment import fresh_environment, run
-from tests.test_kernels import LECTURE_KERNELS
+from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
 
-ROOT = Path(__file__).parent.parent
-SIZES = ((5, 100, 33), (64, 128, 192), (96, 32, 64), (96, 96, 96), (100, 100, 100))
-# What a copy has of its own; its rule is a function of the same text.
-ITS_OWN = {"name", "title", "lecture", "source", "launch"}
+SIZES = ((5, 100, 33), (64, 128, 192), (96, 96, 96), (100, 100, 100))
+LECTURES = sorted(name for name in registry().kernels if registry().kernels[name].origin.distribution == "mmcore-cuda")
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder that the command is called in."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    return folder
+    yield folder
+    for name in [name for name in sys.modules if name.startswith("acme_")]:
+        del sys.modules[name]
 
 
 def written(*arguments: str) -> dict[str, Any]:
@@ -53,52 +51,51 @@ def written(*arguments: str) -> dict[str, Any]:
 
 
 def refusal(*arguments: str) -> str:
-    """The sentence with which the command is refused."""
+    """The sentence with which the command ends."""
     result = mmcore("new-plugin", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     return line
 
 
+def settings(document: dict[str, Any]) -> dict[str, Any]:
+    return tomllib.loads((Path(document["folder"]) / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 def kernel_of(document: dict[str, Any]) -> Kernel:
-    """The kernel that a written package brings, by way of the registry."""
-    folder = Path(document["folder"])
-    points = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["entry-points"]["mmcore"]
-    ((name, module),) = points.items()
-    path = (folder / module.replace(".", "/")).with_suffix(".py")
-    plugin = ModuleType(module)
-    plugin.__file__ = str(path)
-    sys.modules[module] = plugin
-    try:
-        exec(compile(path.read_text(encoding="utf-8"), path, "exec"), vars(plugin))
+    """The kernel that a written package brings, by way of a registry."""
+    ((name, module),) = settings(document)["project"]["entry-points"]["mmcore"].items()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(document["folder"])
         found = Registry()
-        found.add(plugin, name, document["distribution"])
-    finally:
-        del sys.modules[module]
-    assert found.complaints() == []
+        found.add(importlib.import_module(module), name, document["distribution"])
+    assert found.warnings() == []
     return found.kernel(document["kernel"])
 
 
 def assert_right(kernel: Kernel) -> None:
-    """Verify a kernel on the emulator, at those of the sizes that it allows."""
-    emulator = device("emulator")
-    allowed = [sizes for sizes in SIZES if not kernel.refusals(kernel.problem(*sizes), kernel.block(kernel.blocks[0]))]
-    assert allowed
-    for sizes in allowed:
-        outcome = run_kernel(kernel, kernel.problem(*sizes), kernel.block(kernel.blocks[0]), emulator)
-        assert outcome.verified, (sizes, outcome.complaints())
+    """Verify a kernel on the emulator, at the first of the sizes that it allows."""
+    config = kernel.usual_configs[0]
+    m, n, k = next(sizes for sizes in SIZES if not kernel.violations(kernel.problem(*sizes), config))
+    result = measure(Cell(kernel.name, m, n, k, config.to_json()), opened("emulator"), kernel)
+    assert result.verified, result.failures()
 
 
-def assert_same(copy: Kernel, original: Kernel) -> None:
-    """Two kernels declare the same, and their rules make the same launches of the same problems."""
-    for field in dataclasses.fields(Kernel):
-        if field.name not in ITS_OWN:
-            assert getattr(copy, field.name) == getattr(original, field.name), field.name
-    limits = device("emulator").limits
-    for block in map(original.block, original.blocks):
-        for sizes in SIZES:
-            problem = original.problem(*sizes)
-            assert copy.launch(problem, block, limits) == original.launch(problem, block, limits)
+def assert_same_plans(copy: Kernel, original: Kernel) -> None:
+    """Two kernels declare the same, and the same launches are planned for the same problems."""
+    assert copy.usual_configs == original.usual_configs
+    for field in ("constraints", "dtype", "accumulator", "output", "accumulate", "options", "known_bugs", "title"):
+        assert getattr(copy, field) == getattr(original, field), field
+    for config in original.usual_configs:
+        for problem in (original.problem(*sizes) for sizes in SIZES):
+            reasons = original.violations(problem, config)
+            assert copy.violations(problem, config) == reasons
+            if not reasons:
+                assert _launches(copy, problem, config) == _launches(original, problem, config)
+
+
+def _launches(kernel: Kernel, problem: api.Problem, config: api.Config) -> tuple[api.Launch, ...]:
+    return plan(kernel, problem, config, api.DeviceProperties()).launches
 
 
 def assert_ruff_is_silent(folder: str) -> None:
@@ -111,154 +108,58 @@ def assert_ruff_is_silent(folder: str) -> None:
         assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_the_template_is_right_at_unequal_sizes_and_refused_with_its_reason() -> None:
-    kernel = kernel_of(written("acme.tiled"))
-    assert_right(kernel)
-    with pytest.raises(api.ConstraintViolation, match="one thread along z"):
-        run_kernel(kernel, kernel.problem(5, 6, 7), kernel.block("8x8x2"), device("emulator"))
-
-
-@pytest.mark.parametrize("model", sorted(LECTURE_KERNELS))
-def test_a_copy_of_a_lectures_kernel_is_right_and_needs_its_package_no_more(model: str) -> None:
-    document = written("acme.mine", "--from", model)
+def test_the_template_is_right_at_unequal_sizes_and_formatted() -> None:
+    document = written("acme.tiled")
     kernel = kernel_of(document)
-    original = api.kernels()[model]
     assert_right(kernel)
-    assert_same(kernel, original)
-    assert model in kernel.title
-    assert model in kernel.lecture
-    assert kernel.source_text().endswith(original.source_text())
-    texts = "".join((Path(document["folder"]) / name).read_text() for name in document["files"])
+    assert not kernel.violations(kernel.problem(5, 100, 33), kernel.usual_configs[0])
+    assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.2,<0.3"]
+    assert_ruff_is_silent("acme-tiled")
+
+
+@pytest.mark.parametrize("model", LECTURES)
+def test_a_copy_of_a_lectures_kernel_is_planned_as_the_lectures(model: str) -> None:
+    document = written("acme.mine", "--from", model)
+    kernel, original = kernel_of(document), api.kernels()[model]
+    assert_same_plans(kernel, original)
+    assert kernel.entry_named().startswith("multiply_mine")
+    assert kernel.reference == original.reference
+    package = Path(document["folder"]) / "acme_mine"
+    assert f"# Begun as a copy of {model} of mmcore-cuda." in (package / "mine.py").read_text()
+    texts = "".join(path.read_text() for path in package.rglob("*.*"))
     assert "mmcore_" not in texts.replace("mmcore_kernels", "")
 
 
-def test_a_copys_comments_and_docstring_are_the_models() -> None:
-    document = written("acme.mine", "--from", "poznan.v4a")
-    text = (Path(document["folder"]) / "acme_mine" / "mine.py").read_text()
-    assert "    # The last step asks for the tiles behind the last." in text
-    assert '"""As many blocks as C has whole tiles."""' in text
-    assert 'entry="v4a<{block.x}>"' in text
-
-
-@pytest.mark.parametrize("arguments", [(), *(("--from", name) for name in sorted(LECTURE_KERNELS))], ids=str)
-def test_the_generated_tests_name_every_block_and_every_constraint(arguments: tuple[str, ...]) -> None:
-    document = written("acme.mine", *arguments)
-    kernel = kernel_of(document)
-    names: dict[str, Any] = {}
-    text = (Path(document["folder"]) / "tests" / "test_kernel.py").read_text(encoding="utf-8")
-    exec(text[text.index("# Block and m") : text.index("@pytest")], names)
-    assert {kernel.block(block) for block, *_ in names["ALLOWED"]} == set(map(kernel.block, kernel.blocks))
-    for block, m, n, k in names["ALLOWED"]:
-        assert kernel.refusals(kernel.problem(m, n, k), kernel.block(block)) == []
-    assert len(names["REFUSED"]) == len(kernel.constraints)
-    for constraint, (block, m, n, k, reason) in zip(kernel.constraints, names["REFUSED"], strict=True):
-        assert reason == constraint.refusal(kernel.problem(m, n, k), kernel.block(block))
-    if not any(isinstance(constraint, api.Square) for constraint in kernel.constraints):
-        assert any(len({m, n, k}) == 3 for _, m, n, k in names["ALLOWED"])
-
-
-@pytest.mark.parametrize("arguments", [(), *(("--from", name) for name in sorted(LECTURE_KERNELS))], ids=str)
-def test_what_is_written_is_formatted_and_passes_ruff(arguments: tuple[str, ...]) -> None:
-    written("acme.mine", *arguments)
+@pytest.mark.parametrize("model", ["poznan.v4a", "unsa.tiled"])
+def test_a_copy_is_right_and_formatted(model: str) -> None:
+    assert_right(kernel_of(written("acme.mine", "--from", model)))
     assert_ruff_is_silent("acme-mine")
 
 
 STRANGER = {
     "stranger/__init__.py": "",
     "stranger/deep/__init__.py": "",
-    "stranger/deep/sizes.py": "# As many as a warp has.\nWARP = 32\nUNUSED = object()\n",
-    "stranger/grids.py": '''
-from functools import lru_cache
-
-import numpy as np
-
-from .deep import sizes
-
-
-@lru_cache
-def strips(columns: int, width: int) -> int:
-    """How many strips there are."""
-    return int(np.ceil(columns / width))
-
-
-def warps(block):
-    return strips(block.x, sizes.WARP)
-''',
+    "stranger/deep/sizes.py": "# As many as a warp has.\nWARP = 32\n",
     "stranger/variants.py": '''
-import functools
-from dataclasses import dataclass
-from pathlib import Path
-
-import mmcore
-from mmcore import Kernel, Launch, hookimpl
-from stranger import grids
-from stranger.grids import strips
-
-HERE = Path(__file__).parent
+from mmcore import Kernel, Scalar, hookimpl
+from stranger.deep import sizes
 
 
-@dataclass(frozen=True)
-class Whole:
-    """A block of whole warps."""
-
-    what: str
-    most: int = 8
-
-    @property
-    def sentence(self) -> str:
-        return f"the {self.what} is of at most {self.most} whole warps"
-
-    def refusal(self, problem, block):
-        bad = block.x % 32 or grids.warps(block) > self.most
-        return f"the {self.what} of {block.x} threads is not of whole warps" if bad else None
-
-
-def launch(columns, problem, block, limits):
-    """A row of blocks, ``columns`` for each thread."""
-    return Launch(grid=(strips(problem.n, block.x * columns),), block=block)
-
-
-def made(columns):
+def made(name, columns):
     """A variant."""
     return Kernel(
-        name=f"stranger.by{columns}",
-        title='so many columns per thread, "as they say"',
-        lecture="a stranger's own",
-        source=HERE / "cuda" / "columns.cuda",
+        name=name,
+        source="cuda/columns.cuda",
         entry="columns<{block.x}>",
-        arguments=("A", "B", "C", "m", "n", "k", mmcore.Scalar(columns)),
-        launch=functools.partial(launch, columns),
-        blocks=((64,), (128,)),
-        constraints=(Whole("block"),),
-        options=("--fmad=false",),
-        min_compute_capability=(8, 0),
+        arguments=("A", "B", "C", "m", "n", "k", Scalar(columns)),
+        grid=lambda problem, config: (-(-problem.n // (config.block.x * columns)),),
+        configs=[{"block": (2 * sizes.WARP,)}, {"block": (sizes.WARP,)}],
     )
-
-
-TABLE = {}
-TABLE["blocks"] = 7
-
-
-def tabled(problem, block, limits):
-    """A rule that looks into a table, which is filled in a statement of its own."""
-    return Launch(grid=(TABLE.get("blocks", 1),), block=block)
-
-
-def with_rule(name, rule):
-    return Kernel(**{**vars(made(3)), "name": name, "launch": rule})
-
-
-def hidden():
-    """A variant whose rule cannot be reached."""
-    def rule(problem, block, limits):
-        return Launch(grid=(1,), block=block)
-
-    return with_rule("stranger.hidden", rule)
 
 
 @hookimpl
 def mmcore_kernels():
-    return [made(1), made(2), hidden(), with_rule("stranger.tabled", tabled)]
+    return [made("stranger.by1", 1), made("stranger.by2", 2), made("stranger.by" + str(3), 3)]
 ''',
     "stranger/cuda/columns.cuda": """
 #include "common/sum.cuh"
@@ -281,13 +182,15 @@ static __device__ float dot(const float* a, const float* b, int k, int n)
     return sum;
 }
 """,
-    "stranger-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n",
+    "stranger-1.0.dist-info/METADATA": (
+        "Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\nRequires-Dist: mmcore-cuda>=0.2\nRequires-Dist: numpy\n"
+    ),
     "stranger-1.0.dist-info/entry_points.txt": "[mmcore]\nstranger.columns = stranger.variants\n",
 }
 
 
 @pytest.fixture
-def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A third party's package of several modules, installed as long as the test lasts."""
     for name, text in STRANGER.items():
         path = tmp_path / "site" / name
@@ -295,52 +198,38 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         path.write_text(text)
     monkeypatch.syspath_prepend(tmp_path / "site")
     registry.cache_clear()
-    yield
+    yield tmp_path / "site" / "stranger"
     registry.cache_clear()
     for name in [name for name in sys.modules if name.partition(".")[0] == "stranger"]:
         del sys.modules[name]
 
 
-@pytest.mark.usefixtures("stranger")
-def test_a_strangers_kernel_is_copied_with_all_that_it_uses_and_nothing_else() -> None:
-    original = api.kernels()["stranger.by2"]
+def test_a_module_that_needs_its_package_is_copied_with_it_and_with_what_it_depends_on(stranger: Path) -> None:
+    (stranger.parent / "secret.h").write_text("not the package's")
+    (stranger / "out.h").symlink_to(stranger.parent / "secret.h")
     document = written("acme.mine", "--from", "stranger.by2")
     assert [name for name in document["files"] if name.startswith("acme_mine/")] == [
         "acme_mine/__init__.py",
-        "acme_mine/mine.py",
-        "acme_mine/mine.cu",
-        "acme_mine/common/sum.cuh",
+        "acme_mine/cuda/columns.cuda",
+        "acme_mine/cuda/common/sum.cuh",
+        "acme_mine/deep/__init__.py",
+        "acme_mine/deep/sizes.py",
+        "acme_mine/variants.py",
     ]
-    text = (Path(document["folder"]) / "acme_mine" / "mine.py").read_text()
-    assert "stranger" not in text.replace("stranger.by2", "")
-    assert "UNUSED" not in text
-    assert "# As many as a warp has.\nWARP = 32\n" in text
-    assert text.index("WARP =") < text.index("def strips") < text.index("def warps") < text.index("class Whole")
-    assert_ruff_is_silent("acme-mine")
     copy = kernel_of(document)
     assert_right(copy)
-    problem, block = copy.problem(5, 300, 33), copy.block(64)
-    assert plan(copy, problem, block, device("emulator").limits).launches == (
-        plan(original, problem, block, device("emulator").limits).launches
-    )
-    assert copy.refusals(problem, copy.block(65)) == original.refusals(problem, copy.block(65)) != []
-    settings = tomllib.loads((Path(document["folder"]) / "pyproject.toml").read_text())
-    assert settings["tool"]["setuptools"]["package-data"] == {"acme_mine": ["*.cu", "*.cuh", "*.h", "common/sum.cuh"]}
-    assert settings["project"]["dependencies"] == ["mmcore", "numpy"]
+    assert_same_plans(copy, dataclasses.replace(api.kernels()["stranger.by2"], title="acme.mine"))
+    text = (Path(document["folder"]) / "acme_mine" / "variants.py").read_text()
+    assert "from acme_mine.deep import sizes\n" in text
+    assert '"acme.by1"' in text
+    assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.2,<0.3", "numpy"]
+    assert "*.cuda" in settings(document)["tool"]["setuptools"]["package-data"]["*"]
 
 
 @pytest.mark.usefixtures("stranger")
-def test_a_rule_that_stands_inside_a_function_is_refused_by_name(here: Path) -> None:
-    assert "stranger.hidden cannot be copied: hidden.<locals>.rule does not stand at the top of a module" in refusal(
-        "acme.mine", "--from", "stranger.hidden"
-    )
-    assert list(here.iterdir()) == []
-
-
-@pytest.mark.usefixtures("stranger")
-def test_a_copy_that_would_do_something_else_is_not_written(here: Path) -> None:
-    assert "stranger.tabled cannot be copied: the copy's rule or constraints would say something else" in refusal(
-        "acme.mine", "--from", "stranger.tabled"
+def test_a_kernel_whose_name_is_put_together_is_not_copied(here: Path) -> None:
+    assert "no text of its module is the name acme.mine, which replaces the original's" in refusal(
+        "acme.mine", "--from", "stranger.by3"
     )
     assert list(here.iterdir()) == []
 
@@ -348,77 +237,59 @@ def test_a_copy_that_would_do_something_else_is_not_written(here: Path) -> None:
 def test_the_names_come_from_the_kernels() -> None:
     document = written("acme.fast.4x4")
     assert (document["package"], document["distribution"]) == ("acme_fast_4x4", "acme-fast-4x4")
-    assert "acme_fast_4x4/fast_4x4.cu" in document["files"]
-    digits = written("acme.4x4")
-    assert "acme_4x4/kernel_4x4.cu" in digits["files"]
-    assert_right(kernel_of(digits))
+    assert {"acme_fast_4x4/kernel_4x4.py", "acme_fast_4x4/4x4.cu"} < set(document["files"])
+    assert_right(kernel_of(document))
     # A word of C++ cannot name a function, but a kernel.
     assert_right(kernel_of(written("acme.float")))
 
 
-def test_json_lists_every_file_that_is_there_and_no_other(here: Path) -> None:
+def test_text_and_json_name_every_file_that_is_there_and_the_next_commands(here: Path) -> None:
     document = written("acme.tiled", "--dir", "some/where")
     assert Path(document["folder"]) == here / "some" / "where"
     found = {str(path.relative_to(here / "some/where")) for path in here.rglob("*") if path.is_file()}
     assert found == set(document["files"])
-    assert document["from"] is None
-
-
-def test_the_text_names_the_files_and_the_next_commands(here: Path) -> None:
-    result = mmcore("new-plugin", "acme.tiled", "--dir", "my plugin")
-    assert result.exit_code == 0
-    for path in (path for path in here.rglob("*") if path.is_file()):
-        assert str(path.relative_to(here / "my plugin")) in result.stdout
-    assert result.stdout.endswith("    pytest bench --mm-kernel acme.tiled\n")
-    assert "    cd 'my plugin'\n" in result.stdout
+    text = mmcore("new-plugin", "acme.tiled", "--dir", "my plugin").stdout
+    assert all(f"\n{path} " in text for path in found)
+    assert "    cd 'my plugin'\n" in text
+    assert text.endswith("    pytest bench --mm-kernel acme.tiled\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("Tiled",), "'Tiled' is not a kernel name: words of a-z, 0-9 and _ joined by dots, such as acme.fast"),
-        (("tiled",), "'tiled' is not a kernel name"),
         (("acme.",), "'acme.' is not a kernel name"),
-        (("acme.tïled",), "'acme.tïled' is not a kernel name"),
         (("acme.٣",), "'acme.٣' is not a kernel name"),
         (("acme/../x.y",), "is not a kernel name"),
-        (("",), "'' is not a kernel name"),
         (("acme.lambda",), "'acme.lambda' cannot name a module: 'lambda' is a keyword of Python's"),
         (("class.fast",), "'class' is a keyword of Python's"),
-        (("upc.kernel11",), "there is a kernel 'upc.kernel11' already, in the package mmcore; take another name"),
+        (("upc.kernel11",), "there is a kernel 'upc.kernel11' already, in the package mmcore-cuda; take another name"),
         (("mmcore.upc",), "there is a Python package mmcore_upc already; take another name than 'mmcore.upc'"),
         (("acme.mine", "--from", "upc.kernel12"), "there is no kernel 'upc.kernel12'; did you mean"),
         ((), "Missing argument 'NAME'"),
     ],
     ids=str,
 )
-def test_a_bad_name_is_refused_in_one_sentence_and_nothing_is_written(
-    arguments: tuple[str, ...], said: str, here: Path
-) -> None:
+def test_a_bad_name_is_one_sentence_and_nothing_is_written(arguments: tuple[str, ...], said: str, here: Path) -> None:
     assert said in refusal(*arguments)
     assert list(here.iterdir()) == []
 
 
-def test_a_folder_that_is_not_empty_is_left_as_it_is(here: Path) -> None:
+def test_only_a_folder_that_is_empty_or_not_there_is_written_to(here: Path) -> None:
     (here / "acme-tiled").mkdir()
     (here / "acme-tiled" / "notes").write_text("mine")
-    assert "/acme-tiled' is not empty; give another with --dir" in refusal("acme.tiled")
-    assert [path.name for path in here.rglob("*")] == ["acme-tiled", "notes"]
-
-
-@pytest.mark.parametrize("folder", ["file", "file/below", "nowhere"])
-def test_what_is_no_folder_is_not_replaced(folder: str, here: Path) -> None:
-    (here / "file").write_text("mine")
     (here / "nowhere").symlink_to(here / "gone")
-    assert f"/{folder.partition('/')[0]}' is there already and is no folder" in refusal("acme.tiled", "--dir", folder)
-    assert (here / "file").read_text() == "mine"
-    assert sorted(os.listdir(here)) == ["file", "nowhere"]
+    before = sorted(here.rglob("*"))
+    assert "/acme-tiled' is not empty; give another with --dir" in refusal("acme.tiled")
+    for folder in ("acme-tiled/notes", "acme-tiled/notes/below", "nowhere"):
+        assert "' is there already and is no folder" in refusal("acme.tiled", "--dir", folder)
+    assert sorted(here.rglob("*")) == before
 
 
 @pytest.mark.parametrize("folder", [".", "empty"])
 def test_an_empty_folder_is_filled_and_stays_the_same_folder(folder: str, here: Path) -> None:
-    (here / "empty").mkdir()
     target = here / "empty"
+    target.mkdir()
     if folder == ".":
         os.chdir(target)
     before = target.stat().st_ino
@@ -427,7 +298,20 @@ def test_an_empty_folder_is_filled_and_stays_the_same_folder(folder: str, here: 
     assert {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()} == set(document["files"])
 
 
-def test_a_folder_that_must_not_be_written_is_one_sentence(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+def test_a_folder_that_must_not_be_written_and_a_full_disk_leave_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
+    write, calls = Path.write_text, iter(range(100))
+
+    def full(path: Path, *arguments: Any, **named: Any) -> int:
+        if next(calls) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        assert "cannot be written: No space left on device" in refusal("acme.tiled", "--dir", "a/b")
+
     def refuse(*arguments: Any, **named: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -436,68 +320,66 @@ def test_a_folder_that_must_not_be_written_is_one_sentence(monkeypatch: pytest.M
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize("folder", ["a/b", "empty"])
-def test_a_disk_that_is_full_halfway_leaves_nothing_behind(
-    monkeypatch: pytest.MonkeyPatch, here: Path, folder: str
+# The generated tests
+
+
+BROKEN = ("p < k", "p < k - 1")
+TYPING_ERROR = ("float sum", "floot sum")
+
+
+def generated_tests(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str] | None = None, **declared: Any
+) -> pytest.RunResult:
+    """Run a new package's tests, whose source and declaration were changed."""
+    document = written("acme.tiled", "--dir", str(pytester.path / "new"))
+    kernel = dataclasses.replace(kernel_of(document), **declared)
+    if change:
+        kernel.source.write_text(kernel.source.read_text().replace(*change))
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("tiled", "acme-tiled")))
+    return pytester.runpytest_inprocess(pytester.path / "new" / "tests", "-p", "no:cacheprovider")
+
+
+def test_the_generated_tests_try_each_config_at_unequal_sizes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here / "empty").mkdir()
-    write, calls = Path.write_text, iter(range(100))
-
-    def full(path: Path, *arguments: Any, **named: Any) -> int:
-        if next(calls) == 3:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write(path, *arguments, **named)
-
-    monkeypatch.setattr(Path, "write_text", full)
-    assert "cannot be written: No space left on device" in refusal("acme.tiled", "--dir", folder)
-    assert [path.name for path in here.rglob("*")] == ["empty"]
+    generated_tests(pytester, monkeypatch).assert_outcomes(passed=6)
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A fresh environment's interpreter, and the new package that is installed in it."""
-    folder = tmp_path_factory.mktemp("new")
-    result = mmcore("new-plugin", "acme.tiled", "--from", "upc.kernel10", "--dir", str(folder / "project"))
-    assert result.exit_code == 0, result.stderr
-    return fresh_environment(folder / "venv", folder / "project"), folder / "project"
+def test_the_generated_tests_stay_right_when_configs_and_constraints_become_others(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs = (api.Square(), api.Multiple("n", of="EDGE"))
+    configs = [{"block": (8, 4), "EDGE": 12}]
+    generated_tests(pytester, monkeypatch, configs=configs, constraints=needs).assert_outcomes(passed=1)
 
 
-def test_an_installed_package_is_listed_run_tested_and_benchmarked(environment: tuple[Path, Path]) -> None:
-    python, project = environment
+def test_the_generated_tests_notice_a_kernel_that_is_broken(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generated_tests(pytester, monkeypatch, BROKEN).assert_outcomes(failed=6)
+
+
+def test_a_compile_error_is_shown_once_and_without_a_traceback(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = generated_tests(pytester, monkeypatch, TYPING_ERROR)
+    assert result.ret == 1
+    assert result.stdout.str().count('identifier "floot" is undefined') == 1
+    assert "Traceback" not in result.stdout.str()
+    assert "def test_" not in result.stdout.str()
+
+
+@pytest.mark.slow
+def test_wheels_of_mmcore_and_of_a_new_package_work_together(here: Path, tmp_path: Path) -> None:
+    document = written("acme.tiled", "--from", "upc.kernel10")
+    project = Path(document["folder"])
+    python = fresh_environment(tmp_path / "venv", wheel_of_mmcore(tmp_path / "wheels"), project)
     kernels = {kernel["name"]: kernel for kernel in json.loads(run(python, "-m", "mmcore", "list-kernels", "--json"))}
     assert kernels["acme.tiled"]["distribution"] == "acme-tiled"
+    assert kernels["upc.kernel10"]["distribution"] == "mmcore-cuda"
     assert "site-packages" in kernels["acme.tiled"]["source"]
-    arguments = ("acme.tiled", "-m", "32", "-n", "64", "-k", "96", "--device", "emulator", "--json")
-    assert json.loads(run(python, "-m", "mmcore", "run", *arguments))["verified"] is True
-    tests = run(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=project)
-    assert "12 passed" in tests
+    assert "6 passed" in run(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=project)
     options = ("--mm-kernel", "acme.tiled", "--mm-device", "emulator", "--mm-size", "32")
-    bench = run(python, "-m", "pytest", "bench", *options, cwd=project)
-    assert "acme.tiled-32x32x32-b32: verified" in bench
-    assert "3 passed" in bench
-
-
-def test_the_generated_tests_notice_a_kernel_that_is_broken(here: Path) -> None:
-    folder = Path(written("acme.tiled")["folder"])
-    source = folder / "acme_tiled" / "tiled.cu"
-    source.write_text(source.read_text().replace("p < k", "p < k - 1"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert result.returncode == 1
-    assert "9 failed, 2 passed" in result.stdout
-
-
-def test_a_wheel_of_mmcore_has_the_templates_in_it(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    shutil.copytree(ROOT / "mmcore", source / "mmcore", ignore=shutil.ignore_patterns("__pycache__"))
-    (source / "plugins").mkdir()
-    run(Path(sys.executable), "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-        "--wheel-dir", str(tmp_path), str(source))  # fmt: skip
-    (wheel,) = tmp_path.glob("*.whl")
-    inside = set(zipfile.ZipFile(wheel).namelist())
-    templates = {str(path.relative_to(ROOT)) for path in (ROOT / "mmcore" / "scaffolding" / "templates").iterdir()}
-    assert templates
-    assert templates <= inside
+    assert "3 passed" in run(python, "-m", "pytest", "bench", *options, cwd=project)
+    # The templates are in the wheel, too.
+    run(python, "-m", "mmcore", "new-plugin", "acme.other", cwd=here)

@@ -83,8 +83,8 @@ def check(made: Project, folder: Path) -> None:
         raise PluginNotWritten(f"the copy would not work: {found.failed[0].reason}")
     if made.names.kernel not in found.kernels:
         raise PluginNotWritten(
-            f"the copy would be called {', '.join(found.kernels) or 'nothing'}: its module does not hold the name of the "
-            "kernel as one text"
+            f"the copy declares {', '.join(found.kernels) or 'nothing'}: no text of its module is the name "
+            f"{made.names.kernel}, which replaces the original's"
         )
     found.kernel(made.names.kernel).source_text()
 
