@@ -1,7 +1,8 @@
-"""The group that the commands hang from: it imports them late and turns errors into sentences and exit codes."""
+"""The group of all commands: it imports them when they are called, and turns errors into sentences and exit codes."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
 from importlib import import_module
@@ -9,39 +10,33 @@ from typing import Any, NoReturn
 
 import click
 
+from mmcore.cli.output import keep_stdout_for_json
 from mmcore.errors import MmcoreError, TimeLimit
-
-#: The core's own, in the order of ``mmcore --help``. Those of plugins come behind them, and cannot take their names.
-COMMANDS = {
-    "list-kernels": "mmcore.cli.list_kernels:list_kernels",
-    "show": "mmcore.cli.show:show",
-    "run": "mmcore.cli.run:run",
-    "doctor": "mmcore.cli.doctor:doctor",
-}
+from mmcore.registry import COMMANDS, registry
 
 FAILED = 2
 INTERRUPTED = 130
 
 
 class CommandLine(click.Group):
-    """A group that imports a command's module when the command is used.
+    """mmcore's own commands and those of plugins; what a command returns is the exit code.
 
-    What a command returns is the exit code. Every error a user can cause is one sentence on stderr and exit code 2.
+    Every error a user can cause is one sentence on stderr and exit code 2.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # The core's own need no plugin.
-        target = COMMANDS.get(cmd_name) or _commands().get(cmd_name)
+        target = COMMANDS.get(cmd_name) or _commands().get(cmd_name)  # the core's own need no plugin
         return None if target is None else _imported(cmd_name, target)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = []
-        for name, target in _commands().items():
+        commands, rows = _commands(), []
+        for name, target in commands.items():
             try:
-                rows.append((name, _imported(name, target).get_short_help_str(limit=formatter.width - 20)))
+                limit = formatter.width - 6 - max(map(len, commands))
+                rows.append((name, _imported(name, target).get_short_help_str(limit)))
             except MmcoreError as error:
                 rows.append((name, f"({error})"))
         with formatter.section("Commands"):
@@ -51,8 +46,7 @@ class CommandLine(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not ctx.resilient_parsing and args[0] not in (known := list(_commands())):
-            # Only for a name that was mistyped.
-            import difflib
+            import difflib  # only for a name that was mistyped
 
             begun = [name for name in known if name.startswith(args[0])]
             near = begun or difflib.get_close_matches(args[0], known, cutoff=0.5)
@@ -67,30 +61,29 @@ class CommandLine(click.Group):
             hint = "; --timeout sets the limit" if isinstance(error, TimeLimit) else ""
             raise click.ClickException(f"{error}{hint}") from None
 
-    def main(self, *args: Any, **extra: Any) -> NoReturn:
+    def main(self, args: Any = None, *others: Any, **extra: Any) -> NoReturn:
         """Run a command and exit with its code; takes what :meth:`click.Command.main` takes."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # × and ³ must not stop a terminal that cannot show them
-        try:
-            code = super().main(*args, **extra | {"standalone_mode": False})
-        except click.Abort:
-            code = INTERRUPTED
-        except click.ClickException as error:
-            click.echo(f"Error: {error.format_message()}", err=True)
-            code = FAILED
+        as_json = "--json" in (sys.argv if args is None else args)
+        with keep_stdout_for_json() if as_json else contextlib.nullcontext():
+            try:
+                code = super().main(args, *others, **extra | {"standalone_mode": False})
+            except click.Abort:
+                code = INTERRUPTED
+            except click.ClickException as error:
+                click.echo(f"Error: {error.format_message()}", err=True)
+                code = FAILED
         sys.exit(code)
 
 
 def _commands() -> dict[str, str]:
-    """Every command's "module:function"."""
-    from mmcore.registry import registry
-
-    plugins = {name: registered.item for name, registered in registry().commands.items() if name not in COMMANDS}
-    return COMMANDS | dict(sorted(plugins.items()))
+    """Every command's "module:function", the core's own first."""
+    return COMMANDS | {name: found.item for name, found in sorted(registry().commands.items())}
 
 
 def _imported(name: str, target: str) -> click.Command:
-    """The command; a plugin's module may raise anything.
+    """The command.
 
     Raises:
         MmcoreError: it cannot be imported, or is no command.
@@ -98,10 +91,9 @@ def _imported(name: str, target: str) -> click.Command:
     module, _, function = target.partition(":")
     try:
         command = getattr(import_module(module), function)
-    except MmcoreError:
-        raise
-    except Exception as error:
-        raise MmcoreError(f"the command {name}, {target}, cannot be imported: {type(error).__name__}: {error}") from None
+    except (Exception, SystemExit) as error:  # a plugin's module may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise MmcoreError(f"the command {name}, {target}, cannot be imported: {reason}") from None
     if not isinstance(command, click.Command):
         raise MmcoreError(f"the command {name}, {target}, is no click command")
     return command

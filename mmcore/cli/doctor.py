@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib.metadata
+import platform
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cache import cache_directory
+from mmcore.cli.output import fields, json_option, render, write_json
+from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.devices.choose import device_name
+from mmcore.errors import MmcoreError
+from mmcore.registry import DISTRIBUTION, registry
+
+if TYPE_CHECKING:
+    from mmcore.devices.base import DeviceProvider
+
+#: What mmcore is built on, with the parts of cuda-python and cuda-toolkit that it calls.
+DEPENDENCIES = (
+    *("click", "cuda-python", "cuda-bindings", "cuda-core", "cuda-toolkit", "filelock", "nvidia-cuda-nvrtc"),
+    *("numpy", "pluggy", "pytest", "pytest-benchmark", "rich"),
+)
+_NAMESAKE = (
+    "another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: "
+    "python -m pip uninstall mmcore, then install mmcore-cuda again"
+)
+_T = TypeVar("_T")
 
 
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
     """Say what was found here, and what to do about the rest."""
-    from mmcore.cli.examination import examine
-
-    findings = examine(loaded_registry())
+    findings = examine()
     if as_json:
         write_json(findings)
     else:
@@ -23,40 +47,102 @@ def doctor(as_json: bool) -> int:
     return 0 if findings["can_run"] else 1
 
 
+def examine() -> dict[str, Any]:
+    """Everything a run needs; nothing that is missing or broken raises."""
+    found = registry()
+    nvrtc, nvrtc_problem = _attempt(nvrtc_version)
+    devices = [_device(registered.item) for registered in found.providers.values()]
+    auto, auto_problem = _attempt(lambda: device_name("auto"))
+    return {
+        "can_run": nvrtc is not None and any(device["count"] for device in devices),
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "mmcore": _version(DISTRIBUTION),
+        "namesake": _version("mmcore"),
+        "dependencies": {name: _version(name) for name in DEPENDENCIES},
+        "nvrtc": {"version": nvrtc and ".".join(map(str, nvrtc)), "problem": nvrtc_problem},
+        "devices": devices,
+        "auto": {"device": auto, "problem": auto_problem},
+        "cache": _cache(),
+        "distributions": dict(sorted(Counter(each.origin.distribution for each in found.kernels.values()).items())),
+        "commands": {name: str(each.origin) for name, each in sorted(found.commands.items())},
+        "failed": [{**each.origin._asdict(), "reason": each.reason} for each in found.failed],
+        "duplicates": found.conflicts(),
+    }
+
+
+def _attempt(look: Callable[[], _T]) -> tuple[_T | None, str | None]:
+    """What ``look`` returns, or why it does not; a third party's code may raise anything."""
+    try:
+        return look(), None
+    except MmcoreError as error:
+        return None, str(error)
+    except (Exception, SystemExit) as error:
+        return None, f"{type(error).__name__}: {error}".rstrip(".")
+
+
+def _device(provider: DeviceProvider) -> dict[str, Any]:
+    count, count_problem = _attempt(provider.count)
+    findings, problem = _attempt(lambda: {str(name): str(text) for name, text in provider.findings().items()})
+    problem = count_problem or problem
+    return {"name": provider.name, "count": count or 0, "findings": findings or {}, "problem": problem}
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cache() -> dict[str, Any]:
+    directory, problem = _attempt(cache_directory)
+    if directory is None:
+        return {"directory": None, "writable": False, "megabytes": 0.0, "problem": problem or "there is no such place"}
+    _, problem = _attempt(lambda: _write_into(directory))
+    size, _ = _attempt(lambda: sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()))
+    megabytes = (size or 0) / 1e6
+    return {"directory": str(directory), "writable": problem is None, "megabytes": megabytes, "problem": problem}
+
+
+def _write_into(directory: Path) -> None:
+    """Write a file that leaves no trace into the directory, or where the directory would be made."""
+    while not directory.exists() and directory != directory.parent:
+        directory = directory.parent
+    try:
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError as error:
+        raise MmcoreError(f"{directory} is not writable ({error.strerror})") from None
+
+
 def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
-    packages = (f"{name} {version or 'is not installed'}" for name, version in findings["dependencies"].items())
-    plugins = (f"{name}: {count} kernels" for name, count in findings["distributions"].items())
-    broken = (f"{each['plugin']} of {each['distribution']}: {each['reason']}" for each in findings["broken"])
-    return [
-        ("Python", f"{findings['python']} at {findings['executable']}"),
-        ("mmcore", findings["mmcore"] or "is not installed"),
-        ("packages", "\n".join(packages)),
-        ("NVRTC", findings["nvrtc"]["version"] or findings["nvrtc"]["problem"]),
-        ("devices", "\n".join(map(_device, findings["devices"])) or "no plugin provides any"),
-        ("auto", findings["auto"]["device"] or findings["auto"]["problem"]),
-        ("cache", _cache(findings["cache"])),
-        ("plugins", "\n".join(plugins) or "none brings a kernel"),
-        ("set aside", "\n".join(broken)),
-        ("contested", "\n".join(findings["contested"])),
-    ]
-
-
-def _device(found: dict[str, Any]) -> str:
-    lines = [f"{name}: {text}" for name, text in found["findings"].items()]
-    return "\n".join([*lines, *([f"{found['name']}: {found['problem']}"] if found["problem"] else [])])
-
-
-def _cache(cache: dict[str, Any]) -> str:
-    if cache["problem"]:
-        return f"{cache['directory'] or 'none'}: {cache['problem']}; every kernel is compiled anew"
-    return f"{cache['directory']}: writable, {cache['megabytes']:.1f} MB"
+    cache, nvrtc, auto = findings["cache"], findings["nvrtc"], findings["auto"]
+    written = f"writable, {cache['megabytes']:.1f} MB"
+    state = f"{cache['problem']}; every kernel is compiled each time" if cache["problem"] else written
+    packages = [f"{name} {version or 'is not installed'}" for name, version in findings["dependencies"].items()]
+    devices = [f"{name}: {text}" for each in findings["devices"] for name, text in each["findings"].items()]
+    devices += [f"{each['name']}: {each['problem']}" for each in findings["devices"] if each["problem"]]
+    plugins = [f"{name}: {n} kernel{'' if n == 1 else 's'}" for name, n in findings["distributions"].items()]
+    rows = {
+        "Python": [f"{findings['python']} at {findings['executable']}"],
+        "mmcore": [findings["mmcore"] or "is not installed"],
+        "packages": packages,
+        "NVRTC": [nvrtc["version"] or nvrtc["problem"]],
+        "devices": devices or ["no plugin provides any"],
+        "auto": [auto["device"] or auto["problem"]],
+        "cache": [f"{cache['directory'] or 'none'}: {state}"],
+        "plugins": plugins or ["none brings a kernel"],
+        "commands": [f"{name}: {origin}" for name, origin in findings["commands"].items()],
+        "failed to load": [
+            f"{each['plugin']} of {each['distribution']}: {each['reason']}" for each in findings["failed"]
+        ],
+        "duplicates": findings["duplicates"],
+        "conflict": [_NAMESAKE.format(findings["namesake"])] if findings["namesake"] else [],
+    }
+    return [(name, "\n".join(lines)) for name, lines in rows.items()]
 
 
 def _conclusion(findings: dict[str, Any]) -> str:
-    if findings["can_run"]:
-        return "Kernels can be run here."
-    missing = [
-        *(["NVRTC"] if findings["nvrtc"]["version"] is None else []),
-        *(["a device"] if not any(each["count"] for each in findings["devices"]) else []),
-    ]
-    return f"No kernel can be run here: {' and '.join(missing)} is missing."
+    found = {"NVRTC": findings["nvrtc"]["version"], "a device": any(each["count"] for each in findings["devices"])}
+    missing = " and ".join(what for what, there in found.items() if not there)
+    return f"No kernel can be run here: {missing} is missing." if missing else "Kernels can be run here."

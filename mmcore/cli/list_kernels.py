@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import fnmatch
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cli.kernels import blocks, sentences, summary, typed_operation
 from mmcore.cli.output import json_option, loaded_registry, on_terminal, render, write, write_json
 from mmcore.errors import MmcoreError
-from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.dtypes import dtype_named
 from mmcore.registry import Registered
 
 if TYPE_CHECKING:
@@ -19,64 +18,118 @@ if TYPE_CHECKING:
 
 
 @click.command("list-kernels")
-@click.option("--lecture", metavar="L", help="Only a lecture's: the first part of the name, or words of its title.")
+@click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
+@click.option("--reference", metavar="R", help="Only those whose reference has these words in it.")
 @click.option("--dtype", metavar="D", help="Only those of an element type, such as float32, or f32 for short.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the names alone.")
 @json_option
-def list_kernels(lecture: str | None, dtype: str | None, as_json: bool) -> int:
-    """List the kernels: what each does and what it needs."""
-    found = list(loaded_registry().kernels.values())
-    if lecture is not None:
-        found = _from_lecture(found, lecture)
-    if dtype is not None:
-        found = _of_dtype(found, dtype_named(dtype).name)
+def list_kernels(
+    patterns: tuple[str, ...], reference: str | None, dtype: str | None, quiet: bool, as_json: bool
+) -> int:
+    """List the kernels: what each does and what it needs.
+
+    PATTERN is a name, the first part of one (upc), or a pattern with * and ?.
+    """
+    found = _selected(list(loaded_registry().kernels.values()), patterns, reference, dtype)
+    kernels = [each.item for each in found]
     if as_json:
-        write_json([summary(registered) for registered in found])
+        write_json([summary(each) for each in found])
+    elif quiet:
+        write("\n".join(kernel.name for kernel in kernels))
     elif on_terminal():
-        render(_list([registered.kernel for registered in found]))
+        render(_list(kernels))
     else:
-        write(_rows([registered.kernel for registered in found]))
+        write(_rows(kernels))
     return 0
 
 
-def _from_lecture(found: Sequence[Registered], lecture: str) -> list[Registered]:
-    wanted = lecture.casefold()
-    chosen = [each for each in found if wanted == _family(each.kernel) or wanted in each.kernel.lecture.casefold()]
-    if not chosen:
-        families = ", ".join(dict.fromkeys(_family(each.kernel) for each in found))
-        raise MmcoreError(f"no kernel is from a lecture {lecture!r}; there are {families or 'no kernels at all'}")
-    return chosen
+def _selected(
+    found: list[Registered[Kernel]], patterns: tuple[str, ...], reference: str | None, dtype: str | None
+) -> list[Registered[Kernel]]:
+    """Those that patterns, reference and element type select.
+
+    Raises:
+        MmcoreError: one of them selects none; the text says what there is.
+    """
+    families = ", ".join(dict.fromkeys(_family(each.item) for each in found)) or "no kernels at all"
+    for pattern in patterns:
+        if not any(_matches(each.item, pattern) for each in found):
+            raise MmcoreError(f"no kernel's name matches {pattern!r}; there are {families}")
+    found = [each for each in found if not patterns or any(_matches(each.item, pattern) for pattern in patterns)]
+    if reference is not None:
+        words = reference.casefold()
+        found = [each for each in found if words == _family(each.item) or words in each.item.reference.casefold()]
+        if not found:
+            raise MmcoreError(f"no kernel's reference has {reference!r} in it; there are {families}")
+    if dtype is not None:
+        name, dtypes = dtype_named(dtype).name, ", ".join(dict.fromkeys(each.item.dtype for each in found))
+        found = [each for each in found if each.item.dtype == name]
+        if not found:
+            raise MmcoreError(f"none of these kernels takes {name}; they take {dtypes or 'nothing: there are none'}")
+    return found
+
+
+def _matches(kernel: Kernel, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(kernel.name, pattern) or _family(kernel) == pattern.casefold()
 
 
 def _family(kernel: Kernel) -> str:
     return kernel.name.partition(".")[0]
 
 
-def _of_dtype(found: Sequence[Registered], dtype: str) -> list[Registered]:
-    chosen = [each for each in found if each.kernel.dtype == dtype]
-    if not chosen:
-        dtypes = ", ".join(dict.fromkeys(each.kernel.dtype for each in found))
-        raise MmcoreError(f"none of these kernels takes {dtype}; they take {dtypes or 'nothing: there are none'}")
-    return chosen
+def summary(registered: Registered[Kernel]) -> dict[str, Any]:
+    """What ``list-kernels --json`` says of a kernel."""
+    kernel = registered.item
+    texts = ("name", "title", "reference", "dtype", "output", "operation")
+    return {name: getattr(kernel, name) for name in texts} | {
+        "blocks": [list(block) for block in dict.fromkeys(config.block for config in kernel.usual_configs)],
+        "configs": [config.to_json() for config in kernel.usual_configs],
+        "constraints": descriptions(kernel),
+        "known_bugs": list(kernel.known_bugs),
+        "plugin": registered.origin.plugin,
+        "distribution": registered.origin.distribution,
+        "source": str(kernel.source),
+    }
+
+
+def descriptions(kernel: Kernel) -> list[str]:
+    """Its constraints in words."""
+    return [constraint.description for constraint in kernel.constraints]
+
+
+def configs(kernel: Kernel) -> str:
+    """Its usual configs on one line: the blocks, and the other parameters that follow from none."""
+    found = kernel.usual_configs
+    names = [name for name in found[0] if name not in found[0].derived and name != "block"]
+    if not names:
+        return " ".join(dict.fromkeys(str(config.block) for config in found))
+    return ", ".join(" ".join([str(each.block), *(f"{name}={each[name]}" for name in names)]) for each in found)
+
+
+def typed_operation(kernel: Kernel) -> str:
+    """Operation and types: "C=AB f32", or "C=AB f16→f32" where C's type is not that of A and B."""
+    types = "→".join(dict.fromkeys((kernel.dtype, kernel.output)))
+    return f"{kernel.operation} {types}{kernel.sums}".replace("float", "f")
 
 
 def _title(kernel: Kernel) -> str:
-    return f"{kernel.title} [known violations]" if kernel.known_bugs else kernel.title
+    return f"{kernel.title} [known bugs]" if kernel.known_bugs else kernel.title
 
 
 def _needs(kernel: Kernel) -> str:
-    return "; ".join(sentences(kernel))
+    return "; ".join(descriptions(kernel))
 
 
-def _rows(kernels: Sequence[Kernel]) -> str:
+def _rows(kernels: list[Kernel]) -> str:
     """One line for each kernel, so that grep finds all there is to it. (Importing rich takes as long as mmcore.)"""
-    cells = ((each.name, _title(each), typed_operation(each), blocks(each), _needs(each)) for each in kernels)
-    rows = [("kernel", "what it does", "operation", "blocks", "needs"), *cells]
+    cells = ((each.name, _title(each), typed_operation(each), configs(each), _needs(each)) for each in kernels)
+    rows = [("kernel", "what it does", "operation", "configs", "needs"), *cells]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def _list(kernels: Sequence[Kernel]) -> Table:
-    """The same for a terminal, where nothing may be cut: operation, blocks and needs stand below the title."""
+def _list(kernels: list[Kernel]) -> Table:
+    """The same for a terminal, where nothing may be cut: operation, configs and needs stand below the title."""
     from rich.table import Table
     from rich.text import Text
 
@@ -85,6 +138,6 @@ def _list(kernels: Sequence[Kernel]) -> Table:
     table.add_column()
     for kernel in kernels:
         table.add_row(kernel.name, _title(kernel))
-        table.add_row("", f"{typed_operation(kernel)} in blocks of {blocks(kernel)}")
+        table.add_row("", f"{typed_operation(kernel)} in blocks of {configs(kernel)}")
         table.add_row("", Text(f"needs: {_needs(kernel) or 'nothing'}", style="dim"))
     return table

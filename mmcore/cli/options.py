@@ -49,10 +49,13 @@ def _read(read: Callable[[str], Any]) -> Callable[[Any], Any]:
     return convert
 
 
-def size_option(usual: int) -> Callable[[_Command], _Command]:
-    """``--size``, which is ``usual`` or the next that the kernel allows where the user gives none."""
-    text = f"m = n = k, or MxNxK; {usual}, or the next that the kernel allows, by default."
-    return click.option("--size", type=_sizes_type, metavar="N", help=text)
+def _with(*options: _Option) -> _Option:
+    def decorated(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
 
 
 block_option = click.option(
@@ -66,75 +69,62 @@ config_option = click.option(
     metavar="NAME=VALUE",
     help="A parameter of the kernel's config, such as BM=128; comma lists, repeatable.",
 )
-_SIZES: tuple[_Option, ...] = (
-    click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
-    click.option("-n", type=size_type, metavar="N", help="Columns of B and C."),
-    click.option("-k", type=size_type, metavar="K", help="Columns of A, rows of B."),
-)
-_LAUNCH: tuple[_Option, ...] = (
-    block_option,
-    config_option,
-    click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default."),
-    click.option("--force", is_flag=True, help="Launch against the kernel's own constraints, to see what happens."),
-    click.option("--lda", type=size_type, metavar="N", help="Elements between rows of A."),
-    click.option("--ldb", type=size_type, metavar="N", help="Elements between rows of B."),
-    click.option("--ldc", type=size_type, metavar="N", help="Elements between rows of C."),
-)
 
 
-def _with(options: tuple[_Option, ...]) -> Callable[[_Command], _Command]:
-    def decorated(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorated
-
-
-def problem_options(usual: int) -> Callable[[_Command], _Command]:
-    """The options that say which product, :func:`size_option` among them."""
-    return _with((size_option(usual), *_SIZES))
+def problem_options(usual: int) -> _Option:
+    """The options that say which product: ``usual``, or the next size that the kernel allows, by default."""
+    text = f"m = n = k, or MxNxK; {usual}, or the next that the kernel allows, by default."
+    return _with(
+        click.option("--size", type=_sizes_type, metavar="N", help=text),
+        click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
+        click.option("-n", type=size_type, metavar="N", help="Columns of B and C."),
+        click.option("-k", type=size_type, metavar="K", help="Columns of A, rows of B."),
+    )
 
 
-def launch_options(usual: int) -> Callable[[_Command], _Command]:
+def launch_options(usual: int) -> _Option:
     """The options that say which product and how it is launched, as :func:`requested_cell` takes them."""
-    return _with((size_option(usual), *_SIZES, *_LAUNCH))
+    force = "Launch against the kernel's own constraints, to see what happens."
+    leading = (("--lda", "A"), ("--ldb", "B"), ("--ldc", "C"))
+    return _with(
+        problem_options(usual),
+        block_option,
+        config_option,
+        click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the inputs; fresh by default."),
+        click.option("--force", is_flag=True, help=force),
+        *(click.option(o, type=size_type, metavar="N", help=f"Elements between rows of {x}.") for o, x in leading),
+    )
 
 
-def device_option(usual: str = "auto, cuda, cuda:1, emulator, ...") -> Callable[[_Command], _Command]:
+def device_option(usual: str = "auto, cuda, cuda:1, emulator, ...") -> _Option:
     """``--device``."""
     return click.option("--device", default="auto", metavar="D", show_default=True, help=usual)
 
 
-def timeout_option(what: str) -> Callable[[_Command], _Command]:
+def timeout_option(what: str) -> _Option:
     """``--timeout``, of ``what``."""
-    return click.option(
-        "--timeout",
-        type=_read(parse_seconds),
-        default=USUAL_SECONDS,
-        metavar="S",
-        show_default=True,
-        help=f"Seconds that {what} may take.",
-    )
+    text, seconds = f"Seconds that {what} may take.", _read(parse_seconds)
+    return click.option("--timeout", type=seconds, default=USUAL_SECONDS, metavar="S", show_default=True, help=text)
 
 
-def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> tuple[int, int, int]:
+def requested_sizes(
+    kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None
+) -> tuple[int, int, int]:
     """m, n and k that a user asks for, or the usual m = n = k, or the next that the kernel allows.
 
     Raises:
         InvalidProblem: sizes contradict each other, or one of them is missing.
     """
-    sizes, each = asked.get("size"), tuple(asked.get(name) for name in "mnk")
-    if sizes is not None and each != (None, None, None):
+    size: tuple[int, int, int] | None = asked.get("size")
+    m, n, k = (asked.get(name) for name in "mnk")
+    if size is None and (m, n, k) == (None, None, None):
+        least = kernel.square_problem(usual, *([config] if config else [])).n
+        return least, least, least
+    if size is not None and (m, n, k) != (None, None, None):
         raise InvalidProblem("give either one size or m, n and k, not both")
-    if sizes is not None:
-        return sizes  # type: ignore[no-any-return]
-    if each == (None, None, None):
-        n = kernel.square_problem(usual, *([config] if config else [])).n
-        return n, n, n
-    if None in each:
+    if size is None and (m is None or n is None or k is None):
         raise InvalidProblem("give one size, or all of m, n and k")
-    return each  # type: ignore[return-value]
+    return size or (m, n, k)  # type: ignore[return-value]
 
 
 def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
@@ -159,20 +149,10 @@ def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual:
         MmcoreError: they ask for nothing that can be.
     """
     config = requested_config(kernel, asked)
-    m, n, k = requested_sizes(kernel, asked, usual, config)
-    leading = {name: asked[name] for name in ("lda", "ldb", "ldc") if asked.get(name)}
-    cell = Cell(
-        kernel.name,
-        m,
-        n,
-        k,
-        config=config.to_json() if config else {},
-        device=device,
-        seed=asked.get("seed"),
-        force=bool(asked.get("force")),
-        timeout=asked.get("timeout"),
-        **leading,
-        **further,
-    )
+    sizes = requested_sizes(kernel, asked, usual, config)
+    same = {
+        name: asked[name] for name in ("lda", "ldb", "ldc", "seed", "force", "timeout") if asked.get(name) is not None
+    }
+    cell = Cell(kernel.name, *sizes, config=config.to_json() if config else {}, device=device, **same, **further)
     cell.problem(kernel)
     return cell

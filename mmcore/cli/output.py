@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -19,19 +20,28 @@ if TYPE_CHECKING:
 READER_GONE = 141
 """The exit code of a program whose reader has closed the pipe: 128 + SIGPIPE, as the shell reports it."""
 
-_UNBOUNDED = 10_000
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+_redirected = contextlib.ExitStack()
 
 
 def loaded_registry() -> Registry:
     """The registry; what is wrong with the plugins goes to stderr, one warning each."""
     from mmcore.registry import registry
 
-    found = registry()
-    for complaint in found.complaints():
-        click.echo(f"warning: {complaint}", err=True)
-    return found
+    for warning in registry().warnings():
+        click.echo(f"warning: {warning}", err=True)
+    return registry()
+
+
+def keep_stdout_for_json() -> contextlib.ExitStack:
+    """Send what plugins print, past ``sys.stdout`` too, to stderr until :func:`write_json`, or until this is closed."""
+    with contextlib.suppress(OSError):  # a stream that is closed
+        kept = os.dup(1)
+        _redirected.callback(os.close, kept)
+        _redirected.callback(os.dup2, kept, 1)
+        os.dup2(2, 1)
+    _redirected.enter_context(contextlib.redirect_stdout(sys.stderr))
+    return _redirected
 
 
 def write_json(document: Any) -> None:
@@ -42,7 +52,9 @@ def write_json(document: Any) -> None:
     """
     import json
 
-    write(json.dumps(document, indent=2, allow_nan=False))
+    text = json.dumps(document, indent=2, allow_nan=False)
+    _redirected.close()
+    write(text)
 
 
 def write(text: str) -> None:
@@ -71,15 +83,8 @@ def rendered(*parts: RenderableType, terminal: bool) -> str:
     """Rich's rendering of some parts: as wide as the terminal and in colour, or as wide as it takes and plain."""
     from rich.console import Console
 
-    text = io.StringIO()
-    console = Console(
-        file=text,
-        width=None if terminal else _UNBOUNDED,
-        force_terminal=terminal,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
+    text, width = io.StringIO(), None if terminal else 10_000
+    console = Console(file=text, width=width, force_terminal=terminal, markup=False, emoji=False, highlight=False)
     for part in parts:
         console.print(part)
     return "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n"))

@@ -1,87 +1,138 @@
-"""``mmcore show``: one kernel, with its rule, an example and its source, and on request with what each line does."""
+"""``mmcore show``: one kernel, with its launch rule, an example and its source."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cli import launch_rule
-from mmcore.cli.kernels import USUAL_SIZE, argument_text, blocks, sentences, summary
-from mmcore.cli.options import block_option, size_option, with_usual_size
+from mmcore.cli.list_kernels import configs, descriptions, summary
+from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
-from mmcore.kernel.declaration import Kernel
-from mmcore.registry import Registered
+from mmcore.errors import MmcoreError
+from mmcore.kernel.arguments import Argument, Scalar, TensorMap, Workspace
+from mmcore.kernel.declaration import Kernel, covering_grid
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import Plan, plan
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.syntax import Syntax
-
-    from mmcore_emulator.profile.profile import Profile
 
 
 @click.command()
 @click.argument("kernel")
-@click.option("--profile", is_flag=True, help="Show instructions, sectors and conflicts beside each line.")
-@size_option(USUAL_SIZE)
-@block_option
 @json_option
-def show(kernel: str, profile: bool, size: int | None, block: str | None, as_json: bool) -> int:
+def show(kernel: str, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
-    if not profile and (size is not None or block is not None):
-        raise click.UsageError("--size and --block say what is profiled; they go with --profile")
     registry = loaded_registry()
-    found = registry.kernel(kernel)
-    registered = registry.kernels[kernel]
-    source_text = found.source_text()
-    profiled = _profiled(found, size, block) if profile else None
+    found, source_text = registry.kernel(kernel), registry.kernel(kernel).source_text()
     if as_json:
-        write_json(_document(registered, source_text) | ({"profile": profiled.to_json()} if profiled else {}))
+        further = {
+            "launched": _entries(found),
+            "inferred": _inferred(found),
+            "accumulator": found.accumulator,
+            "launch_rule": _rule_source(found),
+            "source_text": source_text,
+        }
+        write_json(summary(registry.kernels[kernel]) | further)
     else:
-        source = _profiled_listing(profiled, source_text) if profiled else _listing(source_text, "cuda")
-        render(
-            f"{found.name}: {found.title}\n",
-            fields(_facts(registered)),
-            "\nlaunch rule:\n",
-            _listing(launch_rule.source(found), "python"),
-            f"\n{found.source}:\n",
-            source,
-        )
+        facts = fields([*_facts(found), ("plugin", str(registry.kernels[kernel].origin))])
+        rule, source = _listing(_rule_source(found), "python"), _listing(source_text, "cuda")
+        render(f"{found.name}: {found.title}\n", facts, "\nlaunch rule:\n", rule, f"\n{found.source}:\n", source)
     return 0
 
 
-def _profiled(kernel: Kernel, size: int | None, block: str | None) -> Profile:
-    from mmcore_emulator.api import profile
-
-    return profile(kernel, **with_usual_size(kernel, {"size": size, "block": block}, USUAL_SIZE))
-
-
-def _document(registered: Registered, source_text: str) -> dict[str, object]:
-    kernel = registered.kernel
-    return summary(registered) | {
-        "entry": kernel.entry,
-        "arguments": [argument_text(argument) for argument in kernel.arguments],
-        "accumulator": kernel.accumulator,
-        "output": kernel.output,
-        "launch_rule": launch_rule.source(kernel),
-        "source_text": source_text,
-    }
-
-
-def _facts(registered: Registered) -> list[tuple[str, str]]:
-    kernel = registered.kernel
+def _facts(kernel: Kernel) -> list[tuple[str, str]]:
     return [
-        ("lecture", kernel.lecture),
+        ("reference", kernel.reference),
         ("operation", kernel.operation),
         ("types", f"{kernel.dtype} in, summed in {kernel.accumulator}, {kernel.output} out"),
-        ("entry", "\n".join(launch_rule.entries(kernel))),
-        ("blocks", blocks(kernel)),
-        ("needs", "\n".join(sentences(kernel))),
-        ("known violations", "\n".join(kernel.known_bugs)),
-        ("rule in words", launch_rule.in_words(kernel)),
-        ("for example", "\n".join(launch_rule.examples(kernel))),
-        ("plugin", f"{registered.plugin} of {registered.distribution}"),
+        ("launches", "\n".join(_entries(kernel))),
+        ("inferred", ", ".join(_inferred(kernel))),
+        ("configs", configs(kernel)),
+        ("needs", "\n".join(descriptions(kernel))),
+        ("known bugs", "\n".join(kernel.known_bugs)),
+        ("rule in words", _rule_in_words(kernel)),
+        ("for example", "\n".join(examples(kernel))),
     ]
+
+
+def _rule(kernel: Kernel) -> Callable[..., Any]:
+    rule: Callable[..., Any] = kernel.launch or kernel.grid or covering_grid
+    while isinstance(rule, functools.partial):
+        rule = rule.func
+    return rule
+
+
+def _rule_in_words(kernel: Kernel) -> str:
+    return " ".join((inspect.getdoc(_rule(kernel)) or "").split())
+
+
+def _rule_source(kernel: Kernel) -> str:
+    """The rule's source code, or its docstring where Python cannot find the code."""
+    try:
+        return inspect.getsource(_rule(kernel)).rstrip()
+    except (OSError, TypeError):
+        return _rule_in_words(kernel)
+
+
+def _inferred(kernel: Kernel) -> list[str]:
+    """What the declaration leaves to be read off the source."""
+    declared = {"entry": kernel.entry, "arguments": kernel.arguments, "grid": kernel.launch or kernel.grid}
+    return [name for name, value in declared.items() if not value]
+
+
+def _entries(kernel: Kernel) -> list[str]:
+    """The functions that are launched and what they take, in order; or why that cannot be said."""
+    try:
+        planned = _planned(kernel, kernel.square_problem(USUAL_SIZE).n)
+        calls = [(planned.entry(launch), map(_argument, planned.arguments(launch))) for launch in planned.launches]
+    except MmcoreError as error:
+        return [str(error)]
+    return list(dict.fromkeys(f"{entry}({', '.join(arguments)})" for entry, arguments in calls))
+
+
+def _argument(argument: Argument) -> str:
+    """An argument of a kernel function, as its signature would have it."""
+    if isinstance(argument, Scalar):
+        return f"{argument.type} {argument.value}"
+    if isinstance(argument, Workspace):
+        return f"workspace {argument.name} ({argument.nbytes} bytes)"
+    if isinstance(argument, TensorMap):
+        return f"tensor map of {argument.matrix} in boxes of {Dim3(*argument.box)}"
+    return argument
+
+
+def examples(kernel: Kernel) -> list[str]:
+    """What the rule makes of the usual size, and of one element more where the constraints allow that."""
+    usual, more = kernel.square_problem(USUAL_SIZE).n, USUAL_SIZE + 1
+    problem = kernel.problem(more, more, more)
+    both = usual == USUAL_SIZE and not kernel.violations(problem, kernel.fitting_config(problem))
+    return [_example(kernel, size) for size in ((usual, more) if both else (usual,))]
+
+
+def _example(kernel: Kernel, size: int) -> str:
+    problem = kernel.problem(size, size, size)
+    try:
+        planned = _planned(kernel, size)
+    except MmcoreError as error:
+        return f"{problem}: {error}"
+    grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
+    reads = [f"{elements} elements past {matrix}" for matrix in "ABC" if (elements := planned.over_read(matrix))]
+    past = f"may read {' and '.join(reads)}" if reads else "reads nothing past the matrices"
+    return f"{problem}: {grids}, {past}"
+
+
+def _planned(kernel: Kernel, size: int) -> Plan:
+    """The plan on an example of a device, as no device must be needed."""
+    problem, usual = kernel.problem(size, size, size), DeviceProperties()
+    device = replace(usual, compute_capability=max(usual.compute_capability, kernel.min_compute_capability))
+    return plan(kernel, problem, kernel.fitting_config(problem), device)
 
 
 def _listing(code: str, language: str) -> RenderableType:
@@ -89,25 +140,6 @@ def _listing(code: str, language: str) -> RenderableType:
     if not on_terminal():
         lines = code.splitlines()
         return "\n".join(f"{number:>{len(str(len(lines)))}}  {line}" for number, line in enumerate(lines, start=1))
-    return _syntax(code, language)
-
-
-def _syntax(code: str, language: str) -> Syntax:
     from rich.syntax import Syntax
 
     return Syntax(code.rstrip(), language, theme="ansi_dark", line_numbers=True, word_wrap=True)
-
-
-def _profiled_listing(profile: Profile, code: str) -> RenderableType:
-    """The source, with what the launches do in each line."""
-    from rich.console import Group
-
-    from mmcore_emulator.profile.report import source_table
-
-    lines = _syntax(code, "cuda").highlight(code.rstrip()).split("\n")
-    launch = profile.plan.launches[0]
-    extent = "every block" if profile.exact else f"{profile.blocks_run} of {profile.blocks} blocks, which did the same"
-    heading = (
-        f"{profile.plan.problem} in {launch.block_dim} blocks, counted over {extent}; instructions are those of warps\n"
-    )
-    return Group(heading, source_table(profile, lines))
