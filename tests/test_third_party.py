@@ -1,15 +1,16 @@
-"""A package outside the repository adds a kernel and a device with nothing but an entry point."""
+"""A package outside the repository adds kernels, a command and a figure with nothing but an entry point."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fresh_environment import fresh_environment, run
-
-ROOT = Path(__file__).parent.parent
+from mmcore.registry import registry
+from tests.command_line import mmcore
 
 PYPROJECT = """\
 [build-system]
@@ -19,43 +20,32 @@ build-backend = "setuptools.build_meta"
 [project]
 name = "acme-kernels"
 version = "1.0"
-dependencies = ["mmcore"]
+dependencies = ["mmcore-cuda>=0.2,<0.3"]
 
 [project.entry-points.mmcore]
 "acme.columns" = "acme_kernels.columns"
 
-[tool.setuptools]
-packages = ["acme_kernels"]
-package-data = { acme_kernels = ["*.cu", "*.cuh", "*.h"] }
+[tool.setuptools.packages.find]
+include = ["acme_kernels*"]
+
+[tool.setuptools.package-data]
+"*" = ["*.cu", "*.cuh", "*.h"]
 """
 
-MODULE = '''\
-from pathlib import Path
-
-from mmcore import Int32Index, Kernel, Launch, ceil_div, hookimpl
-
-
-def launch(problem, block, limits):
-    """A row of blocks, one thread for each column of C."""
-    return Launch(grid=(ceil_div(problem.n, block.x),), block=block)
+MODULE = """\
+from mmcore import Int32Index, Kernel, ceil_div, hookimpl
 
 
 @hookimpl
 def mmcore_kernels():
-    return [
-        Kernel(
-            name="acme.columns",
-            title="one thread walks down a whole column of C",
-            lecture="Acme's own",
-            source=Path(__file__).with_suffix(".cu"),
-            entry="columns",
-            arguments=("A", "B", "C", "m", "n", "k"),
-            launch=launch,
-            blocks=((64,), (256,)),
-            constraints=(Int32Index(),),
-        )
-    ]
-'''
+    return Kernel(
+        name="acme.columns",
+        title="one thread walks down a whole column of C",
+        configs=[{"block": (64,)}, {"block": (256,)}],
+        grid=lambda problem, config: (ceil_div(problem.n, config.block.x),),
+        constraints=(Int32Index(),),
+    )
+"""
 
 SOURCE = """\
 extern "C" __global__ void columns(const float* A, const float* B, float* C, int m, int n, int k)
@@ -72,69 +62,92 @@ extern "C" __global__ void columns(const float* A, const float* B, float* C, int
 }
 """
 
-
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a fresh environment in which a stranger's package is installed."""
-    folder = tmp_path_factory.mktemp("acme")
-    package = folder / "acme_kernels"
-    package.mkdir()
-    (folder / "pyproject.toml").write_text(PYPROJECT)
-    (package / "__init__.py").write_text("")
-    (package / "columns.py").write_text(MODULE)
-    (package / "columns.cu").write_text(SOURCE)
-    return fresh_environment(folder / "venv", folder)
+HOOKS = """\
+from mmcore import hookimpl
 
 
-def test_its_kernel_is_listed_with_its_plugin_and_distribution(python: Path) -> None:
-    kernels = {kernel["name"]: kernel for kernel in json.loads(run(python, "-m", "mmcore", "list-kernels", "--json"))}
+@hookimpl
+def mmcore_commands():
+    return {"count-kernels": "acme_kernels.command:count", "run": "acme_kernels.command:count"}
+
+
+@hookimpl
+def mmcore_figures(kernel, device):
+    return {"launches": len(kernel.plan.launches)}
+"""
+
+COMMAND = '''\
+import click
+
+from mmcore import kernels
+
+
+@click.command()
+@click.argument("family")
+def count(family):
+    """Count the kernels of a family."""
+    found = [name for name in kernels() if name.startswith(f"{family}.")]
+    click.echo(f"{len(found)} of {family}")
+    return 0 if found else 1
+'''
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A third party's package, installed as long as a test lasts."""
+    files = {
+        "acme_kernels/__init__.py": "",
+        "acme_kernels/columns.py": MODULE,
+        "acme_kernels/columns.cu": SOURCE,
+        "acme_kernels/hooks.py": HOOKS,
+        "acme_kernels/command.py": COMMAND,
+        "acme_kernels-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-kernels\nVersion: 1.0\n",
+        "acme_kernels-1.0.dist-info/entry_points.txt": (
+            "[mmcore]\nacme.columns = acme_kernels.columns\nacme.hooks = acme_kernels.hooks\n"
+        ),
+    }
+    for name, text in files.items():
+        path = tmp_path / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.chdir(tmp_path)
+    registry.cache_clear()
+    yield
+    registry.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("acme_kernels")]:
+        del sys.modules[name]
+
+
+def test_its_kernel_is_listed_with_its_plugin_and_distribution() -> None:
+    kernels = {kernel["name"]: kernel for kernel in json.loads(mmcore("list-kernels", "--json").stdout)}
     assert kernels["acme.columns"]["plugin"] == "acme.columns"
     assert kernels["acme.columns"]["distribution"] == "acme-kernels"
-    assert kernels["acme.columns"]["blocks"] == [[64, 1, 1], [256, 1, 1]]
     assert "upc.kernel00" in kernels
 
 
-def test_its_kernel_runs_and_is_verified(python: Path) -> None:
-    outcome = json.loads(
-        run(python, "-m", "mmcore", "run", "acme.columns", "-m", "5", "-n", "100", "-k", "33", "--json")
-    )
-    assert outcome["verified"] is True
-    assert outcome["grid"] == [2, 1, 1]
+def test_its_kernel_is_verified_and_its_figure_is_in_the_result() -> None:
+    result = mmcore("run", "acme.columns", *("-m", "5", "-n", "100", "-k", "33", "--device", "emulator", "--json"))
+    found = json.loads(result.stdout)
+    assert found["verified"] is True
+    assert found["grid"] == [2, 1, 1]
+    assert found["figures"]["launches"] == 1
 
 
-BENCH = """\
-def test_kernel(mm_benchmark):
-    \"\"\"Every selected kernel, verified and measured.\"\"\"
-    mm_benchmark()
-"""
+def test_its_command_is_listed_and_called_and_its_return_value_is_the_exit_code() -> None:
+    assert "count-kernels  Count the kernels of a family." in mmcore("--help").stdout
+    called = mmcore("count-kernels", "acme")
+    assert (called.exit_code, called.stdout) == (0, "1 of acme\n")
+    assert mmcore("count-kernels", "nobody").exit_code == 1
 
 
-def test_its_own_repository_has_the_benchmarks_with_a_file_of_three_lines(python: Path, tmp_path: Path) -> None:
-    (tmp_path / "test_speed.py").write_text(BENCH)
-    options = ["--mm-kernel", "acme.*,upc.kernel01", "--mm-size", "5x100x33", "--mm-device", "emulator"]
-    first = run(python, "-m", "pytest", *options, "--mm-csv", "speed.csv", cwd=tmp_path)
-    assert "5 passed" in first
-    assert "acme.columns-5x100x33-b256x1: verified" in first
-    rows = (tmp_path / "speed.csv").read_text().splitlines()
-    assert len(rows) == 6
-    assert {row.split(",")[0] for row in rows[1:]} == {"acme.columns", "upc.kernel01"}
-    second = run(python, "-m", "pytest", *options, "--benchmark-compare", cwd=tmp_path)
-    assert "acme.columns-5x100x33-b64x1] (NOW)" in second
-    (saved, _) = sorted(tmp_path.glob(".benchmarks/*/*.json"))
-    names = {benchmark["extra_info"]["kernel"] for benchmark in json.loads(saved.read_text())["benchmarks"]}
-    assert names == {"acme.columns", "upc.kernel01"}
+def test_its_command_cannot_take_the_name_of_one_of_mmcores_own() -> None:
+    assert "Count the kernels" not in mmcore("run", "--help").stdout
 
 
-def test_its_kernel_shows_up_in_the_benchmarks(python: Path) -> None:
-    options = ["-p", "no:cacheprovider", "--benchmark-disable", "--mm-device", "emulator", "--mm-kernel", "acme.*"]
-    output = run(python, "-m", "pytest", "bench/test_kernels.py", *options, cwd=ROOT)
-    assert "2 passed" in output
-
-
-def test_its_kernel_conforms_by_command_and_by_pytest(python: Path, tmp_path: Path) -> None:
-    (conformance,) = json.loads(run(python, "-m", "mmcore", "conform", "acme.*", "--device", "emulator", "--json"))
-    assert conformance["conforms"] is True
-    assert conformance["aspects"]["product"]["passed"] > 20
-    options = ["-p", "no:cacheprovider", "--mm-device", "emulator", "--mm-kernel", "acme.*"]
-    output = run(python, "-m", "pytest", "--pyargs", "mmcore_conform", *options, cwd=tmp_path)
-    assert "9 passed, 1 skipped" in output
+def test_its_own_repository_has_the_benchmarks_with_a_file_of_three_lines(pytester: pytest.Pytester) -> None:
+    bench = pytester.makepyfile(test_speed="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    options = ("--mm-kernel", "acme.*,upc.kernel01", "--mm-size", "5x100x33", "--mm-device", "emulator", "-v")
+    result = pytester.runpytest_inprocess(bench, *options, "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["*acme.columns-5x100x33-b256x1*"])
