@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 import pytest
 
 from mmcore import Config, InvalidKernel, Launch, Problem
+from mmcore.devices.choose import open_device
 from mmcore.errors import MmcoreError
 from mmcore.kernel.rules import asking
 from mmcore.planning.plan import plan
-from tests.emulation import PROPERTIES
 from tests.own_kernel import own
 
 FOR = r"\(test_asking\.py:\d+, for 8×8×8 with block=32x1\)"
@@ -46,7 +46,7 @@ def no_launch(problem: Problem, config: Config, device: Any) -> Launch:
 def test_what_a_launch_rule_does_wrong_is_one_sentence(cu_file: Path, rule: Callable[..., Any], said: str) -> None:
     kernel = replace(own(cu_file, ""), launch=rule)
     with pytest.raises(InvalidKernel, match=rf"^tests\.own: {said.replace('(16, 16)', '.16, 16.')}$"):
-        plan(kernel, kernel.problem(8, 8, 8), kernel.usual_configs[0], PROPERTIES)
+        plan(kernel, kernel.problem(8, 8, 8), kernel.usual_configs[0], open_device("emulator").properties)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Conformance: the lectures' kernels pass, and what is wrong with a kernel fails in the aspect that it is wrong in."""
+"""Conformance: right kernels pass, and what is wrong with a kernel fails in the property that it is wrong in."""
 
 from __future__ import annotations
 
@@ -12,84 +12,92 @@ from typing import Any
 
 import pytest
 
-import mmcore as api
-from mmcore import Dim3, Int32Index, Kernel, Launch, DeviceProperties, Multiple, NoDevice, Problem, Square
-from mmcore.api import device as opened
-from mmcore_emulator.sanitizer.over_read import over_read_elements
-from mmcore_conform.cases import MOST_PER_BLOCK, find_cases
-from mmcore_conform.conform import Conformance, conform_kernel, watching_device
-from mmcore_conform.fitting import CAPABILITIES
-from mmcore_conform.refusing import refusal_trials
-from mmcore_conform.tiling import USUAL_TILE, tile
-from mmcore_conform.trial import ASPECTS, FAILED, PASSED, UNTRIED, Setting
-from mmcore_conform.wishes import USUAL_WORK
-from mmcore.errors import InvalidKernel
-from mmcore.devices.base import Device
+from mmcore import Config, DeviceProperties, Int32Index, Kernel, Launch, Multiple, Problem, Square
+from mmcore.devices.choose import open_device
+from mmcore.errors import ConstraintViolation, InvalidKernel
+from mmcore.kernel.geometry import Dim3
 from mmcore.planning.plan import plan
+from mmcore.registry import Origin, Registered, registry
+from mmcore_conform import conformance as module
+from mmcore_conform.cases import MOST_PER_CONFIG, find_cases
+from mmcore_conform.conformance import Conformance, conform_kernel
+from mmcore_conform.geometry import CAPABILITIES
+from mmcore_conform.grouping import groups
+from mmcore_conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED
+from mmcore_conform.sizes import USUAL_TILE, USUAL_WORK, tile
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.modern import SPLIT_K, TENSOR_MAP
-from tests.test_kernels import KERNELS
 from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering_by, reading_past, rounding_down
 
-RIGHT = [kernel for kernel in KERNELS if not kernel.known_bugs]
-FAULTY = "upc.kernel11_naive_guard"
+ALL = {name: registered.item for name, registered in registry().kernels.items()}
+BUGGY = "upc.kernel11_naive_guard"
+QUICK = ("hpsee.simple", "poznan.v4b")
 SEED = 5
-LIMITS = opened("emulator").limits
+EMULATOR = open_device("emulator")
 
 
-def conformance(kernel: Kernel, *, watched: bool = True) -> Conformance:
-    emulator = opened("emulator")
-    return conform_kernel(kernel, emulator, emulator if watched else None, seed=SEED)
+def conformance(kernel: Kernel, **asked: Any) -> Conformance:
+    """The conformance of a kernel that no plugin brings."""
+    kernels = registry().kernels
+    kernels[kernel.name] = Registered(kernel, Origin("own", "tests"))
+    try:
+        return conform_kernel(kernel.name, "emulator", seed=SEED, **asked)
+    finally:
+        del kernels[kernel.name]
 
 
-def failing(kernel: Kernel, *, watched: bool = True) -> set[str]:
-    """The aspects that a kernel fails in."""
-    return {trial.aspect for trial in conformance(kernel, watched=watched).failures}
+def failing(kernel: Kernel) -> set[str]:
+    """The properties that a kernel fails in."""
+    return {each.property for each in conformance(kernel).failures}
 
 
-@pytest.mark.parametrize("kernel", RIGHT, ids=lambda kernel: kernel.name)
-def test_a_lectures_kernel_conforms(device: Device, kernel: Kernel) -> None:
-    found = conform_kernel(kernel, device, watching_device(device))
+@pytest.fixture
+def one_capability(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other compute capabilities than the emulator's take time, and have tests of their own."""
+    monkeypatch.setattr(module, "CAPABILITIES", ((9, 0),))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
+        for name, kernel in ALL.items()
+        if not kernel.known_bugs
+    ],
+)
+def test_a_lectures_kernel_conforms(name: str) -> None:
+    found = conform_kernel(name, "emulator")
     assert found.conforms, found.failures
-    tried = [trial for trial in found.trials if trial.verification != UNTRIED]
-    assert {trial.aspect for trial in tried} >= set(ASPECTS) - {"over-read"}
-    assert {trial.what.rpartition(", ")[2] for trial in found.of("geometry")} == {
-        f"{Dim3(*block)} blocks" for block in kernel.blocks
-    }
+    tested = {each.property for each in found.outcomes if each.outcome == PASSED}
+    assert tested >= set(PROPERTIES) - {"over-read"}
+    assert ("over-read" in tested) == (ALL[name].over_read is not None)
+    configs = {config.id for config in ALL[name].usual_configs}
+    assert {each.what.rpartition(", ")[2] for each in found.of("geometry")} == configs
 
 
-def test_the_known_faulty_kernel_fails_for_what_it_declares_and_for_nothing_else() -> None:
-    kernel = api.kernels()[FAULTY]
-    found = conformance(kernel)
-    assert {trial.aspect for trial in found.failures} == {"known-violations"}
-    declared, *evidence = (trial.reason for trial in found.failures)
-    assert all(sentence in declared for sentence in kernel.known_bugs)
-    assert any("elements compared are wrong" in reason for reason in evidence)
-    assert any(reason.startswith("divergent-barrier") for reason in evidence)
-
-
-def test_every_failures_command_shows_what_failed() -> None:
-    _, *failures = conformance(api.kernels()[FAULTY]).failures
-    for failure in failures:
-        program, *arguments = shlex.split(failure.reproduce)
+def test_a_kernel_with_known_bugs_fails_for_them_alone_and_each_command_shows_one() -> None:
+    found = conform_kernel(BUGGY, "emulator", seed=SEED)
+    assert {each.property for each in found.failures} == {"known-bugs"}
+    declared, *evidence = found.failures
+    assert all(sentence in declared.reason for sentence in ALL[BUGGY].known_bugs)
+    assert any("elements compared are wrong" in each.reason for each in evidence)
+    assert any(each.reason.startswith("divergent-barrier") for each in evidence)
+    for each in evidence:
+        program, *arguments = shlex.split(each.reproduce)
         result = mmcore(*arguments)
         assert (program, result.exit_code) == ("mmcore", 1)
-        # What a check says stands on two lines; a run's complaint on two as well.
-        assert failure.reason.split("; ")[0].split(": ", 1)[-1] in result.stdout
-
-
-def test_a_right_kernel_conforms(tmp_path: Path) -> None:
-    assert failing(wrong_kernels.kernel(tmp_path)) == set()
+        assert each.reason.split("; ")[0].split(": ", 1)[-1].split(" at ")[0] in result.stdout
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """Changes of the right kernel, and the one aspect in which it is wrong then."""
+    """Changes of the right kernel, and the one property that it lacks then."""
 
-    aspect: str
+    property: str
     changes: tuple[tuple[str, str], ...] = ()
     declared: Callable[[], dict[str, Any]] = dict
+    source: str = wrong_kernels.RIGHT
 
 
 AHEAD = ("sum += A", "sum += 0.0f * (*(const volatile float*)(A + row * k + p + 2) != 7.0f) + A")
@@ -100,161 +108,165 @@ FOURS = (
         "for (int q = p; q < p + 4; ++q) sum += A[row * k + q] * B[q * n + column];",
     ),
 )
-
+WRITES_A = ("    }\n}\n", "    }\n    const_cast<float*>(A)[row * k] = 1.0f;\n}\n")
+ONE_BARRIER = ("        __syncthreads();  // before the next is written\n", "")
+STALE = ("= sum;", "= C[row * n + column] == C[row * n + column] ? 1.0f : sum;")
 
 WRONG = {
     "no bounds test for the rows": Wrong("bounds", (("row >= m || ", ""),)),
     "a write before the start": Wrong("bounds", (("= sum;", "= sum; if (row + column == 0) C[-1] = sum;"),)),
+    "an input overwritten": Wrong("inputs", (WRITES_A,), source=ROW_BY_ROW),
+    "a race": Wrong("hazards", (ONE_BARRIER,), source=BROADCAST),
     "too little over-read": Wrong("over-read", (AHEAD,), lambda: {"launch": reading_past(A=1)}),
-    "an over-read that nobody needs": Wrong("over-read", (), lambda: {"launch": reading_past(B=16)}),
+    "an over-read that is not needed": Wrong("over-read", (), lambda: {"launch": reading_past(B=16)}),
     "an over-read too large": Wrong("over-read", (AHEAD,), lambda: {"launch": reading_past(A=3)}),
     "the last k dropped": Wrong("product", (("p < k", "p < k - 1"),)),
-    "a stale result": Wrong("repeatable", (("= sum;", "= C[row * n + column] == C[row * n + column] ? 1.0f : sum;"),)),
+    "a stale result": Wrong("repeatable", (STALE,)),
     "fewer blocks than needed": Wrong("written", (), lambda: {"launch": rounding_down}),
     "a constraint missing": Wrong("product", FOURS),
     "the last column not written": Wrong("written", (("column >= n", "column >= n - 1"),)),
-    "a block too large": Wrong("geometry", (), lambda: {"blocks": ((16, 8), (64, 32))}),
-    "no known violation, but declared": Wrong("known-violations", (), lambda: {"known_bugs": ("It is slow.",)}),
+    "a config too large": Wrong("geometry", (), lambda: {"configs": [{"block": (16, 8)}, {"block": (64, 32)}]}),
+    "no known bug, but declared": Wrong("known-bugs", (), lambda: {"known_bugs": ("It is slow.",)}),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_fails_in_that_aspect_alone(tmp_path: Path, wrong: Wrong) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, *wrong.changes, **wrong.declared()))
-    assert {trial.aspect for trial in found.failures} == {wrong.aspect}, found.failures
-    assert all(trial.reason and trial.reproduce.startswith("mmcore ") for trial in found.failures)
+@pytest.mark.usefixtures("one_capability")
+def test_what_is_wrong_fails_in_that_property_alone(tmp_path: Path, wrong: Wrong) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, *wrong.changes, source=wrong.source, **wrong.declared())
+    found = conformance(kernel)
+    assert {each.property for each in found.failures} == {wrong.property}, found.failures
+    assert all(each.reason and each.reproduce.startswith("mmcore ") for each in found.failures)
 
 
-def test_an_overwritten_input_fails_for_it_alone(tmp_path: Path) -> None:
-    after = ("    }\n}\n", "    }\n    const_cast<float*>(A)[row * k] = 1.0f;\n}\n")
-    assert failing(wrong_kernels.kernel(tmp_path, after, source=ROW_BY_ROW)) == {"inputs"}
-    assert failing(wrong_kernels.kernel(tmp_path, source=ROW_BY_ROW)) == set()
+@pytest.mark.parametrize(
+    "right",
+    [
+        Wrong(""),
+        Wrong("", source=ROW_BY_ROW),
+        Wrong("", source=BROADCAST),
+        Wrong("", (AHEAD,), lambda: {"launch": reading_past(A=2)}),
+        Wrong("", FOURS, lambda: {"constraints": (Multiple("k", of=4),)}),
+        Wrong("", FOURS, lambda: {"constraints": (Square(), Multiple("k", of=32))}),
+        Wrong("", (), lambda: {"launch": covering_by(64), "configs": [{"block": (32, 1)}]}, SIXTY_FOUR_ROWS),
+    ],
+    ids=["plain", "row by row", "broadcast", "over-read", "fours", "squares", "a tile larger than the block"],
+)
+@pytest.mark.usefixtures("one_capability")
+def test_the_right_declaration_conforms(tmp_path: Path, right: Wrong) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, *right.changes, source=right.source, **right.declared()))
+    assert found.conforms, found.failures
 
 
-def test_a_race_fails_for_it_alone(tmp_path: Path) -> None:
-    second_barrier = ("        __syncthreads();  // before the next is written\n", "")
-    assert failing(wrong_kernels.kernel(tmp_path, second_barrier, source=BROADCAST)) == {"hazards"}
-    assert failing(wrong_kernels.kernel(tmp_path, source=BROADCAST)) == set()
-
-
-def test_a_tile_larger_than_the_block_is_left_behind(tmp_path: Path) -> None:
-    def kernel(rows: int) -> Kernel:
-        return wrong_kernels.kernel(tmp_path, source=SIXTY_FOUR_ROWS, launch=covering_by(rows), blocks=((32,),))
-
-    assert failing(kernel(64)) == set()
+@pytest.mark.usefixtures("one_capability")
+def test_what_only_large_sizes_or_whole_tiles_show_is_found(tmp_path: Path) -> None:
+    tiles: dict[str, Any] = {"source": SIXTY_FOUR_ROWS, "configs": [{"block": (16, 1)}]}
     # Too few blocks, but only from the 65th row on.
-    assert failing(kernel(128)) == {"written"}
-    never_again = (
-        "sum += A[row * k + p] * B[p * n + column]",
-        "sum += p < 256 ? A[row * k + p] * B[p * n + column] : 0.0f",
-    )
+    assert failing(wrong_kernels.kernel(tmp_path, launch=covering_by(128), **tiles)) == {"written"}
+    whole = "blockIdx.y * 64 + 64 <= m && column / 16 * 16 + 16 <= n"
+    change = ("[row * n + column] = sum", f"[row * n + column] = {whole} ? -sum : sum")
+    assert failing(wrong_kernels.kernel(tmp_path, change, launch=covering_by(64), **tiles)) == {"product"}
+    never_again = ("+= A[row * k + p] * B[p * n + column]", "+= p < 256 ? A[row * k + p] * B[p * n + column] : 0.0f")
     assert failing(wrong_kernels.kernel(tmp_path, never_again)) == {"product"}
 
 
-def test_what_a_device_cannot_watch_is_said_and_a_stale_result_found_by_running_twice(tmp_path: Path) -> None:
-    stale = wrong_kernels.kernel(tmp_path, *WRONG["a stale result"].changes)
-    found = conformance(stale, watched=False)
-    assert {trial.aspect for trial in found.failures} == {"repeatable"}
+def test_without_a_sanitizer_hazards_are_skipped_and_a_stale_result_is_found_by_running_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "sanitizing_device", lambda device: "")
+    found = conformance(wrong_kernels.kernel(tmp_path, STALE))
+    assert {each.property for each in found.failures} == {"repeatable"}
     assert "run twice on the same inputs, element (0, 0) of C is " in found.failures[0].reason
-    assert {trial.verification for trial in found.of("hazards")} == {UNTRIED}
-
-
-@pytest.mark.parametrize("constraints", [(Multiple("k", of=4),), (Square(), Multiple("k", of=32)), (Int32Index(),)])
-def test_the_right_constraint_and_a_stricter_one_make_it_conform(tmp_path: Path, constraints: tuple[Any, ...]) -> None:
-    kernel = wrong_kernels.kernel(tmp_path, *FOURS, constraints=constraints)
-    assert failing(kernel) == ({"product"} if constraints == (Int32Index(),) else set())
-
-
-def test_the_right_over_read_conforms(tmp_path: Path) -> None:
-    assert failing(wrong_kernels.kernel(tmp_path, AHEAD, launch=reading_past(A=2))) == set()
-
-
-def test_a_write_between_the_rows_of_a_strided_c_is_out_of_bounds(tmp_path: Path) -> None:
-    strided = (
-        ("int k)", "int k, int ldc)"),
-        ("C[row * n + column] = sum;", "C[row * ldc + column] = sum;"),
-    )
-    declared: dict[str, Any] = {"arguments": ("A", "B", "C", "m", "n", "k", "ldc"), "constraints": (PackedInputs(),)}
-    assert failing(wrong_kernels.kernel(tmp_path, *strided, **declared)) == set()
-    stray = ("= sum;", "= sum; if (column == n - 1 && row < m - 1 && ldc > n) C[row * ldc + n] = sum;")
-    assert failing(wrong_kernels.kernel(tmp_path, *strided, stray, **declared)) == {"bounds"}
-
-
-@dataclass(frozen=True)
-class PackedInputs:
-    """A third party's constraint: the rows of A and B follow one another."""
-
-    sentence: str = "A and B are packed"
-
-    def refusal(self, problem: Problem, block: Dim3) -> str | None:
-        packed = (problem.lda, problem.ldb) == (problem.k, problem.n)
-        return None if packed else "there are gaps between the rows of A or B"
+    assert {each.outcome for each in found.of("hazards")} == {SKIPPED}
 
 
 @dataclass(frozen=True)
 class Wide:
     """A third party's constraint, of a class that nobody knows: n is twice m."""
 
-    sentence: str = "n = 2·m"
+    description: str = "n = 2·m"
 
-    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+    def violation(self, problem: Problem, config: Config) -> str | None:
         return None if problem.n == 2 * problem.m else f"n = {problem.n} is not twice m = {problem.m}"
 
 
-def test_cases_lie_on_both_sides_of_a_constraint_of_a_strangers_class(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("one_capability")
+def test_cases_lie_on_both_sides_of_a_third_partys_constraint(tmp_path: Path) -> None:
     kernel = wrong_kernels.kernel(tmp_path, constraints=(Wide(),))
-    cases = find_cases(kernel, LIMITS)
-    assert {case.problem.n == 2 * case.problem.m for case in cases.allowed} == {True}
-    assert any(case.problem.n == 2 * case.problem.m + 1 for case in cases.refused)
-    assert cases.unbroken == ()
+    cases = find_cases(kernel, EMULATOR.properties)
+    assert {case.cell.n == 2 * case.cell.m for case in cases.allowed} == {True}
+    assert any(case.cell.n == 2 * case.cell.m + 1 for case in cases.violating)
+    assert cases.unviolated == ()
     assert failing(kernel) == set()
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_the_cases_of_a_lectures_kernel(kernel: Kernel) -> None:
-    cases = find_cases(kernel, LIMITS)
-    assert {case.block for case in cases.allowed} == set(kernel.blocks)
-    assert all(not kernel.refusals(case.problem, case.block) for case in cases.allowed)
-    assert all(kernel.refusals(case.problem, case.block) for case in cases.refused)
-    for constraint in kernel.constraints:
-        # Each is broken somewhere, and alone.
-        alone = [constraint.refusal(case.problem, case.block) for case in cases.refused]
-        assert any(alone), constraint
-    for block in kernel.blocks:
-        tried = [case for case in cases.allowed if case.block == block]
-        assert 1 < len(tried) <= MOST_PER_BLOCK
-        every = [case.why for case in (*cases.allowed, *cases.refused) if case.block == block]
-        assert {"prime sizes", "k smaller than the tile", "wide", "tall", "deep"} <= set(every)
-        assert any({case.problem.m, case.problem.n, case.problem.k} == {1} for case in (*tried, *cases.refused))
+@pytest.mark.parametrize("name", ALL)
+def test_the_cases_of_a_lectures_kernel(name: str) -> None:
+    kernel = ALL[name]
+    cases = find_cases(kernel, EMULATOR.properties)
+
+    def violations(case: Any) -> list[str]:
+        return kernel.violations(case.cell.problem(kernel), case.cell.config_of(kernel))
+
+    assert not any(map(violations, cases.allowed))
+    assert all(map(violations, cases.violating))
+    assert cases.unviolated == ()
+    for config in kernel.usual_configs:
+        tested = [case for case in cases.allowed if case.config == config.id]
+        assert 1 < len(tested) <= MOST_PER_CONFIG
+        every = [case for case in (*cases.allowed, *cases.violating) if case.config == config.id]
+        assert {"prime sizes", "k smaller than the tile", "wide", "tall", "deep"} <= {case.why for case in every}
+        assert any({case.cell.m, case.cell.n, case.cell.k} == {1} for case in every)
+
+
+def sizes(cases: Any) -> set[tuple[int, int, int]]:
+    return {(case.cell.m, case.cell.n, case.cell.k) for case in cases}
 
 
 def test_a_size_next_to_every_multiple_is_on_the_other_side() -> None:
-    cases = find_cases(api.kernels()["upc.kernel10"], LIMITS)
-    sizes = {(case.problem.m, case.problem.n, case.problem.k) for case in cases.refused if case.block == (16, 16, 1)}
-    assert {(15, 16, 16), (17, 16, 16), (16, 15, 16), (16, 17, 16), (16, 16, 15), (16, 16, 17)} <= sizes
-    allowed = {(case.problem.m, case.problem.n, case.problem.k) for case in cases.allowed}
-    assert {(16, 16, 16), (32, 16, 16), (16, 32, 16), (16, 16, 32)} <= allowed
-
-
-def test_a_mistake_in_whole_tiles_alone_is_found_although_they_are_larger_than_the_block(tmp_path: Path) -> None:
-    whole = "blockIdx.y * 64 + 64 <= m && column / 16 * 16 + 16 <= n"
-    tiles: dict[str, Any] = {"source": SIXTY_FOUR_ROWS, "launch": covering_by(64), "blocks": ((16,),)}
-    change = ("[row * n + column] = sum", f"[row * n + column] = {whole} ? -sum : sum")
-    assert failing(wrong_kernels.kernel(tmp_path, change, **tiles)) == {"product"}
+    cases = find_cases(ALL["upc.kernel10"], EMULATOR.properties)
+    beside = {(15, 16, 16), (17, 16, 16), (16, 15, 16), (16, 17, 16), (16, 16, 15), (16, 16, 17)}
+    assert beside <= sizes(cases.violating)
+    assert {(16, 16, 16), (32, 16, 16), (16, 32, 16), (16, 16, 32)} <= sizes(cases.allowed)
 
 
 @pytest.mark.parametrize("depth", [8, 16, 24, 32, 40, 48, 60, 64, 96, 128])
-def test_a_mistake_where_k_is_a_multiple_of_the_tiles_depth_is_found(tmp_path: Path, depth: int) -> None:
-    kernel = wrong_kernels.kernel(tmp_path, ("p < k;", f"p < (k % {depth} == 0 ? k - 1 : k);"))
-    assert failing(kernel) == {"product"}
+def test_whole_tiles_in_k_are_tested_whatever_their_depth(tmp_path: Path, depth: int) -> None:
+    cases = find_cases(wrong_kernels.kernel(tmp_path), EMULATOR.properties)
+    assert any(k % depth == 0 for _, _, k in sizes(cases.allowed))
 
 
-def test_the_smallest_sizes_allowed_are_tried(tmp_path: Path) -> None:
+def test_the_smallest_sizes_allowed_are_tested(tmp_path: Path) -> None:
     multiples = (Multiple("m", 64), Multiple("n", 64), Multiple("k", 8))
-    cases = find_cases(wrong_kernels.kernel(tmp_path, constraints=multiples, blocks=((256,),)), LIMITS)
-    sizes = [(case.problem.m, case.problem.n, case.problem.k) for case in cases.allowed]
-    assert [min(axis) for axis in zip(*sizes, strict=True)] == [64, 64, 8]
-    assert {8, 16, 32, 64} <= {k for _, _, k in sizes}
+    kernel = wrong_kernels.kernel(tmp_path, constraints=multiples, configs=[{"block": (256, 1)}])
+    found = sizes(find_cases(kernel, EMULATOR.properties).allowed)
+    assert [min(axis) for axis in zip(*found, strict=True)] == [64, 64, 8]
+    assert {8, 16, 32, 64} <= {k for _, _, k in found}
+
+
+def test_flat_blocks_are_tested_around_their_length(tmp_path: Path) -> None:
+    cases = find_cases(wrong_kernels.kernel(tmp_path, configs=[{"block": (256, 1)}]), EMULATOR.properties)
+    assert {255, 256, 257} <= {case.cell.n for case in cases.allowed}
+    assert all(case.work <= USUAL_WORK for case in cases.allowed)
+
+
+def test_a_constraint_on_a_parameter_is_violated_by_another_value_of_it(tmp_path: Path) -> None:
+    kernel = wrong_kernels.kernel(
+        tmp_path, configs=[{"block": (16, 8), "BK": 8}], constraints=(Multiple("k", "BK"), Small())
+    )
+    cases = find_cases(kernel, EMULATOR.properties)
+    assert cases.unviolated == ()
+    assert any(case.cell.config["BK"] == 16 for case in cases.violating)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A constraint on a parameter of the config."""
+
+    description: str = "BK is at most 15"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return None if config.BK <= 15 else f"BK = {config.BK} is more than 15"
 
 
 @pytest.mark.parametrize(
@@ -263,24 +275,24 @@ def test_the_smallest_sizes_allowed_are_tried(tmp_path: Path) -> None:
         (wrong_kernels.covering, 8, 16),
         (covering_by(64), 64, 16),
         (covering_by(100), 100, 16),
-        (lambda problem, block, limits: Launch(grid=(problem.n // 48, problem.m // 32), block=block), 32, 48),
-        (lambda problem, block, limits: Launch(grid=(1, 1), block=block), USUAL_TILE, USUAL_TILE),
-        (lambda problem, block, limits: Launch(grid=(problem.m // (problem.n - 1),), block=block), 64, USUAL_TILE),
+        (lambda problem, config, device: Launch((problem.n // 48, problem.m // 32), config.block), 32, 48),
+        (lambda problem, config, device: Launch((1, 1), config.block), USUAL_TILE, USUAL_TILE),
+        (lambda problem, config, device: Launch((problem.m // (problem.n - 1),), config.block), 64, USUAL_TILE),
     ],
     ids=["block", "tall", "no power of two", "rounding down", "one block for all", "fails for n = 1"],
 )
-def test_the_rule_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
+def test_the_grid_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
     kernel = wrong_kernels.kernel(tmp_path, launch=launch)
-    assert tile(kernel, kernel.problem(65, 65, 65), Dim3(16, 8), LIMITS) == (rows, columns)
+    found = tile(kernel, kernel.problem(65, 65, 65), kernel.usual_configs[0], EMULATOR.properties)
+    assert found == (rows, columns)
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wrong_kernels.kernel(tmp_path)
-    every = find_cases(kernel, LIMITS)
-    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_BLOCK", 3)
-    few = find_cases(kernel, LIMITS)
-    assert len(few.allowed) == 3
-    assert few.left_out == every.left_out + len(every.allowed) - 3
+    every = find_cases(kernel, EMULATOR.properties)
+    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 3)
+    few = find_cases(kernel, EMULATOR.properties)
+    assert (len(few.allowed), few.left_out) == (3, every.left_out + len(every.allowed) - 3)
 
 
 @dataclass(frozen=True)
@@ -288,9 +300,9 @@ class Odd:
     """A constraint that misbehaves."""
 
     answer: Any
-    sentence: str = "it is odd"
+    description: str = "it is odd"
 
-    def refusal(self, problem: Problem, block: Dim3) -> Any:
+    def violation(self, problem: Problem, config: Config) -> Any:
         if isinstance(self.answer, Exception) and problem.n % 2 == 0:
             raise self.answer
         return self.answer if problem.n % 2 == 0 else None
@@ -299,19 +311,15 @@ class Odd:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (True, "tests.own: a constraint: it answers True instead of a reason or None (for 2×2×2 in 16×8 blocks)"),
-        (
-            ValueError("no"),
-            "tests.own: a constraint failed: ValueError: no (test_conformance.py:*, for 2×2×2 in 16×8 blocks)",
-        ),
-        (" ", "tests.own: a constraint: it answers ' ' instead of a reason or None (for 2×2×2 in 16×8 blocks)"),
+        (True, "tests.own: a constraint: it answers True instead of a reason or None (for 2×2×2 with block=16x8)"),
+        (ValueError("no"), "*constraint failed: ValueError: no (test_conformance.py:*, for 2×2×2 with block=16x8)"),
     ],
     ids=str,
 )
 def test_a_constraint_that_does_not_say_why_fails(tmp_path: Path, answer: object, said: str) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Odd(answer),)))
-    assert {trial.aspect for trial in found.failures} == {"refusals"}
-    assert all(fnmatch(trial.reason, said) for trial in found.failures)
+    (failure,) = conformance(wrong_kernels.kernel(tmp_path, constraints=(Odd(answer),))).failures
+    assert failure.property == "constraints"
+    assert fnmatch(failure.reason, said)
 
 
 @dataclass(frozen=True)
@@ -319,149 +327,165 @@ class Never:
     """Allows nothing at all, or everything."""
 
     reason: str | None
-    sentence: str = "never"
+    description: str = "never"
 
-    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+    def violation(self, problem: Problem, config: Config) -> str | None:
         return self.reason
 
 
 def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InvalidKernel, match="no product was found that is allowed in 16×8 blocks"):
-        find_cases(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),)), LIMITS)
-    assert failing(wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))) == {"refusals"}
-    found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Never(None),)))
-    (untried,) = (trial for trial in found.of("refusals") if trial.verification == UNTRIED)
-    assert (untried.what, found.conforms) == ("never", True)
+    forbidding = wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))
+    with pytest.raises(InvalidKernel, match="no product was found that is allowed with block=16x8"):
+        find_cases(forbidding, EMULATOR.properties)
+    assert failing(forbidding) == {"constraints"}
+    allowing = wrong_kernels.kernel(tmp_path, constraints=(Never(None),))
+    assert find_cases(allowing, EMULATOR.properties).unviolated == ("never",)
 
 
-def test_a_refusal_that_comes_too_late_or_not_at_all_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, emulator = wrong_kernels.kernel(tmp_path), opened("emulator")
-    monkeypatch.setattr("mmcore.experiment.plan", lambda *asked, force: plan(*asked, force=True))
-    trials = refusal_trials(
-        kernel, find_cases(kernel, LIMITS), emulator.limits, Setting(kernel.name, "emulator", "", SEED)
-    )
-    assert {trial.verification for trial in trials} == {FAILED}
-    assert "it is not refused: the device was asked for its architecture" in {trial.reason for trial in trials}
+@pytest.mark.usefixtures("one_capability")
+@pytest.mark.parametrize(
+    ("planned", "said"),
+    [
+        (lambda *asked, force: plan(*asked, force=True), "it is not refused: the device was asked for its architecture"),
+        (lambda *asked, force: _refused_for_nothing(*asked), "it is refused, but not because "),
+    ],
+    ids=["too late", "for something else"],
+)
+def test_a_violation_that_is_not_refused_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Any, said: str
+) -> None:
+    monkeypatch.setattr("mmcore.measure.plan", planned)
+    found = conformance(wrong_kernels.kernel(tmp_path))
+    assert {each.property for each in found.failures} == {"constraints"}
+    assert all(each.reason.startswith(said) for each in found.failures)
 
 
-def test_blocks_in_a_row_are_tried_around_their_length(tmp_path: Path) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path, blocks=((256,),)), LIMITS)
-    assert {255, 256, 257} <= {case.problem.n for case in cases.allowed}
-    assert all(case.work <= USUAL_WORK for case in cases.allowed)
-    assert cases.left_out == 0
+def _refused_for_nothing(kernel: Kernel, *asked: Any) -> None:
+    raise ConstraintViolation(kernel.name, ["it is Sunday"])
 
 
-def test_an_architecture_of_its_own_is_tried_where_it_runs(tmp_path: Path) -> None:
+def test_an_architecture_of_its_own_is_tested_where_it_runs(tmp_path: Path) -> None:
     kernel = wrong_kernels.kernel(tmp_path, architecture="90a", min_compute_capability=(9, 0))
-    tried = [trial.what for trial in conformance(kernel).of("geometry") if trial.verification == PASSED]
-    assert tried == ["compute capability 9.0, 16×8 blocks"]
+    tested = [each.what for each in conformance(kernel).of("geometry") if each.outcome == PASSED]
+    assert tested == ["compute capability 9.0, b16x8"]
 
 
-def test_shared_memory_that_some_capability_has_not_fails_unless_a_later_one_is_required(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        return replace(wrong_kernels.covering(problem, block, limits), shared_bytes=80_000)
+def with_shared(nbytes: int) -> Callable[[Problem, Config, DeviceProperties], Launch]:
+    return lambda *asked: replace(wrong_kernels.covering(*asked), shared_bytes=nbytes)
 
-    kernel = wrong_kernels.kernel(tmp_path, launch=launch)
+
+def test_shared_memory_that_a_capability_has_not_fails_unless_a_later_one_is_required(tmp_path: Path) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, launch=with_shared(80_000))
     (failure,) = conformance(kernel).failures
-    assert (failure.aspect, failure.what) == ("geometry", "compute capability 7.5, 16×8 blocks")
+    assert (failure.property, failure.what) == ("geometry", "compute capability 7.5, b16x8")
     assert "80000 bytes of dynamic shared memory; the device allows 65536" in failure.reason
-    assert "--cc 7.5" in failure.reproduce
+    assert mmcore(*shlex.split(failure.reproduce.replace(kernel.name, "upc.kernel01"))[1:]).exit_code == 0
     later = conformance(replace(kernel, min_compute_capability=(8, 0)))
     assert later.conforms
-    assert [trial.verification for trial in later.of("geometry")] == [UNTRIED] + [PASSED] * (len(CAPABILITIES) - 1)
+    assert [each.outcome for each in later.of("geometry")] == [SKIPPED] + [PASSED] * (len(CAPABILITIES) - 1)
 
 
 def test_static_and_dynamic_shared_memory_count_together(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        return replace(wrong_kernels.covering(problem, block, limits), shared_bytes=30_000)
-
-    static = (
-        "float sum",
-        "__shared__ volatile float kept[10000];\n    kept[threadIdx.x + 16 * threadIdx.y] = 0;\n    float sum",
-    )
-    (failure,) = conformance(wrong_kernels.kernel(tmp_path, static, launch=launch)).failures
-    assert (failure.aspect, failure.what) == ("geometry", "compute capability 7.5, 16×8 blocks")
+    kept = "__shared__ volatile float kept[10000];\n    kept[threadIdx.x + 16 * threadIdx.y] = 0;\n    float sum"
+    kernel = wrong_kernels.kernel(tmp_path, ("float sum", kept), launch=with_shared(30_000))
+    (failure,) = conformance(kernel).failures
+    assert (failure.property, failure.what) == ("geometry", "compute capability 7.5, b16x8")
     assert failure.reason.startswith("no block can run on compute capability 7.5: ")
 
 
-def test_source_that_does_not_compile_is_no_product_on_any_capability(tmp_path: Path) -> None:
+def test_source_that_does_not_compile_leaves_nothing_that_passes(tmp_path: Path) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, ("float sum", "flaot sum")))
-    assert {trial.aspect for trial in found.failures} == {"product", "geometry"}
-    assert not any(trial.verification == PASSED for trial in found.of("written"))
+    assert {each.property for each in found.failures} == {"product", "geometry"}
+    assert found.of("written") == ()
+    ((common, failures),) = groups(found.of("product"))
+    assert (common, len(failures)) == ("every case", len(found.of("product")))
 
 
-def test_a_rule_that_raises_gives_no_product_and_no_geometry(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
+@pytest.mark.usefixtures("one_capability")
+def test_a_rule_that_raises_leaves_no_product(tmp_path: Path) -> None:
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         if problem.n == 17:
             raise ValueError("not 17")
-        return wrong_kernels.covering(problem, block, limits)
+        return wrong_kernels.covering(problem, config, device)
 
     found = conformance(wrong_kernels.kernel(tmp_path, launch=launch))
-    assert {trial.aspect for trial in found.failures} == {"product", "geometry"}
-    assert all("its launch rule failed: ValueError: not 17" in trial.reason for trial in found.failures)
+    assert {each.property for each in found.failures} == {"product", "geometry"}
+    assert all("its launch rule failed: ValueError: not 17" in each.reason for each in found.failures)
 
 
+@pytest.mark.usefixtures("one_capability")
 def test_several_launches_conform() -> None:
     assert failing(SPLIT_K) == set()
 
 
-def test_what_the_device_cannot_run_at_all_cannot_be_tried(tmp_path: Path) -> None:
-    with pytest.raises(NoDevice, match="cannot be tried on emulator: the emulator does not know"):
-        conformance(TENSOR_MAP)
-    with pytest.raises(NoDevice, match=r"needs compute capability 10\.0; emulator has 9\.0"):
-        conformance(wrong_kernels.kernel(tmp_path, min_compute_capability=(10, 0)))
+def test_what_the_device_does_not_know_is_skipped(tmp_path: Path) -> None:
+    found = conformance(TENSOR_MAP)
+    assert found.untested == "the emulator does not know tensor maps"
+    assert (found.failures, found.conforms) == ((), False)
+    later = conformance(wrong_kernels.kernel(tmp_path, min_compute_capability=(10, 0)))
+    assert later.untested == "it needs compute capability 10.0; emulator has 9.0"
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "needed"),
+    ("change", "common"),
     [
-        ("poznan.v4b", 24, {"A": 8, "B": 8 * 24, "C": 0}),
-        ("poznan.v4a", 24, {"A": 0, "B": 0, "C": 0}),  # the compiler peels the last of an odd number of steps off
-        ("upc.kernel11", 9, {"A": 7 * 9 + 7, "B": 7 * 9 + 7, "C": 0}),
-        ("upc.kernel10", 16, {"A": 0, "B": 0, "C": 0}),
+        (("p < k", "p < (k % 64 ? k - 1 : k)"), "k not a multiple of 64"),
+        (("p < k", "p < (m == n && n == k ? k : k - 1)"), "m, n and k not all equal"),
+        (("= sum;", "= n > 100 ? 0.0f : sum;"), "n from "),
+        (("= sum;", "= blockDim.x == 8 ? 0.0f : sum;"), "b8 alone"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_emulator_sees_how_far_a_kernel_reads(name: str, n: int, needed: dict[str, int]) -> None:
-    kernel, emulator = api.kernels()[name], opened("emulator")
-    planned = plan(kernel, kernel.problem(n, n, n), kernel.block(8), emulator.limits)
-    assert over_read_elements(planned, emulator, seed=1) == needed
+@pytest.mark.usefixtures("one_capability")
+def test_failing_cases_are_told_by_what_they_have_in_common(
+    tmp_path: Path, change: tuple[str, str], common: str
+) -> None:
+    configs = [{"block": (16, 8)}, {"block": (8, 8)}] if "alone" in common else [{"block": (16, 8)}]
+    found = conformance(wrong_kernels.kernel(tmp_path, change, configs=configs))
+    ((said, failures),) = groups(found.of("product"))
+    assert said.startswith(common)
+    assert len(failures) == len(found.failures) > 2
+    smallest = failures[0].case
+    assert smallest is not None
+    assert all(each.case is not None and each.case.work >= smallest.work for each in failures)
 
 
-def test_the_command_says_what_was_tried_line_by_line() -> None:
-    result = mmcore("conform", "hpsee.simple", "--device", "emulator", "--seed", "3")
-    assert (result.exit_code, result.stderr) == (0, "")
+def test_the_command_shows_a_summary_first_and_every_case_when_verbose() -> None:
+    asked = ("conform", "hpsee.simple", "--device", "emulator", "--seed", "3")
+    result = mmcore(*asked)
+    assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert "tried    18 products, 64 refusals, 14 geometries" in lines
-    assert any(line.startswith("ok       17×17×17 in 16×16 blocks (one more than a block): product") for line in lines)
-    refused = "refusals (m, n and k must be equal, but are 17, 16 and 16)"
-    assert f"ok       17×16×16 in 16×16 blocks (more m): {refused}" in lines
-    assert "ok       compute capability 12.0, 32×32 blocks: geometry" in lines
-    assert lines[-1] == "CONFORMS"
+    assert lines[0] == "hpsee.simple: CONFORMS"
+    assert "product      18 passed" in lines
+    assert len(lines) < 20
+    verbose = mmcore(*asked, "--verbose").stdout.splitlines()
+    assert verbose[: len(lines)] == lines
+    passed = "ok       17×17×17 with b16 (one more than a block): product, written, bounds, inputs, repeatable, hazards"
+    violated = "constraints (m, n and k must be equal, but are 17, 16 and 16)"
+    assert passed in verbose
+    assert f"ok       17×16×16 with b16 (more m): {violated}" in verbose
+    assert mmcore(*asked, "--quiet").stdout == "hpsee.simple: CONFORMS\n"
 
 
-def test_the_command_exits_with_1_and_shows_the_command_of_each_failure() -> None:
-    result = mmcore("conform", FAULTY, "--device", "emulator", "--seed", "3")
+def test_the_command_exits_with_1_and_shows_a_command_for_each_group_of_failures() -> None:
+    result = mmcore("conform", BUGGY, "--device", "emulator", "--seed", "3")
     assert result.exit_code == 1
+    assert result.stdout.startswith(f"{BUGGY}: DOES NOT CONFORM: known-bugs\n")
     lines = result.stdout.splitlines()
-    failures = [number for number, line in enumerate(lines) if line.startswith("FAIL  ")]
+    failures = [number for number, line in enumerate(lines) if line.startswith("FAIL ")]
     assert len(failures) > 2
-    assert all(lines[number + 1].strip().startswith("$ mmcore ") for number in failures)
-    assert all("--seed 3" in lines[number + 1] for number in failures)
-    assert lines[-1].startswith(f"DOES NOT CONFORM: {len(failures)} of ")
+    assert all(lines[number + 1].startswith("  $ mmcore ") and "--seed 3" in lines[number + 1] for number in failures)
 
 
-def test_json_holds_every_trial_of_every_kernel() -> None:
+def test_json_holds_every_outcome_of_every_kernel() -> None:
     result = mmcore("conform", "hpsee.*", "--device", "emulator", "--seed", "3", "--json")
     assert result.exit_code == 0
     simple, tiled = json.loads(result.stdout)
-    assert (simple["kernel"], tiled["kernel"], simple["conforms"], simple["seed"]) == (
-        "hpsee.simple",
-        "hpsee.tiled",
-        True,
-        3,
-    )
-    assert simple["aspects"]["product"] == {"passed": 18}
-    assert {*simple["trials"][0]} == {"aspect", "what", "verification", "reason", "reproduce"}
+    assert (simple["kernel"], tiled["kernel"], simple["conforms"], simple["seed"]) == (*QUICK[:1], "hpsee.tiled", True, 3)
+    assert simple["properties"]["product"] == {"passed": 18}
+    first = simple["cases"][0]
+    assert {*first} == {"property", "case", "outcome", "reason", "reproduce", "problem", "config"}
+    assert (first["problem"], first["config"]) == ({"m": 1, "n": 1, "k": 1, "lda": 0, "ldb": 0, "ldc": 0}, "b16")
 
 
 @pytest.mark.parametrize(
@@ -481,39 +505,34 @@ def test_what_cannot_be_carried_out_exits_with_2(arguments: tuple[str, ...], sai
     assert said in result.stderr.splitlines()[-1]
 
 
-def test_a_pattern_leaves_kernels_with_known_faults_out() -> None:
-    result = mmcore("conform", "*naive*")
-    assert result.stderr.startswith(f"left out for their known violations unless named: {FAULTY}\n")
-
-
 def conform_by_pytest(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     always = ("--pyargs", "mmcore_conform", "-p", "no:cacheprovider", "--mm-device", "emulator")
-    return pytester.runpytest_subprocess(*always, *options)
+    return pytester.runpytest_inprocess(*always, *options)
 
 
-def test_pytest_makes_a_test_of_each_kernel_and_aspect(pytester: pytest.Pytester) -> None:
-    result = conform_by_pytest(pytester, "--mm-kernel", "hpsee.simple", "-v")
-    # It declares no over-read.
-    result.assert_outcomes(passed=len(ASPECTS) - 1, skipped=1)
-    result.stdout.fnmatch_lines(["*test_conforms[[]hpsee.simple-product[]] PASSED*"])
-
-
-def test_pytest_fails_in_the_aspect_with_the_command_that_shows_it(pytester: pytest.Pytester) -> None:
-    result = conform_by_pytest(pytester, "--mm-kernel", FAULTY)
-    result.assert_outcomes(passed=len(ASPECTS) - 2, skipped=1, failed=1)
-    result.stdout.fnmatch_lines([f"*{FAULTY}, known-violations: nothing is declared to be wrong", "*$ mmcore run *--force"])
+def test_pytest_makes_a_test_of_each_kernel_and_property(pytester: pytest.Pytester) -> None:
+    result = conform_by_pytest(pytester, "--mm-kernel", f"hpsee.simple,{BUGGY}", "-v")
+    # Neither declares an over-read.
+    result.assert_outcomes(passed=2 * len(PROPERTIES) - 3, skipped=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_conforms[[]hpsee.simple-product[]] PASSED*",
+            f"*{BUGGY}, known-bugs: the kernel declares no known bugs",
+            "*$ mmcore run *--force",
+        ]
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (("--mm-kernel", "acme.*"), "no kernel's name matches 'acme.*'"),
-        (("--mm-kernel", "*naive*"), "kernels with known violations must be named"),
+        (("--mm-kernel", "*naive*"), "kernels with known bugs must be named"),
         (("--mm-size", "64"), "leave out --mm-size"),
     ],
     ids=str,
 )
-def test_pytest_says_why_there_is_nothing_to_try(
+def test_pytest_says_why_there_is_nothing_to_test(
     pytester: pytest.Pytester, options: tuple[str, ...], said: str
 ) -> None:
     result = conform_by_pytest(pytester, *options)

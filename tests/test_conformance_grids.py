@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mmcore import Dim3, Launch, DeviceProperties, Multiple, Problem, ceil_div
-from mmcore_conform.trial import UNTRIED
+from mmcore import Config, DeviceProperties, Launch, Multiple, Problem, ceil_div
+from mmcore_conform.cases import find_cases
+from mmcore_conform.conformance import Conformance
+from mmcore_conform.grouping import groups
+from mmcore_conform.outcome import SKIPPED
 from tests import wrong_kernels
-from tests.test_conformance import conformance, failing
+from tests.test_conformance import EMULATOR, conformance, failing, one_capability
+
+__all__ = ["one_capability"]
+pytestmark = pytest.mark.usefixtures("one_capability")
 
 STRIDED = (
     ("int k)", "int k, int lda, int ldb, int ldc)"),
     ("A[row * k + p] * B[p * n + column]", "A[row * lda + p] * B[p * ldb + column]"),
     ("C[row * n + column]", "C[row * ldc + column]"),
 )
-LEADING: dict[str, Any] = {"arguments": ("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc")}
+
+
+def common(found: Conformance, name: str) -> list[str]:
+    """What each group of a property's failures has in common."""
+    return [said for said, _ in groups(found.of(name))]
 
 
 @pytest.mark.parametrize(
@@ -31,13 +40,13 @@ LEADING: dict[str, Any] = {"arguments": ("A", "B", "C", "m", "n", "k", "lda", "l
     ],
 )
 def test_a_leading_dimension_that_is_forgotten_between_tiles_is_found(tmp_path: Path, right: str, wrong: str) -> None:
-    assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, (right, wrong), **LEADING))
+    found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, (right, wrong)))
+    assert common(found, "product") == ["gaps between rows"]
 
 
-def test_the_right_leading_dimensions_conform(tmp_path: Path) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, **LEADING))
-    assert found.conforms, found.failures
-    assert "gaps between rows" not in {trial.what for trial in found.trials}
+def test_a_write_between_the_rows_of_a_strided_c_is_out_of_bounds(tmp_path: Path) -> None:
+    stray = ("= sum;", "= sum; if (column == n - 1 && row < m - 1 && ldc > n) C[row * ldc + n] = sum;")
+    assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, stray)) == {"bounds"}
 
 
 @dataclass(frozen=True)
@@ -45,33 +54,35 @@ class Aligned:
     """A third party's constraint: rows begin at multiples of so many elements."""
 
     step: int
-    sentence: str = "leading dimensions are multiples"
+    description: str = "leading dimensions are multiples"
 
-    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+    def violation(self, problem: Problem, config: Config) -> str | None:
         off = [each for each in (problem.lda, problem.ldb, problem.ldc) if each % self.step]
         return f"{off[0]} is not a multiple of {self.step}" if off else None
 
 
 def test_gaps_are_found_that_a_constraint_on_leading_dimensions_allows(tmp_path: Path) -> None:
-    declared = LEADING | {"constraints": (Aligned(4),)}
-    assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, **declared)) == set()
-    assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, ("row * lda", "row * k"), **declared))
+    right = wrong_kernels.kernel(tmp_path, *STRIDED, constraints=(Aligned(4),))
+    assert failing(right) == set()
+    assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, ("row * lda", "row * k"), constraints=(Aligned(4),)))
+    cases = find_cases(replace(right, constraints=()), EMULATOR.properties)
+    assert {case.cell.lda - case.cell.k for case in cases.allowed if case.gaps} >= {3}
 
 
 @dataclass(frozen=True)
 class Packed:
     """A third party's constraint: no gaps at all."""
 
-    sentence: str = "the rows are packed"
+    description: str = "the rows are packed"
 
-    def refusal(self, problem: Problem, block: Dim3) -> str | None:
+    def violation(self, problem: Problem, config: Config) -> str | None:
         return None if problem == problem.packed else "there are gaps between the rows"
 
 
-def test_leading_dimensions_that_are_never_allowed_are_untried(tmp_path: Path) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, **LEADING, constraints=(Packed(),)))
-    (untried,) = (trial for trial in found.trials if trial.what == "gaps between rows")
-    assert (untried.verification, found.conforms) == (UNTRIED, True)
+def test_leading_dimensions_that_are_never_allowed_are_skipped(tmp_path: Path) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, constraints=(Packed(),)))
+    (skipped,) = (each for each in found.outcomes if each.what == "gaps between rows")
+    assert (skipped.outcome, found.conforms) == (SKIPPED, True)
 
 
 @pytest.mark.parametrize(
@@ -82,29 +93,35 @@ def test_a_mistake_that_takes_a_large_grid_is_found(tmp_path: Path, where: str) 
 
 
 @pytest.mark.parametrize("constraint", [Multiple("k", of=1024), Multiple(("m", "n"), of=640)])
-def test_a_kernel_that_takes_only_large_sizes_is_tried_there(tmp_path: Path, constraint: Multiple) -> None:
+def test_a_kernel_that_takes_only_large_sizes_is_tested_there(tmp_path: Path, constraint: Multiple) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(constraint,)))
     assert found.conforms, found.failures
     assert found.of("product")
 
 
-def test_a_rule_that_answers_now_so_now_so_fails(tmp_path: Path) -> None:
+def test_a_rule_that_does_not_repeat_its_answer_fails(tmp_path: Path) -> None:
     rows = itertools.cycle([0, 1])
 
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        return Launch((ceil_div(problem.n, block.x), ceil_div(problem.m, block.y) + next(rows)), block)
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        x, y, _ = config.block
+        return Launch((ceil_div(problem.n, x), ceil_div(problem.m, y) + next(rows)), config.block)
 
     found = conformance(wrong_kernels.kernel(tmp_path, launch=launch))
-    reasons = {trial.reason for trial in found.failures if trial.aspect == "geometry"}
+    reasons = {each.reason for each in found.failures if each.property == "geometry"}
     assert reasons == {"asked 3 times for the same launch, its rule does not give the same one"}
 
 
-def test_blocks_that_make_no_difference_fail(tmp_path: Path) -> None:
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
+def test_configs_that_make_no_difference_fail(tmp_path: Path) -> None:
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch((ceil_div(problem.n, 32), ceil_div(problem.m, 8)), (32, 8))
 
-    assert failing(wrong_kernels.kernel(tmp_path, launch=launch, blocks=((16, 16),))) == set()
-    found = conformance(wrong_kernels.kernel(tmp_path, launch=launch, blocks=((16, 16), (8, 8))))
+    def configs(*blocks: tuple[int, int], **parameters: str) -> dict[str, list[dict[str, object]]]:
+        return {"configs": [{"block": block, **parameters} for block in blocks]}
+
+    assert failing(wrong_kernels.kernel(tmp_path, launch=launch, **configs((16, 16)))) == set()
+    found = conformance(wrong_kernels.kernel(tmp_path, launch=launch, **configs((16, 16), (8, 8))))
     (failure,) = found.failures
-    assert (failure.aspect, failure.what) == ("geometry", "8×8 blocks")
-    assert failure.reason == "it is launched in the same way in 16×16 and in 8×8 blocks, as which both are measured"
+    assert (failure.property, failure.what) == ("geometry", "b8")
+    assert failure.reason == "it is launched in the same way with b16 and with b8, as which both are measured"
+    # A macro makes a difference: its source is another.
+    assert failing(wrong_kernels.kernel(tmp_path, launch=launch, **configs((16, 16), (8, 8), TILE="{block.x}"))) == set()

@@ -1,60 +1,55 @@
-"""A kernel that never ends is stopped when its time is over, and the emulator says where it was."""
+"""What never ends is stopped when its time is over, with the place where it was; it costs its own case."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import mmcore as api
-from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
-from mmcore.api import device
-from mmcore_conform.conform import conform_kernel
-from mmcore_conform.trial import PASSED
-from mmcore.planning import rules
-from mmcore.registry import Registered, registry
+from mmcore import Kernel
+from mmcore.cell import Cell
+from mmcore.executor import end_workers, measure_cell
+from mmcore.registry import Origin, Registered, registry
+from mmcore_conform.conformance import Conformance, conform_kernel
+from mmcore_conform.outcome import FAILED, SKIPPED
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.own_kernel import FIRST_LINE, own
-from tests.test_compiler import TREE
 
+TREE = (
+    "template <int N, long M> struct Tree "
+    "{ static const int value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value; }; "
+    "template <long M> struct Tree<0, M> { static const int value = 1; };"
+)
 LOOP = "for (;;) {\n    __syncthreads();\n}"
+WHERE = "thread (0, 0) of block (0, 0) was still running after 0.3 s at kernel.cu:4"
 
 
 @pytest.fixture
 def endless(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """A registered kernel whose loop never ends."""
     kernel = own(cu_file, LOOP, block=(4,))
-    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, "own", "tests"))
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("own", "tests")))
     return kernel
 
 
-def test_the_fault_says_which_thread_was_where(endless: Kernel) -> None:
-    outcome = api.run(endless, 4, device="emulator", timeout=2)
-    (violation,) = outcome.violations
-    assert outcome.verification is None
-    assert (violation.kind, violation.source, violation.block, violation.thread) == ("timeout", "kernel.cu", (0, 0, 0), (0, 0, 0))
-    assert violation.line == FIRST_LINE + 1
-    assert violation.message == f"thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:{violation.line}"
+def test_the_violation_says_which_thread_was_where_and_the_limit_is_for_one_cell(endless: Kernel) -> None:
+    result = measure_cell(Cell(endless.name, 4, 4, 4, device="emulator", timeout=0.3))
+    (violation,) = result.violations
+    assert (result.verification, result.timed_out, violation.kind) == (None, True, "timeout")
+    assert (violation.source, violation.block, violation.thread) == ("kernel.cu", (0, 0, 0), (0, 0, 0))
+    assert (violation.line, violation.message) == (FIRST_LINE + 1, WHERE)
+    assert measure_cell(Cell("upc.kernel01", 8, 8, 8, config={"block": [4, 4, 1]}, device="emulator")).verified
 
 
-def test_the_limit_is_for_one_run(endless: Kernel) -> None:
-    assert not api.run(endless, 4, device="emulator", timeout=2).verified
-    assert api.run("upc.kernel01", 8, block=4, device="emulator").verified
-
-
-def test_the_command_reports_it(endless: Kernel) -> None:
-    result = mmcore("run", endless.name, "--size", "4", "--timeout", "2", "--device", "emulator")
-    assert result.exit_code == 1
-    assert "thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:4" in result.stdout
-    assert "none: it was stopped at the time limit, which --timeout sets" in result.stdout
-
-
-@pytest.mark.parametrize("command", ["check", "profile"])
-def test_what_never_ends_is_neither_checked_nor_profiled(endless: Kernel, command: str) -> None:
-    result = mmcore(command, endless.name, "--size", "4", "--timeout", "2")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "was still running after 2 s at kernel.cu:4" in result.stderr
+@pytest.mark.parametrize("command", ["run", "check", "profile", "conform"])
+def test_a_command_that_reached_the_limit_says_where_and_exits_with_2(endless: Kernel, command: str) -> None:
+    size = () if command == "conform" else ("--size", "4")
+    result = mmcore(command, endless.name, *size, "--timeout", "0.3", "--device", "emulator")
+    assert result.exit_code == 2
+    assert WHERE in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "soon", "nan"])
@@ -64,62 +59,69 @@ def test_a_limit_is_a_number_of_seconds(limit: str) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_conformance_stops_at_the_first_case_that_takes_too_long(endless: Kernel) -> None:
-    emulator = device("emulator")
-    found = conform_kernel(endless, emulator, emulator, seconds=2)
-    stopped = [trial for trial in found.trials if "timeout" in trial.reason]
-    assert not found.conforms
-    assert len(stopped) == 1
-    assert stopped[0].aspect == "product"
-    assert found.left_out > 0
-
-
-def test_conformance_stops_where_a_launch_rule_never_returns(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        while problem.n == 17:
-            pass
-        return wrong_kernels.covering(problem, block, limits)
-
-    monkeypatch.setattr(asking, "SECONDS", 0.2)
-    monkeypatch.setattr(asking, "_unanswered", {})
-    emulator = device("emulator")
-    found = conform_kernel(wrong_kernels.kernel(cu_file.parent, launch=launch), emulator, emulator)
-    (failure,) = found.failures
-    assert failure.aspect == "product"
-    assert "its launch rule had not answered after 0.2 s for" in failure.reason
-    assert "×17×" in failure.reason
-    assert found.left_out > 0
-    assert {trial.verification for trial in found.of("geometry")} == {PASSED}
-
-
-def test_conformance_stops_where_compiling_never_ends(cu_file: Path) -> None:
-    emulator = device("emulator")
-    kernel = own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=TREE)
-    found = conform_kernel(kernel, emulator, emulator, seconds=0.5)
-    reasons = [(failure.aspect, failure.reason) for failure in found.failures]
-    assert reasons == [("product", "tests.own: NVRTC had not ended after 0.5 s")]
-    assert found.left_out > 0
-
-
-def test_a_benchmark_reports_it_and_measures_the_others(
-    pytester: pytest.Pytester, endless: Kernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    pytester.makepyfile("def test_kernel(mm_benchmark): mm_benchmark()")
-    options = ("--mm-device", "emulator", "--mm-size", "16", "--mm-timeout", "2")
-    result = pytester.runpytest(*options, "--mm-kernel", f"{endless.name},upc.kernel00")
-    result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "tests.own 16×16×16 failed on emulator; no time is reported",
-            "timeout: thread (0, 0) of block (0, 0) was still running after 2 s at kernel.cu:4",
-            "to see it again: mmcore run tests.own *",
-        ]
-    )
-
-
 @pytest.mark.parametrize("limit", ["0", "inf", "a minute"])
 def test_a_benchmarks_limit_is_a_number_of_seconds(pytester: pytest.Pytester, limit: str) -> None:
-    result = pytester.runpytest("--mm-timeout", limit)
+    result = pytester.runpytest_inprocess("--mm-timeout", limit)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*argument --mm-timeout: '{limit}' is not a number of seconds above 0"])
+
+
+def test_conform_stops_at_the_first_case_that_takes_too_long(endless: Kernel) -> None:
+    found = conform_kernel(endless.name, "emulator", timeout=0.3)
+    (case,) = found.outcomes
+    assert (case.property, case.outcome) == ("product", SKIPPED)
+    assert WHERE in case.reason
+    assert found.stopped == case.reason
+    assert (found.conforms, found.left_out > 0) == (False, True)
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Cases are tested in worker processes."""
+    monkeypatch.delenv("MMCORE_IN_PROCESS")
+    yield
+    end_workers()
+
+
+def conform_module(folder: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> Conformance:
+    """The conformance of the right kernel in a module of its own, whose launch rule begins with a statement."""
+    wrong_kernels.kernel(folder)
+    (folder / "its_module.py").write_text(
+        "import os\n"
+        "from mmcore import Kernel, Launch, ceil_div\n"
+        "def launch(problem, config, device):\n"
+        f"    {rule}\n"
+        "    return Launch((ceil_div(problem.n, 16), ceil_div(problem.m, 8)), config.block)\n"
+        'KERNEL = Kernel(name="tests.own", configs=[{"block": (16, 8)}], launch=launch)\n'
+    )
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "its_module", raising=False)
+    return conform_kernel("its_module:KERNEL", "emulator", timeout=0.5)
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_launch_rule_that_never_returns_costs_its_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = conform_module(tmp_path, monkeypatch, "while problem.n == 18: pass")
+    *others, last = found.outcomes
+    assert {each.outcome for each in others} == {"passed"}
+    assert (last.outcome, "×18×" in last.what, last.reason) == (SKIPPED, True, found.stopped)
+    assert found.stopped == "its launch rule or a constraint had not answered after 0.5 s, at its_module.py:4"
+    assert found.left_out > 0
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_case_that_kills_its_process_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = conform_module(tmp_path, monkeypatch, "os._exit(3) if problem.n == 18 else None")
+    (failure,) = found.failures
+    assert (failure.property, failure.outcome, "×18×" in failure.what) == ("product", FAILED, True)
+    assert failure.reason == found.stopped == "the process that ran it ended with status 3"
+    assert found.left_out > 0
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_compilation_that_never_ends_is_stopped(cu_file: Path) -> None:
+    own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=TREE)
+    kernel = {"file": str(cu_file), "entry": "own"}
+    result = measure_cell(Cell(kernel, 8, 8, 8, device="emulator", timeout=0.3))
+    assert result.timed_out
+    assert result.violations[0].message == "NVRTC had not ended after 0.3 s"

@@ -245,8 +245,8 @@ class _Tests:
                 declared, needed, case = max(looked, key=lambda each: each[1])
                 enough = any(needed >= declared for declared, needed, _ in looked)
                 reason = (
-                    f"{declared} elements past the end of {matrix} are declared for {case}, of which {needed or 'none'} "
-                    f"{'is' if needed == 1 else 'are'} read; no case needs all that it declares"
+                    f"{declared} elements past the end of {matrix} are declared for {case}, of which "
+                    f"{needed or 'none'} {'is' if needed == 1 else 'are'} read; no case needs all that it declares"
                 )
                 self._add("over-read", what, PASSED if enough else FAILED, "" if enough else reason)
 

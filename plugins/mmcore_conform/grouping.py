@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -19,8 +18,11 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     least work comes first.
     """
     failing = [each for each in outcomes if each.outcome == FAILED]
-    others = sorted((each for each in failing if each.case is None), key=lambda each: each.reason)
-    found = [("", list(several)) for _, several in itertools.groupby(others, lambda each: each.reason)]
+    by_reason: dict[str, list[Outcome]] = {}
+    for each in failing:
+        if each.case is None:
+            by_reason.setdefault(each.reason, []).append(each)
+    found = [("", several) for several in by_reason.values()]
     passing = [each.case for each in outcomes if each.case and each.outcome == PASSED]
     cases = sorted(((each, each.case) for each in failing if each.case), key=lambda pair: pair[1].work)
     limits = sorted({size for _, case in cases for size in _sizes(case).values()})
