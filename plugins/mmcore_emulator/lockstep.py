@@ -241,27 +241,23 @@ class BatchRun:
 
     # What translated code asks for.
 
-    def load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
-        """What lies at the lanes' addresses."""
-        self._tell("load", space, address, dtype.itemsize, mask, at)
-        return self._load(space, address, dtype, mask, at)
-
-    def load_vector(
+    def load(
         self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
     ) -> list[Values]:
-        """The ``count`` elements from each address on, in one access that must be aligned to all of them."""
+        """The ``count`` elements from the lanes' addresses on, in one access that must be aligned to all of them."""
         self._tell("load", space, address, count * dtype.itemsize, mask, at)
-        self._align(space, address, count * dtype.itemsize, mask, at)
-        return [self._load(space, each, dtype, mask, at) for each in _elements(address, dtype, count)]
+        if count > 1:
+            self._align(space, address, count * dtype.itemsize, mask, at)
+        elements = []
+        for each in _elements(address, dtype, count):
+            loaded = np.zeros((1,) * 6, dtype)
+            for number, (name, addresses, lanes) in enumerate(self._resolved(space, each, mask)):
+                values = memory.load(self.spaces[name], addresses, dtype, lanes, self._reporter(at, lanes))
+                loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
+            elements.append(loaded)
+        return elements
 
     def store(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        """Write to the lanes' addresses."""
-        self._tell("store", space, address, dtype.itemsize, mask, at)
-        self._store(space, address, value, dtype, mask, at)
-
-    def store_vector(
         self,
         space: str,
         address: Values,
@@ -270,11 +266,13 @@ class BatchRun:
         mask: Mask | None,
         at: Instruction,
     ) -> None:
-        """Write elements from each address on, in one access that must be aligned to all of them."""
+        """Write elements from the lanes' addresses on, in one access that must be aligned to all of them."""
         self._tell("store", space, address, len(values) * dtype.itemsize, mask, at)
-        self._align(space, address, len(values) * dtype.itemsize, mask, at)
-        for each, value in zip(_elements(address, dtype, len(values)), values, strict=True):
-            self._store(space, each, value, dtype, mask, at)
+        if len(values) > 1:
+            self._align(space, address, len(values) * dtype.itemsize, mask, at)
+        for element, value in zip(_elements(address, dtype, len(values)), values, strict=True):
+            for name, each, lanes in self._resolved(space, element, mask):
+                memory.store(self.spaces[name], each, value, dtype, lanes, self._reporter(at, lanes))
 
     def accumulate(
         self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
@@ -289,19 +287,6 @@ class BatchRun:
         """Only ``mask`` executes an instruction that the other lanes of its block step over."""
         for observer in self._observers:
             observer.guarded(at, mask)
-
-    def _load(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction) -> Values:
-        loaded = np.zeros((1,) * 6, dtype)
-        for number, (name, each, lanes) in enumerate(self._resolved(space, address, mask)):
-            values = memory.load(self.spaces[name], each, dtype, lanes, self._reporter(at, lanes))
-            loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
-        return loaded
-
-    def _store(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        for name, each, lanes in self._resolved(space, address, mask):
-            memory.store(self.spaces[name], each, value, dtype, lanes, self._reporter(at, lanes))
 
     def _tell(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         if space not in self._ignored:

@@ -312,11 +312,8 @@ class Writer:
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[kind])
         address = self._address(instruction, instruction.operands[1])
         loaded = [f"loaded{position}" for position in range(count)]
-        if count == 1:
-            self._lines.append(f"loaded0 = ports.load({space!r}, {address}, {dtype}, {mask}, {at})")
-        else:
-            call = f"ports.load_vector({space!r}, {address}, {dtype}, {count}, {mask}, {at})"
-            self._lines.append(f"{', '.join(loaded)} = {call}")
+        call = f"ports.load({space!r}, {address}, {dtype}, {count}, {mask}, {at})"
+        self._lines.append(f"[{', '.join(loaded)}] = {call}")
         # The last of the elements may go to the register that the address came from.
         for target, value in zip(targets, loaded, strict=True):
             self._assign(instruction, target, value, kind)
@@ -330,8 +327,7 @@ class Writer:
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[kind])
         address = self._address(instruction, instruction.operands[0])
         sources = [self._source(instruction, value, kind) for value in values]
-        port, source = ("store", sources[0]) if count == 1 else ("store_vector", f"({', '.join(sources)})")
-        self._lines.append(f"ports.{port}({space!r}, {address}, {source}, {dtype}, {mask}, {at})")
+        self._lines.append(f"ports.store({space!r}, {address}, [{', '.join(sources)}], {dtype}, {mask}, {at})")
 
     def _check_operands(self, instruction: Instruction) -> None:
         if len(instruction.operands) != 2:

@@ -11,9 +11,7 @@ from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import NoDevice
-from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw, fresh_seed
@@ -220,32 +218,12 @@ def profile_json(device: Device, phases: Phases, cell: Mapping[str, Any], exact:
 def profile_cell(
     cell: Cell, device: Device, kernel: Kernel | None = None, *, exact: bool = False, phases: Phases | None = None
 ) -> Profile:
-    """The profile of a cell; ``kernel`` where it has no name that the cell could hold. As :func:`profile_kernel`."""
-    kernel = kernel or referenced_kernel(cell.kernel)
-    problem, config = cell.problem(kernel), cell.config_of(kernel)
-    return profile_kernel(kernel, problem, config, device, seed=cell.seed, force=cell.force, exact=exact, phases=phases)
-
-
-def profile_kernel(
-    kernel: Kernel,
-    problem: Problem,
-    config: Config,
-    device: Device,
-    *,
-    seed: int | None = None,
-    force: bool = False,
-    exact: bool = False,
-    phases: Phases | None = None,
-) -> Profile:
     """Count what a kernel does with fresh inputs. Its product is neither verified nor timed.
 
     Args:
-        kernel: the kernel.
-        problem: the product, in the kernel's types.
-        config: the kernel's parameters.
+        cell: what is counted.
         device: what counts.
-        seed: seed of the inputs; fresh when None.
-        force: launch against the kernel's own constraints.
+        kernel: the kernel itself, where it has no name that the cell could hold.
         exact: run every block, even where a sample would do.
         phases: counts where the time goes.
 
@@ -258,10 +236,12 @@ def profile_kernel(
         raise NoDevice(f"{device.name} does not count what a kernel does; the device 'auto' is one that does")
     phases = phases or Phases()
     with phases("plan"):
-        planned = plan(kernel, problem, config, device.properties, force=force)
+        kernel = kernel or referenced_kernel(cell.kernel)
+        problem = cell.problem(kernel)
+        planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
     with phases("compile"):
         loaded = LoadedKernel(planned, device)
     with loaded, phases("count"), named_time_limit(kernel.name):
-        loaded.upload(host_arrays(planned, draw(problem, fresh_seed() if seed is None else seed)))
+        loaded.upload(host_arrays(planned, draw(problem, fresh_seed() if cell.seed is None else cell.seed)))
         counted = device.count_launches(loaded.module, loaded.calls, every_block=exact)
     return Profile.of(Launched.of(loaded, device), counted)

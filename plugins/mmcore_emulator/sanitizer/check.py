@@ -13,10 +13,8 @@ from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import NoDevice
-from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw, fresh_seed
@@ -60,31 +58,12 @@ def check_json(device: Device, phases: Phases, cell: Mapping[str, Any]) -> dict[
 
 
 def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Check:
-    """The check of a cell; ``kernel`` where it has no name that the cell could hold. As :func:`check_kernel`."""
-    kernel = kernel or referenced_kernel(cell.kernel)
-    problem, config = cell.problem(kernel), cell.config_of(kernel)
-    return check_kernel(kernel, problem, config, device, seed=cell.seed, force=cell.force, phases=phases)
-
-
-def check_kernel(
-    kernel: Kernel,
-    problem: Problem,
-    config: Config,
-    device: Device,
-    *,
-    seed: int | None = None,
-    force: bool = False,
-    phases: Phases | None = None,
-) -> Check:
     """Run a kernel on fresh inputs where every hazard is looked for. Its product is not verified.
 
     Args:
-        kernel: the kernel.
-        problem: the product, in the kernel's types.
-        config: the kernel's parameters.
+        cell: what is checked.
         device: what looks.
-        seed: seed of the inputs; fresh when None.
-        force: launch against the kernel's own constraints.
+        kernel: the kernel itself, where it has no name that the cell could hold.
         phases: counts where the time goes.
 
     Raises:
@@ -96,11 +75,13 @@ def check_kernel(
         raise NoDevice(f"{device.name} has no sanitizer; the device 'auto' is one that has")
     phases = phases or Phases()
     with phases("plan"):
-        planned = plan(kernel, problem, config, device.properties, force=force)
+        kernel = kernel or referenced_kernel(cell.kernel)
+        problem = cell.problem(kernel)
+        planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
     with phases("compile"):
         loaded = LoadedKernel(planned, device)
     with loaded, phases("check"), named_time_limit(kernel.name):
-        host = host_arrays(planned, draw(problem, fresh_seed() if seed is None else seed))
+        host = host_arrays(planned, draw(problem, fresh_seed() if cell.seed is None else cell.seed))
         if not kernel.accumulate:
             # Nobody has written C before the launch; the poison is the device's own.
             del host["C"]
