@@ -1,6 +1,5 @@
 """What a kernel function takes: matrices, sizes, numbers, workspaces and tensor maps."""
 
-
 from __future__ import annotations
 
 import math

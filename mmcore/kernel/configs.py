@@ -40,13 +40,14 @@ class Config(Mapping[str, Value]):
         return len(self._values)
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values.items()))
+        return hash(frozenset(self._values.items()))
 
     def __getattr__(self, name: str) -> Any:
         # Copying and unpickling ask before there are values.
         values = self.__dict__.get("_values", {})
         if name not in values:
-            raise AttributeError(f"the config has no parameter {name!r}; it has {', '.join(values)}")
+            hint = f"; the extent is config.block.{name}" if name in Dim3._fields else ""
+            raise AttributeError(f"the config has no parameter {name!r}; it has {', '.join(values)}{hint}")
         return values[name]
 
     @property
@@ -110,8 +111,15 @@ class Space:
         derivations = {name: values for name, values in self.parameters.items() if name not in free}
         for combination in itertools.product(*free.values()):  # type: ignore[arg-type]
             declared = {**dict(zip(free, combination, strict=True)), **derivations}
-            if self.where is None or self.where(resolve(declared)):
+            if self._allows(resolve(declared)):
                 yield declared
+
+    def _allows(self, config: Config) -> bool:
+        try:
+            return self.where is None or bool(self.where(config))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise InvalidConfig(f"the condition of its space fails for {config}: {reason}") from None
 
 
 def _is_derivation(value: object) -> bool:
@@ -130,13 +138,17 @@ def resolve(declared: Mapping[str, Any]) -> Config:
     for name, value in declared.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidConfig(f"{name!r} is not a parameter's name")
+        if name in ("m", "n", "k") or (name != BLOCK and hasattr(Config, name)):
+            raise InvalidConfig(f"a parameter cannot be called {name!r}, which means something else already")
         if not _is_derivation(value):
             values[name] = _value(name, value)
     derived = [name for name in declared if name not in values]
     for name in derived:
         values[name] = _value(name, _derived(name, declared[name], Config(values)))
     if BLOCK not in values:
-        raise InvalidConfig(f"a config needs a block, the threads per block: {{'block': (16, 16)}}, not {dict(declared)}")
+        raise InvalidConfig(
+            f"a config needs a block, the threads per block: {{'block': (16, 16)}}, not {dict(declared)}"
+        )
     return Config({name: values[name] for name in declared}, frozenset(derived))
 
 
@@ -157,7 +169,8 @@ def _value(name: str, value: Any) -> Value:
             return dim3((value,) if isinstance(value, int) else value)
         except (TypeError, InvalidBlock) as error:
             raise InvalidBlock(f"{value!r} is not a block: {error}") from None
-    value = native(value)
+    # C++ has no True: -DUNROLL=1.
+    value = int(value) if isinstance(value, bool) else native(value)
     if not isinstance(value, int | float | str):
         raise InvalidConfig(f"the parameter {name!r} is a number or a text, not {value!r}")
     return value
@@ -202,15 +215,20 @@ class Configs:
 
     def __init__(self, declared: Sequence[Mapping[str, Any]] | Space) -> None:
         several = [*declared.default] or [*itertools.islice(declared, 1)] if isinstance(declared, Space) else declared
-        if isinstance(several, str | Mapping) or not isinstance(several, Sequence) or not all(
-            isinstance(each, Mapping) for each in several
+        if (
+            isinstance(several, str | Mapping)
+            or not isinstance(several, Sequence)
+            or not all(isinstance(each, Mapping) for each in several)
         ):
             raise InvalidConfig(f"configs are several, such as [{{'block': (16, 16)}}], not {declared!r}")
         if not several:
             raise InvalidConfig("there is no config")
         if isinstance(declared, Space):
-            several = [{**{n: v for n, v in declared.parameters.items() if _is_derivation(v)}, **each} for each in several]
-        if len({frozenset(each) for each in several}) > 1:
+            several = [
+                {**{n: v for n, v in declared.parameters.items() if _is_derivation(v)}, **each} for each in several
+            ]
+        names = {frozenset(each) for each in several}
+        if len(names | ({frozenset(declared.parameters)} if isinstance(declared, Space) else set())) > 1:
             raise InvalidConfig("all configs have the same parameters: one of them lacks one that another has")
         self._space = declared if isinstance(declared, Space) else None
         self._declared = [dict(each) for each in several]
@@ -218,8 +236,12 @@ class Configs:
 
     def __iter__(self) -> Iterator[Config]:
         """Every config, those of a space included."""
-        every = self._declared if self._space is None else itertools.chain(self._declared, self._space)
-        return iter(dict.fromkeys(map(resolve, every)))
+        found: set[Config] = set()
+        for declared in itertools.chain(self._declared, self._space or ()):
+            config = resolve(declared)
+            if config not in found:
+                found.add(config)
+                yield config
 
     @property
     def flat(self) -> bool:

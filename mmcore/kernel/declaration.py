@@ -17,9 +17,9 @@ from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import Shape, ceil_div, parse_shape
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.rules import asking
 from mmcore.kernel.signature import Signature, signatures
-from mmcore.kernel.properties import DeviceProperties
 
 LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | Sequence[Launch]]
 GridRule: TypeAlias = Callable[[Problem, Config], Shape]
@@ -56,8 +56,8 @@ def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
 def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
     """What whole tiles read past the end of A and B, in elements, where their loads are not guarded.
 
-    The grid's tiles cover A to row ``rows`` and column ``depth``, and B to row ``depth`` and column ``columns``, none of
-    these included. The furthest load from A is at index (rows - 1)·lda + depth - 1, and likewise in B.
+    The grid's tiles cover A to row ``rows`` and column ``depth``, and B to row ``depth`` and column ``columns``, none
+    of these included. The furthest load from A is at index (rows - 1)·lda + depth - 1, and likewise in B.
     """
     height, width, step = config.tile
     rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
@@ -73,8 +73,8 @@ def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[st
 class Kernel:
     """One variant of the matrix product: its CUDA source, its configs, and the rule by which it is launched.
 
-    ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter of
-    the config stand for the launch's values, so ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template per config.
+    ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter
+    of the config stand for the launch's values, so ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template per config.
     Parameters in capitals that ``entry`` does not name are macros of the source: ``TILE`` becomes ``-DTILE=32``.
 
     Attributes:
@@ -130,11 +130,14 @@ class Kernel:
     known_bugs: tuple[str, ...] = ()
 
     def __new__(cls, **declared: Any) -> Kernel:
-        """Refuse a declaration of 0.1 with the line that replaces it."""
-        for old, new in _REPLACED.items():
-            if old in declared:
-                line = new.format(value=declared[old])
-                raise InvalidKernel(f"{declared.get('name')}: {old} is a word of mmcore 0.1; now it is {line}")
+        """Refuse a declaration of 0.1 with the lines that replace it."""
+        lines = [
+            f"{old}= is now {new.format(value=declared[old])}" for old, new in _REPLACED.items() if old in declared
+        ]
+        if lines and "launch" in declared:
+            lines.append("the launch rule takes (problem, config, device), and config.block is the block")
+        if lines:
+            raise InvalidKernel(f"{declared.get('name')} is declared for mmcore 0.1: {'; '.join(lines)}")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -184,7 +187,9 @@ class Kernel:
             if getattr(self, attribute) is not None and not callable(getattr(self, attribute)):
                 raise InvalidKernel(f"its {attribute} rule is not callable")
         if self.launch is not None and (self.grid is not None or self.over_read is not None):
-            raise InvalidKernel("it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
+            raise InvalidKernel(
+                "it has a launch rule, which says grid and over-read itself: leave out grid and over_read"
+            )
         if not (self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)):
             raise InvalidKernel(f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
 
@@ -218,9 +223,18 @@ class Kernel:
             InvalidBlock: the block is not one to three positive whole numbers.
             InvalidConfig: there is no such parameter.
         """
-        asked = {**parameters, **({} if block is None else {BLOCK: self.block(block)})}
+        return self.matching_configs(**{**parameters, **({} if block is None else {BLOCK: block})})[0]
+
+    def matching_configs(self, **asked: Any) -> tuple[Config, ...]:
+        """The usual configs that have the values asked for; where none has, the first with these in place of its own.
+
+        Raises:
+            InvalidBlock, InvalidConfig: as for :meth:`config`.
+        """
+        if BLOCK in asked:
+            asked[BLOCK] = self.block(asked[BLOCK])
         try:
-            return self.all_configs.matching(**asked)[0]
+            return self.all_configs.matching(**asked)
         except InvalidConfig as error:
             raise InvalidConfig(f"{self.name}: {error}") from None
 
@@ -254,7 +268,7 @@ class Kernel:
         if self.over_read == "tiles":
             return replace(launch, over_read=tiles_over_read(problem, config, launch))
         elements = self.over_read(problem, config) if callable(self.over_read) else self.over_read
-        return replace(launch, over_read=elements)
+        return replace(launch, over_read=dict(elements))  # type: ignore[arg-type]
 
     def entry_named(self, entry: str | None = None) -> str:
         """The name expression of a launch's function: its own, the kernel's, or the only one of the source.

@@ -1,7 +1,7 @@
 """The ``__global__`` functions of a CUDA source and their parameters, read off its text.
 
-What stands in comments and strings, and behind ``#if 0``, is passed over; macros are not expanded, so that a signature
-written with macros has to be declared instead.
+What stands in comments, strings and directives, and behind ``#if 0``, is passed over; macros are not expanded, so that
+a signature written with macros has to be declared instead.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import re
 from dataclasses import dataclass
 
 _NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-_DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b.*?^[ \t]*#[ \t]*(?:endif|else)\b[^\n]*", re.DOTALL | re.MULTILINE)
+_DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(\w*)")
 _GLOBAL = re.compile(r"\b__global__\b")
 _ATTRIBUTE = re.compile(r"\b(?:__\w+__|alignas)\s*(\()?|\[\[.*?\]\]", re.DOTALL)
-_TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*>\s*(?:__\w+__\s*|static\s+|inline\s+|extern\s+)*\Z", re.DOTALL)
+_TEMPLATE = re.compile(r"\btemplate\s*<(?!\s*>)[^;{}]*\Z")
 _NAME = re.compile(r"(?P<type>.*?[\s*&>])(?P<name>[A-Za-z_]\w*)\s*(?P<array>(?:\[[^\]]*\])*)\Z", re.DOTALL)
 
-_INTEGERS = {
-    "char": "int8", "signedchar": "int8", "unsignedchar": "uint8", "short": "int16", "unsignedshort": "uint16",
-    "int": "int32", "signed": "int32", "unsigned": "uint32", "unsignedint": "uint32",
-    "long": "int64", "longlong": "int64", "unsignedlong": "uint64", "unsignedlonglong": "uint64",
-    "size_t": "uint64", "std::size_t": "uint64", "ptrdiff_t": "int64", "float": "float32", "double": "float64",
+_SCALARS = {
+    "char": "int8", "signed char": "int8", "unsigned char": "uint8", "short": "int16", "unsigned short": "uint16",
+    "int": "int32", "signed": "int32", "unsigned": "uint32", "long": "int64", "unsigned long": "uint64",
+    "long long": "int64", "unsigned long long": "uint64",
+    "size_t": "uint64", "ptrdiff_t": "int64", "float": "float32", "double": "float64",
     **{f"{unsigned}int{bits}_t": f"{unsigned}int{bits}" for unsigned in ("", "u") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 
@@ -48,7 +48,10 @@ class Parameter:
     @property
     def scalar(self) -> str:
         """numpy's name of its type where that is a number, else empty."""
-        return _INTEGERS.get(self.type.replace("const", "").replace(" ", ""), "")
+        words = self.type.removeprefix("std::").split()
+        if len(words) > 1 and "int" in words:
+            words.remove("int")
+        return _SCALARS.get(" ".join(sorted(words, key=("unsigned", "signed").__contains__, reverse=True)), "")
 
 
 @dataclass(frozen=True)
@@ -65,18 +68,40 @@ class Signature:
     parameters: tuple[Parameter, ...]
     template: bool
 
+    @property
+    def named(self) -> bool:
+        """Whether all its parameters have names."""
+        return all(parameter.name for parameter in self.parameters)
+
 
 @functools.lru_cache(maxsize=256)
 def signatures(source: str) -> tuple[Signature, ...]:
     """The ``__global__`` functions of a source, in order, each name once."""
     text = _NOISE.sub(lambda found: " " * len(found[0]) if found[0][0] == "/" else '""', source)
-    text = _DISABLED.sub("", text.replace("\\\n", " "))
+    text = _enabled(text.replace("\\\n", " "))
     found: dict[str, Signature] = {}
     for keyword in _GLOBAL.finditer(text):
         signature = _signature(text, keyword)
-        if signature is not None:
-            found.setdefault(signature.name, signature)
+        # A prototype before the definition need not name its parameters.
+        if signature is not None and not (signature.name in found and found[signature.name].named):
+            found[signature.name] = signature
     return tuple(found.values())
+
+
+def _enabled(text: str) -> str:
+    """The lines that are no directives and do not stand behind ``#if 0``."""
+    kept, depth = [], 0
+    for line in text.splitlines():
+        directive = _DIRECTIVE.match(line)
+        if directive is None:
+            kept += [] if depth else [line]
+        elif not depth:
+            depth = directive.groups() in (("if", "0"), ("if", "false"))
+        elif directive[1] in ("if", "ifdef", "ifndef"):
+            depth += 1
+        elif directive[1] == "endif" or (directive[1] in ("else", "elif") and depth == 1):
+            depth -= 1
+    return "\n".join(kept)
 
 
 def _signature(text: str, keyword: re.Match[str]) -> Signature | None:
@@ -127,7 +152,7 @@ def _parameter(text: str) -> Parameter:
     text = re.sub(r"\b(?:restrict|__restrict|volatile|struct|register)\b", " ", text.partition("=")[0]).strip()
     found = _NAME.fullmatch(text)
     written, name, array = (found["type"], found["name"], found["array"]) if found else (text, "", "")
-    if name in _INTEGERS or name == "const":
+    if name in _SCALARS or name == "const":
         written, name = text, ""
     const = re.search(r"\bconst\b[^*]*\*|[^*]\bconst\b\s*\*", written + ("*" if array else "")) is not None
     type_name = re.sub(r"\s+", " ", re.sub(r"\bconst\b", " ", written)).replace(" *", "*").strip()
