@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -99,20 +98,11 @@ def _cache() -> dict[str, Any]:
     directory, problem = _attempt(cache_directory)
     if directory is None:
         return {"directory": None, "writable": False, "megabytes": 0.0, "problem": problem or "there is no such place"}
-    _, problem = _attempt(lambda: _write_into(directory))
+    made_in = next(each for each in (directory, *directory.parents) if each.exists())
+    writable = made_in.is_dir() and os.access(made_in, os.W_OK)
     size, _ = _attempt(lambda: sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()))
-    megabytes = (size or 0) / 1e6
-    return {"directory": str(directory), "writable": problem is None, "megabytes": megabytes, "problem": problem}
-
-
-def _write_into(directory: Path) -> None:
-    """Write a file that leaves no trace into the directory, or where the directory would be made."""
-    while not directory.exists() and directory != directory.parent:
-        directory = directory.parent
-    try:
-        tempfile.TemporaryFile(dir=directory).close()
-    except OSError as error:
-        raise MmcoreError(f"{directory} is not writable ({error.strerror})") from None
+    problem = None if writable else f"{made_in} is not writable"
+    return {"directory": str(directory), "writable": writable, "megabytes": (size or 0) / 1e6, "problem": problem}
 
 
 def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:

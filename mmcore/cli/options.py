@@ -9,7 +9,7 @@ import click
 
 from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS, parse_seconds
-from mmcore.errors import InvalidProblem, MmcoreError
+from mmcore.errors import InvalidProblem
 from mmcore.kernel.configs import BLOCK, Config, parse_config
 from mmcore.kernel.declaration import Kernel
 
@@ -37,18 +37,6 @@ def _sizes_type(text: str) -> tuple[int, int, int]:
     return m, n, k
 
 
-def _read(read: Callable[[str], Any]) -> Callable[[Any], Any]:
-    """A click type of a reader that raises MmcoreError."""
-
-    def convert(text: Any) -> Any:
-        try:
-            return read(str(text))
-        except MmcoreError as error:
-            raise click.BadParameter(str(error)) from None
-
-    return convert
-
-
 def _with(*options: _Option) -> _Option:
     def decorated(command: _Command) -> _Command:
         for option in reversed(options):
@@ -65,7 +53,7 @@ config_option = click.option(
     "--config",
     "configs",
     multiple=True,
-    type=_read(parse_config),
+    type=parse_config,
     metavar="NAME=VALUE",
     help="A parameter of the kernel's config, such as BM=128; comma lists, repeatable.",
 )
@@ -103,8 +91,8 @@ def device_option(usual: str = "auto, cuda, cuda:1, emulator, ...") -> _Option:
 
 def timeout_option(what: str) -> _Option:
     """``--timeout``, of ``what``."""
-    text, seconds = f"Seconds that {what} may take.", _read(parse_seconds)
-    return click.option("--timeout", type=seconds, default=USUAL_SECONDS, metavar="S", show_default=True, help=text)
+    text, usual = f"Seconds that {what} may take.", USUAL_SECONDS
+    return click.option("--timeout", type=parse_seconds, default=usual, metavar="S", show_default=True, help=text)
 
 
 def requested_sizes(
@@ -136,23 +124,15 @@ def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
 
 
 def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual: int, **further: Any) -> Cell:
-    """The cell that a command's options ask for.
-
-    Args:
-        kernel: a registered kernel.
-        device: as the user calls it.
-        asked: the options of :func:`launch_options` and :func:`timeout_option`, by name.
-        usual: m = n = k where the user names no size.
-        further: further attributes of the cell.
+    """The cell of a registered kernel that a command's options ask for, by name; ``usual`` is m = n = k by default.
 
     Raises:
         MmcoreError: they ask for nothing that can be.
     """
     config = requested_config(kernel, asked)
-    sizes = requested_sizes(kernel, asked, usual, config)
-    same = {
-        name: asked[name] for name in ("lda", "ldb", "ldc", "seed", "force", "timeout") if asked.get(name) is not None
-    }
-    cell = Cell(kernel.name, *sizes, config=config.to_json() if config else {}, device=device, **same, **further)
+    m, n, k = requested_sizes(kernel, asked, usual, config)
+    named = ("lda", "ldb", "ldc", "seed", "force", "timeout")
+    further |= {name: asked[name] for name in named if asked.get(name) is not None}
+    cell = Cell(kernel.name, m, n, k, config=config.to_json() if config else {}, device=device, **further)
     cell.problem(kernel)
     return cell
