@@ -79,10 +79,8 @@ class Form:
             InvalidConfig: a kernel has no such parameter.
         """
         preset = self.preset
-        asked = [measure.rpartition("-") for measure in preset.measures]
-        timings = [
-            Timing(what, how, max_seconds=preset.max_time, min_rounds=preset.min_rounds) for what, _, how in ways
-        ]
+        length: dict[str, Any] = {"max_seconds": preset.max_time, "min_rounds": preset.min_rounds}
+        timings = [Timing(what, how, **length) for what, _, how in (each.rpartition("-") for each in preset.measures)]
         for kernel in map(registry.kernel, preset.kernels):
             found = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
             for config in dict.fromkeys(found or kernel.usual_configs):
@@ -119,7 +117,7 @@ def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
 
 def machine_info(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What was measured on: the device's facts, and the versions of what compiled and measured."""
-    found: dict[str, Any] = {"python_version": platform.python_version(), "system": platform.platform()}
+    found: dict[str, Any] = {"python_version": platform.python_version(), "system": platform.system()}
     describe(found, facts)
     return found
 

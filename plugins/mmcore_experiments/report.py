@@ -78,13 +78,13 @@ def _table(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> Table:
     """The highest rate of each series; without times, the figures of its largest product."""
     figures = list(dict.fromkeys(name for info in infos for name in info["figures"]))
     numbers = ["best GFLOP/s"] if timed else [name.replace("_", " ") for name in figures]
-    table = _columns("kernel", "config", "measured" if timed else "counted", "cells", "at", right=numbers)
+    table = _columns("kernel", "config", *(["measured"] if timed else []), "cells", "at", right=numbers)
     for (kernel, config, *how), members in _series(infos, "kernel", "config_id", "measure", "caches", "memory").items():
         best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
         found = [best["gflops"]] if timed else [best["figures"].get(name) for name in figures]
-        texts = ("" if each is None else f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in found)
-        measured = ", ".join(filter(None, how)) if timed else "once"
-        table.add_row(kernel, config, measured, str(len(members)), _problem(best), *texts)
+        texts = ["" if each is None else f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in found]
+        measured = [", ".join(filter(None, how))] if timed else []
+        table.add_row(kernel, config, *measured, str(len(members)), _problem(best), *texts)
     return table
 
 

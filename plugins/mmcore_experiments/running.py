@@ -75,7 +75,9 @@ def run_preset(
             if form.timed and before < len(cells):
                 lock = Lock(f"device-{about['identity']}")
                 held.callback(lock.release)
-                lock.take(lambda holder: progress.note(f"{what} is used by {holder}; waiting until it is free"))
+                lock.take(
+                    lambda holder: progress.note(f"{what} is being measured by {holder}; waiting until it is free")
+                )
             for key in [key for key in cells if key not in records]:
                 benchmark, cell = cells[key]
                 try:
