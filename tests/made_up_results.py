@@ -1,4 +1,4 @@
-"""Result files with made-up numbers, in the form that pytest-benchmark and the experiments write them."""
+"""Files of results with made-up numbers, as pytest-benchmark and the experiments write them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ MACHINE = {
     "driver": "580.1234.5678",
 }
 EMULATOR = {"name": "emulator"}
+TITLE = "GFLOP/s at every n from 1000 to 1100, as declared"
 
 Gflops = Callable[[str, int, int], float]
 
@@ -30,7 +31,7 @@ def rate(kernel: str, n: int, b: int) -> float:
 
 def benchmark(kernel: str, n: int, b: int, *, measure: str = "kernel-warm", gflops: Gflops = rate) -> dict[str, Any]:
     """One benchmark of a GPU's results."""
-    what, how = measure.split("-")
+    what, how = measure.rsplit("-", 1)
     slower = {"warm": 1.0, "cold": 1.1, "pinned": 1 + 300 / n, "pageable": 1 + 900 / n}[how]
     value = gflops(kernel, n, b) / slower
     seconds = 2 * n**3 / value / 1e9
@@ -38,7 +39,7 @@ def benchmark(kernel: str, n: int, b: int, *, measure: str = "kernel-warm", gflo
         **_info(kernel, n, b),
         "measure": what,
         "caches": how if what == "kernel" else None,
-        "memory": how if what == "global" else None,
+        "memory": how if what == "end-to-end" else None,
         "median_ms": seconds * 1e3,
         "spread_percent": 0.5,
         "gflops": value,
@@ -49,27 +50,31 @@ def benchmark(kernel: str, n: int, b: int, *, measure: str = "kernel-warm", gflo
 
 def emulated(kernel: str, n: int, b: int) -> dict[str, Any]:
     """One benchmark of the emulator's results, with counts."""
-    counts = {"flops": 2 * n**3, "global_load_sectors": n**3 // b + n % b * n, "global_store_sectors": n * n // 8 + 1}
+    sectors = n**3 // b + n % b * n + n * n // 8 + 1
+    figures = {"instructions": 5 * n**3 // 32, "global_sectors": sectors, "flop_per_byte": 2 * n**3 / 32 / sectors}
     info = {
         **_info(kernel, n, b),
         "measure": "kernel",
         "caches": "warm",
         "memory": None,
-        "median_ms": 12.5,
-        "spread_percent": 3.0,
+        "median_ms": None,
+        "spread_percent": None,
         "gflops": None,
         "percent_of_peak": None,
-        "counts": counts,
+        "emulation_ms": 12.5,
+        "figures": figures,
     }
     return {"name": f"{kernel}-{n}-{b}", "extra_info": info, "stats": {"median": 0.0125}}
 
 
 def _info(kernel: str, n: int, b: int) -> dict[str, Any]:
     return {
+        "schema": 2,
         "kernel": kernel,
         "problem": {"m": n, "n": n, "k": n},
         "dtype": "float64" if kernel.startswith("lezione9") else "float32",
-        "block": [b, b, 1],
+        "config": {"block": [b, b, 1], "TILE": b},
+        "config_id": f"b{b}",
         "registers": 32,
         "shared_bytes": 8 * b * b,
         "verification": "every element against float64",
@@ -90,13 +95,13 @@ def sweep(
 
 
 def refusal(kernel: str, n: int, b: int) -> dict[str, Any]:
-    """One refused cell, as an experiment writes it."""
+    """One cell that was skipped, as an experiment writes it."""
     reason = (
         f"a {b}×{b} block has {b * b} threads; the device allows 1024"
         if b > 32
         else f"n = {n} is not a multiple of {b}"
     )
-    return {"kernel": kernel, "problem": {"m": n, "n": n, "k": n}, "block": [b, b, 1], "reason": reason}
+    return {"kernel": kernel, "problem": {"m": n, "n": n, "k": n}, "config": {"block": [b, b, 1]}, "reason": reason}
 
 
 def document(
@@ -114,7 +119,8 @@ def document(
         "benchmarks": list(benchmarks),
     }
     if experiment:
-        found["mmcore"] = {"experiment": experiment, "quick": quick, "refused": list(refused)}
+        about = {"title": TITLE, "shows": "Whatever.", "quick": quick, "refused": list(refused)}
+        found["mmcore"] = {"experiment": experiment, **about}
     return found
 
 
@@ -141,7 +147,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "upc-sizes": document(sweep(UPC, range(128, 3201, 32), (8, 16, 32)), "upc-sizes"),
     "upc-remainders": document(sweep(UPC, range(1000, 1101), (16, 32)), "upc-remainders"),
     "upc-transfers": document(
-        sweep(UPC, (128, 256, 640, 1024, 2048, 3200), (32,), ("kernel-warm", "global-pageable", "global-pinned")),
+        sweep(UPC, (128, 256, 640, 1024, 2048, 3200), (32,), ("kernel-warm", "end-to-end-pageable", "end-to-end-pinned")),
         "upc-transfers",
     ),
     "unsa-blocks": document(_unsa(benchmark), "unsa-blocks", refused=_UNSA_REFUSED),

@@ -65,7 +65,7 @@ def sizes(results: Results) -> Drawing:
         text += " Each GPU has a scale of its own: what can be compared is which variant leads, and by how much."
     elif points:
         text += " Hollow and half-filled markers are what the lecture published."
-    title = heading(results, f"{quantity.name} against n, {span(found)}")
+    title = heading(results, f"{quantity.name} against {span(found)}")
     return Drawing("sizes", title, text, caption(results), tuple(panels), columns=len(panels))
 
 
@@ -102,7 +102,7 @@ def remainders(results: Results) -> Drawing:
     panels = [Panel(key.label, partial(_panel, entries, look[key], quantity), 2.1) for key, entries in series.items()]
     return Drawing(
         "remainders",
-        heading(results, f"{quantity.name} at every n, {span(found)}"),
+        heading(results, f"{quantity.name} at every {span(found)}"),
         f"m = n = k. {quantity.text} Each scale is the panel's own and does not begin at 0; dotted lines and markers "
         f"stand at multiples of b, where there are peaks if remainders cost anything.",
         caption(results),

@@ -51,8 +51,7 @@ def _title(results: Results) -> str:
 
 
 def _section(index: int, results: Results) -> str:
-    whole = heading(results, "")
-    parts = [f"<p>{escape(whole)}.</p>"] if whole else []
+    parts = []
     if results.emulated:
         parts.append(
             '<p class="note">These are counts that an emulator made of what the code does, <strong>not times</strong>: '
@@ -60,7 +59,7 @@ def _section(index: int, results: Results) -> str:
         )
     if results.quick:
         parts.append('<p class="note">A reduced form of the experiment (<code>--quick</code>).</p>')
-    if whole and results.shows:
+    if results.shows and heading(results, ""):
         parts.append(f"<p>What it is to show: {escape(results.shows)}</p>")
     parts += [_figure(f"f{index}-{number}", drawing) for number, drawing in enumerate(figures(results))]
     parts += [_table(table) for table in tables(results)]

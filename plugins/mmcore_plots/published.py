@@ -20,16 +20,9 @@ COLUMNS = ("kernel", "gpu", "n", "block", "measure", "memory", "ms")
 
 @dataclass(frozen=True)
 class Published:
-    """One published time, of a product with m = n = k.
+    """One published time, of a product with m = n = k in square blocks.
 
-    Attributes:
-        kernel: the kernel's name.
-        gpu: the lecture's GPU.
-        n: rows and columns.
-        block: edge of the square block.
-        measure: "kernel" or "end-to-end".
-        memory: "pageable" or "pinned" for an end-to-end time, else empty.
-        ms: the time.
+    ``measure`` is "kernel" or "end-to-end"; ``memory`` is "pageable" or "pinned" for an end-to-end time, else empty.
     """
 
     kernel: str

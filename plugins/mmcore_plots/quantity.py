@@ -70,9 +70,9 @@ def heading(results: Results, shown: str) -> str:
 
 
 def span(sizes: Iterable[int]) -> str:
-    """The smallest and the largest size: "n = 128 to 640"."""
+    """The smallest and the largest size: "n from 128 to 640"."""
     sizes = sorted(sizes)
-    return f"n = {sizes[0]} to {sizes[-1]}"
+    return f"n from {sizes[0]} to {sizes[-1]}"
 
 
 def caption(results: Results) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
 from mmcore.saved import KEY, upgraded
 from mmcore_plots.results import Cell, Entry, InvalidResults, Results, Skipped
@@ -92,7 +93,9 @@ def _reading(where: object) -> Iterator[None]:
         yield
     except KeyError as error:
         raise InvalidResults(f"{where} is not a result of mmcore's: it has no {error}") from None
-    except ValueError as error:
+    except InvalidResults:
+        raise
+    except (ValueError, MmcoreError) as error:
         raise InvalidResults(f"{where} is damaged: {error}") from None
     except (TypeError, AttributeError):
         raise InvalidResults(f"{where} is damaged: it is not in the form of mmcore's results") from None

@@ -19,13 +19,8 @@ class InvalidResults(MmcoreError):
 class Cell(NamedTuple):
     """What was measured: a kernel in a config, a product, and a way of measuring.
 
-    Attributes:
-        kernel: the kernel's name.
-        m, n, k: C is m×n, A is m×k, B is k×n.
-        block: threads per block.
-        parameters: the config's other parameters, as in "BM=128, BN=64"; empty where there are none.
-        measure: "kernel" or "end-to-end".
-        how: "warm" or "cold" for the one, "pageable" or "pinned" for the other.
+    ``parameters`` are the config's beside the block, as in "BM=128, BN=64". ``measure`` is "kernel" or "end-to-end",
+    ``how`` is "warm" or "cold" for the one, "pageable" or "pinned" for the other.
     """
 
     kernel: str
@@ -74,14 +69,13 @@ class Entry:
     """One result.
 
     Attributes:
-        cell: what was measured.
         dtype: element type of A and B.
         seconds: median time of a product; None from a device that measures no time.
         spread_percent: distance between the quartiles of the rounds.
         percent_of_peak: the rate as a share of the device's peak; None where that is not known.
         registers, shared_bytes: per thread, per block.
         verification: how the product was verified before it was timed.
-        instructions: what an emulator counted, once per thread; None where nothing did.
+        instructions: what an emulator counted, once per warp; None where nothing did.
         sectors: 32-byte sectors of global memory that requests touched; None likewise.
     """
 

@@ -62,8 +62,8 @@ def looks_of(series: Mapping[Key, object]) -> Mapping[tuple[str, object], Look]:
         raise InvalidResults(
             f"{len(series)} series are too many for one figure; choose some with --kernel 'upc.*' or --block 16"
         )
-    configs = [key.config for key in series]
-    return looks(dict.fromkeys(key.kernel for key in series), sorted(dict.fromkeys(configs), key=natural))
+    configs: list[str] = sorted({key.config for key in series}, key=natural)
+    return looks(dict.fromkeys(key.kernel for key in series), configs)
 
 
 def published_of(keys: Iterable[Key]) -> dict[Key, list[Published]]:

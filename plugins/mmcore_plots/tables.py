@@ -39,7 +39,7 @@ def _times(results: Results) -> Table:
 
 
 def _counts(results: Results) -> Table:
-    header = (*_CELL, "instructions", "global sectors", "useful flop per byte", "registers", "shared, B")
+    header = (*_CELL, "warp instructions", "global sectors", "useful flop per byte", "registers", "shared, B")
     rows = []
     for entry in results.entries:
         numbers = (entry.instructions, entry.sectors, intensity(entry))

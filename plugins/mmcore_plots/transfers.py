@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from matplotlib.axes import Axes
 
 from mmcore_plots.drawing import Drawing, Panel
@@ -14,19 +11,11 @@ from mmcore_plots.series import Key, by_key, draw_line, kernel_entries, label_si
 from mmcore_plots.style import looks
 
 MEMORIES = ("pinned", "pageable")
+_NAMES = {"kernel": "kernel", **{memory: f"end to end, {memory}" for memory in MEMORIES}}
 
 
-@dataclass(frozen=True)
-class Copies:
-    """One kernel and config: milliseconds of the kernel by n, and from end to end by the host's memory and n."""
-
-    kernel: Mapping[int, float]
-    end_to_end: Mapping[str, Mapping[int, float]]
-
-    def shares(self, memory: str) -> dict[int, float]:
-        """Share of the copies in the end-to-end time, in percent, by n."""
-        found = self.end_to_end[memory]
-        return {n: share(self.kernel[n], found[n]) for n in sorted(self.kernel.keys() & found.keys())}
+Times = dict[str, dict[int, float]]
+"""Milliseconds by way ("kernel", "pinned", "pageable") and n."""
 
 
 def share(kernel_ms: float, end_to_end_ms: float) -> float:
@@ -40,52 +29,57 @@ def transfers(results: Results) -> Drawing:
     Raises:
         InvalidResults: there are no end-to-end times, or no kernel times beside them.
     """
-    copies = copies_by_key(results)
-    found = {n for each in copies.values() for memory in each.end_to_end for n in each.shares(memory)}
-    if not found:
+    times = times_by_key(results)
+    shares = {(key, memory): found for key in times for memory, found in shares_of(times[key]).items()}
+    if not any(shares.values()):
         raise InvalidResults(
             "a figure of transfers takes kernel times and end-to-end times of the same products: "
             "--mm-measure kernel,end-to-end"
         )
-    look = looks([key.label for key in copies], ("kernel", *MEMORIES))
+    look = looks([key.label for key in times], ("kernel", *MEMORIES))
+    sizes = {n for found in shares.values() for n in found}
 
-    def times(axes: Axes) -> None:
-        for index, (key, each) in enumerate(copies.items()):
-            draw_line(axes, each.kernel, f"{key.label}: kernel", look[key.label, "kernel"], index)
-            for memory, ms in each.end_to_end.items():
-                draw_line(axes, ms, f"{key.label}: end to end, {memory}", look[key.label, memory], index)
+    def times_panel(axes: Axes) -> None:
+        for index, (key, ways) in enumerate(times.items()):
+            for way, ms in ways.items():
+                draw_line(axes, ms, f"{key.label}: {_NAMES[way]}", look[key.label, way], index)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(plain)
-        label_sizes(axes, {n for each in copies.values() for n in each.kernel}, "ms")
+        label_sizes(axes, sizes, "ms")
 
-    def shares(axes: Axes) -> None:
-        for index, (key, each) in enumerate(copies.items()):
-            for memory in each.end_to_end:
-                label = f"{key.label}: end to end, {memory}"
-                draw_line(axes, each.shares(memory), label, look[key.label, memory], index)
-        label_sizes(axes, found, "%")
+    def shares_panel(axes: Axes) -> None:
+        for index, ((key, memory), found) in enumerate(shares.items()):
+            draw_line(axes, found, f"{key.label}: {_NAMES[memory]}", look[key.label, memory], index // len(MEMORIES))
+        label_sizes(axes, sizes, "%")
         axes.set_ylim(0, 100)
 
     return Drawing(
         "transfers",
-        heading(results, f"Copies and kernel against n, {span(found)}"),
-        "m = n = k. End-to-end time is from the first copy in to the end of the copy out.",
+        heading(results, f"Copies and kernel against {span(sizes)}"),
+        "m = n = k. End-to-end time is from the first copy in to the end of the copy out; all but the kernel is copies.",
         caption(results),
-        (Panel("time of a product", times, 3.3), Panel("share of the copies in the end-to-end time", shares, 3.3)),
+        (Panel("time of a product", times_panel, 3.3), Panel("share of the copies", shares_panel, 3.3)),
         columns=2,
     )
 
 
-def copies_by_key(results: Results) -> dict[Key, Copies]:
-    """Kernel and end-to-end times of every kernel and config that has both."""
-    copies: dict[Key, dict[str, dict[int, float]]] = {}
+def times_by_key(results: Results) -> dict[Key, Times]:
+    """Kernel times, and end-to-end times beside them, of every kernel and config of square products."""
+    found = {
+        key: {"kernel": {entry.cell.n: milliseconds(entry) for entry in entries}}
+        for key, entries in by_key(kernel_entries(results)).items()
+    }
     for entry in results.entries:
-        if entry.cell.is_square and entry.cell.measure == "end-to-end":
-            by_memory = copies.setdefault(Key.of(entry), {})
-            by_memory.setdefault(entry.cell.how, {})[entry.cell.n] = milliseconds(entry)
-    kernels = by_key(kernel_entries(results))
+        if entry.cell.is_square and entry.cell.measure == "end-to-end" and Key.of(entry) in found:
+            found[Key.of(entry)].setdefault(entry.cell.how, {})[entry.cell.n] = milliseconds(entry)
+    return {key: times for key, times in found.items() if len(times) > 1}
+
+
+def shares_of(times: Times) -> Times:
+    """The share of the copies in the end-to-end time, in percent, by memory and n."""
+    kernel = times["kernel"]
     return {
-        key: Copies({entry.cell.n: milliseconds(entry) for entry in kernels[key]}, copies[key])
-        for key in kernels
-        if key in copies
+        memory: {n: share(kernel[n], times[memory][n]) for n in sorted(kernel.keys() & times[memory].keys())}
+        for memory in MEMORIES
+        if memory in times
     }
