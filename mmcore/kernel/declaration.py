@@ -74,8 +74,9 @@ class Kernel:
     """One variant of the matrix product: its CUDA source, its configs, and the rule by which it is launched.
 
     ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter
-    of the config stand for the launch's values, so ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template per config.
-    Parameters in capitals that ``entry`` does not name are macros of the source: ``TILE`` becomes ``-DTILE=32``.
+    of the config stand for the launch's values, so ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template for each
+    config. Parameters in capitals that ``entry`` does not name are macros of the source: ``TILE`` becomes
+    ``-DTILE=32``.
 
     Attributes:
         name: unique dotted identifier, reference or package first: "upc.kernel11".

@@ -1,0 +1,345 @@
+"""What a kernel declares: defaults, launch rules, over-reads, what is read off the source, and refused declarations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore import (
+    Config,
+    DeviceProperties,
+    FlatBlock,
+    InvalidKernel,
+    Kernel,
+    Launch,
+    MmcoreError,
+    Multiple,
+    Problem,
+    Scalar,
+    Space,
+    SquareBlock,
+)
+from mmcore.cell import Cell
+from mmcore.devices.base import Device
+from mmcore.devices.choose import open_device
+from mmcore.measure import measure
+from mmcore.planning.plan import Plan, plan
+
+EXACT = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k) { }\n'
+
+
+def declared(**changes: Any) -> Kernel:
+    return Kernel(**{"name": "tests.own", "configs": [{"block": (16, 8)}], **changes})
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Any:
+    """A kernel with a source of this text."""
+
+    def write(text: str = EXACT, **changes: Any) -> Kernel:
+        (tmp_path / "own.cu").write_text(text)
+        return declared(**changes).located(tmp_path)
+
+    return write
+
+
+def planned(kernel: Kernel, m: int = 64, n: int = 64, k: int = 64, block: Any = None, **properties: Any) -> Plan:
+    return plan(kernel, kernel.problem(m, n, k), kernel.config(block), DeviceProperties(**properties))
+
+
+# Defaults
+
+
+def test_a_name_and_a_config_are_enough() -> None:
+    kernel = declared()
+    assert kernel.source == Path("own.cu")
+    assert (kernel.title, kernel.reference, kernel.known_bugs) == ("tests.own", "", ())
+    assert (kernel.dtype, kernel.accumulator, kernel.output) == ("float32", "float32", "float32")
+
+
+def test_a_relative_source_lies_beside_the_plugin_and_an_absolute_one_where_it_is(tmp_path: Path) -> None:
+    assert declared(source=Path("cuda/own.cu")).located(tmp_path).source == tmp_path / "cuda" / "own.cu"
+    assert declared(source=tmp_path / "own.cu").located(Path("elsewhere")).source == tmp_path / "own.cu"
+
+
+def test_the_only_function_is_launched_with_the_arguments_of_its_signature(written: Any) -> None:
+    plan = planned(written())
+    (launch,) = plan.launches
+    assert plan.entry(launch) == "f"
+    assert plan.arguments(launch) == ("A", "B", "C", "m", "n", "k")
+    assert not plan.kernel.strided
+
+
+@pytest.mark.parametrize(
+    ("config", "grid"),
+    [
+        ({"block": (16, 8)}, (4, 13, 1)),
+        ({"block": (16, 16), "TILE": 32}, (2, 4, 1)),
+        ({"block": (256,), "BM": 128, "BN": 64, "BK": 8}, (1, 1, 1)),
+    ],
+)
+def test_the_default_grid_covers_c_with_one_tile_per_block_columns_along_x(
+    written: Any, config: dict[str, Any], grid: tuple[int, ...]
+) -> None:
+    (launch,) = planned(written(configs=[config]), m=100, n=64).launches
+    assert launch.grid_dim == grid
+    assert launch.block_dim == written(configs=[config]).usual_configs[0].block
+
+
+def test_a_grid_may_be_given_by_a_function_and_be_one_number_long(written: Any) -> None:
+    (launch,) = planned(written(grid=lambda problem, config: (problem.m // config.block.x,)), m=64).launches
+    assert launch.grid_dim == (4, 1, 1)
+
+
+# Launch rules
+
+
+def test_a_launch_rule_is_told_of_the_devices_multiprocessors(written: Any) -> None:
+    def persistent(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=(2 * device.multiprocessors,), block=config.block)
+
+    assert planned(written(launch=persistent), multiprocessors=132).launches[0].grid_dim == (264, 1, 1)
+
+
+def test_the_device_itself_says_how_many_multiprocessors_it_has(device: Device) -> None:
+    assert device.properties.multiprocessors >= 1
+    if device.name != "emulator":
+        assert device.properties.multiprocessors == device.facts["multiprocessors"]
+
+
+def test_a_launch_rule_of_version_0_1_is_told_what_its_block_is_now(written: Any) -> None:
+    def rule(problem: Problem, block: Any, limits: DeviceProperties) -> Launch:
+        return Launch(grid=(problem.n // block.x,), block=block)
+
+    with pytest.raises(InvalidKernel, match=r"no parameter 'x'; .* config\.block\.x \(test_declarations\.py:\d+, for"):
+        planned(written(launch=rule))
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ({"grid": lambda problem, config: 1 // 0}, "its launch rule failed: ZeroDivisionError"),
+        ({"grid": lambda problem: (1,)}, "its launch rule failed: TypeError"),
+        ({"grid": lambda problem, config: 4}, "the grid 4 is not one to three whole numbers"),
+        ({"grid": lambda problem, config: (0.5, 1)}, "is not one to three whole numbers"),
+        ({"grid": lambda problem, config: (problem.m // 128,)}, r"its rule gives an empty 0×1 grid for 64×300×64"),
+        ({"launch": lambda problem, config, device: None}, "its launch rule returned None, not a Launch or several"),
+        ({"launch": lambda problem, config, device: ()}, r"its launch rule returned \(\), not a Launch or several"),
+        ({"launch": lambda problem, config, device: Launch((1,), config)}, "the block Config.* is not one to three"),
+        ({"over_read": {"D": 1}}, "an over-read of 1 elements behind 'D' makes no sense"),
+        ({"over_read": {"A": -1}}, "an over-read of -1 elements behind 'A' makes no sense"),
+        ({"over_read": lambda problem, config: None}, "its launch rule failed: TypeError"),
+        ({"constraints": (Multiple("k", of="BK"),)}, "a constraint failed: AttributeError: .*no parameter 'BK'"),
+        ({"arguments": (Scalar("n", "int8"),)}, "n = 300 is passed as int8, which cannot hold it"),
+    ],
+)
+def test_a_rule_that_fails_is_told_in_one_sentence(written: Any, rule: dict[str, Any], reason: str) -> None:
+    with pytest.raises(MmcoreError, match=rf"^tests\.own: .*{reason}") as raised:
+        planned(written(**rule), n=300)
+    assert "\n" not in str(raised.value)
+
+
+# Over-reads
+
+
+@pytest.mark.parametrize(
+    ("config", "sizes", "over_read"),
+    [
+        ({"block": (8, 8)}, (16, 16, 16), {"A": 0, "B": 0}),
+        # A: rows 9 to 15 and columns 9 to 15 of the last tile: 15·9 + 16 - 81. B likewise.
+        ({"block": (8, 8)}, (9, 9, 9), {"A": 70, "B": 70}),
+        ({"block": (8, 8)}, (8, 8, 9), {"A": 7, "B": 56}),
+        ({"block": (8, 8)}, (9, 8, 8), {"A": 56, "B": 0}),
+        ({"block": (32,), "BM": 16, "BN": 8, "BK": 4}, (15, 8, 6), {"A": 8, "B": 16}),
+    ],
+)
+def test_the_over_read_of_whole_tiles(
+    written: Any, config: dict[str, Any], sizes: tuple[int, int, int], over_read: dict[str, int]
+) -> None:
+    (launch,) = planned(written(configs=[config], over_read="tiles"), *sizes).launches
+    assert launch.over_read == over_read
+
+
+def test_the_over_read_of_tiles_counts_the_gaps_between_rows(written: Any) -> None:
+    kernel = written(EXACT.replace("int k", "int k, int lda"), configs=[{"block": (8, 8)}], over_read="tiles")
+    problem = kernel.problem(9, 8, 8, lda=10)
+    (launch,) = plan(kernel, problem, kernel.usual_configs[0], DeviceProperties()).launches
+    # Row 15 begins at 150 and is read up to column 8; the matrix ends at 88.
+    assert launch.over_read == {"A": 158 - 88, "B": 0}
+
+
+@pytest.mark.parametrize("over_read", [{"A": 3}, lambda problem, config: {"A": problem.m - 61}])
+def test_an_over_read_is_a_number_or_a_function(written: Any, over_read: Any) -> None:
+    assert planned(written(over_read=over_read)).over_read("A") == 3
+
+
+# Macros and templates
+
+
+def test_parameters_in_capitals_are_macros_unless_the_entry_names_them() -> None:
+    configs = [{"block": (8, 8), "TILE": "{block.x}", "UNROLL": 4, "stages": 2}]
+    kernel = declared(configs=configs, entry="f<{TILE}, {stages}>", defines={"WIDTH": "{n}", "HALF": "{block.y}/2"})
+    config, problem = kernel.config("4"), kernel.problem(1, 2, 3)
+    assert kernel.macros(problem, config) == {"UNROLL": "4", "WIDTH": "2", "HALF": "4/2"}
+    assert kernel.expand(kernel.entry_named(), problem, config) == "f<4, 2>"
+
+
+def test_a_template_over_its_tiles_is_one_kernel_with_many_configs(tmp_path: Path) -> None:
+    source = """
+    template <int BM, int BN>
+    __global__ void tiled(const float* A, const float* B, float* C, size_t m, unsigned n, int k)
+    {
+        for (int i = threadIdx.x; i < BM * BN; i += blockDim.x) {
+            const int row = blockIdx.y * BM + i / BN, column = blockIdx.x * BN + i % BN;
+            float sum = 0.0f;
+            for (int p = 0; p < k; ++p)
+                sum += row < m && column < n ? A[row * k + p] * B[p * n + column] : 0.0f;
+            if (row < m && column < n)
+                C[row * n + column] = sum;
+        }
+    }
+    """
+    (tmp_path / "tiled.cu").write_text(source)
+    space = Space({"BM": (4, 8), "BN": (8, 16), "block": lambda config: (config.BM * config.BN // 2,)})
+    kernel = Kernel(name="tests.tiled", configs=space, entry="tiled<{BM}, {BN}>").located(tmp_path)
+    for config in kernel.all_configs:
+        result = measure(Cell(kernel.name, 9, 17, 5, config.to_json()), open_device("emulator"), kernel)
+        assert result.verified, result.failures()
+        assert result.launches[0].entry == f"tiled<{config.BM}, {config.BN}>"
+        assert result.config_id == f"BM{config.BM}-BN{config.BN}"
+
+
+# What the source must say
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "reason"),
+    [
+        ("", {}, r"own\.cu has no __global__ function; entry= says which is launched"),
+        (EXACT + EXACT.replace("f(", "g("), {}, r"own\.cu has f, g; entry= says which is launched"),
+        (
+            "template <int N> __global__ void f(float* C) { }",
+            {},
+            r'f in own\.cu is a template; .* such as "f<\{block\.x\}>"',
+        ),
+        (EXACT, {"entry": "g"}, r"own\.cu has no function g to read the arguments off"),
+        (
+            EXACT.replace("int k", "float* k"),
+            {},
+            r"the parameter 'float\* k' of f has none of the usual names and types",
+        ),
+    ],
+)
+def test_what_cannot_be_read_off_the_source_must_be_declared(
+    written: Any, text: str, changes: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(InvalidKernel, match=f"^tests.own: {reason}"):
+        planned(written(text, **changes))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(None, "No such file or directory"), (b"\xff\xfe", "it is not UTF-8 text")]
+)
+def test_a_source_that_cannot_be_read(tmp_path: Path, content: bytes | None, reason: str) -> None:
+    if content is not None:
+        (tmp_path / "own.cu").write_bytes(content)
+    with pytest.raises(InvalidKernel, match=f"its source .*own.cu cannot be read: {reason}"):
+        planned(declared().located(tmp_path))
+
+
+def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(written: Any) -> None:
+    assert not written().strided
+    assert written(EXACT.replace("int k", "int k, int ldC")).strided
+    assert written(arguments=("A", "B", "C", Scalar("lda", "int64"))).strided
+    assert written(EXACT + EXACT.replace("f(", "g(").replace("int k", "int lda"), launch=lambda *all: None).strided
+
+
+# Refused declarations
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"name": "own"}, "'own' is not a kernel name"),
+        ({"name": "Acme.own"}, "'Acme.own' is not a kernel name"),
+        ({"configs": []}, "tests.own: there is no config"),
+        ({"configs": [{"block": (16, 16, 0)}]}, r"tests.own: \(16, 16, 0\) is not a block"),
+        ({"title": "two\nlines"}, "its title must be a text of one line"),
+        ({"reference": None}, "its reference must be a text of one line, not None"),
+        ({"source": None}, "tests.own is declared with a value of the wrong type"),
+        ({"entry": "f<{block.w}>"}, "cannot be filled in: 'Dim3' object has no attribute 'w'"),
+        ({"entry": "f<{BM}>"}, "cannot be filled in: 'BM' is no value of a launch"),
+        ({"defines": {"WIDTH": "{"}}, "cannot be filled in"),
+        ({"options": "-G"}, r"its options are several: \('-G',\) instead of '-G'"),
+        ({"known_bugs": "it is slow"}, "its known_bugs are several"),
+        ({"arguments": ("A", "alpha")}, "argument 'alpha' is none of A, B, C, m, n, k, lda, ldb, ldc"),
+        ({"constraints": (FlatBlock,)}, "is not a constraint|the description of"),
+        ({"constraints": ("square",)}, "'square' is not a constraint"),
+        ({"constraints": SquareBlock()}, "its constraints are several"),
+        ({"grid": (1, 1)}, "its grid rule is not callable"),
+        ({"launch": "f"}, "its launch rule is not callable"),
+        ({"launch": print, "over_read": "tiles"}, "it has a launch rule, .*: leave out grid and over_read"),
+        ({"launch": print, "grid": print}, "it has a launch rule, .*: leave out grid and over_read"),
+        ({"over_read": "tile"}, "over_read is \"tiles\", elements by matrix or a function, not 'tile'"),
+        ({"dtype": "float8"}, "tests.own: 'float8' is not an element type"),
+        ({"accumulate": 1}, "accumulate is True or False, not 1"),
+        ({"min_compute_capability": 9.0}, r"a pair of whole numbers such as \(9, 0\), not 9.0"),
+        ({"architecture": "sm_90"}, "architecture 'sm_90' is not of the form 90 or 90a"),
+    ],
+)
+def test_a_declaration_that_contradicts_itself_is_refused_in_one_sentence(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidKernel, match=reason) as raised:
+        declared(**changes)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_declaration_of_version_0_1_is_refused_with_the_lines_that_replace_it() -> None:
+    old: dict[str, Any] = {
+        "name": "acme.fast",
+        "title": "fast",
+        "lecture": "Acme's own",
+        "source": Path("fast.cu"),
+        "entry": "fast",
+        "arguments": ("A", "B", "C", "n"),
+        "launch": lambda problem, block, limits: None,
+        "blocks": ((16, 16), (8, 8)),
+        "least_capability": (8, 0),
+        "known_faults": ("It is slow.",),
+    }
+    with pytest.raises(InvalidKernel) as raised:
+        Kernel(**old)
+    assert str(raised.value) == (
+        'acme.fast is declared for mmcore 0.1: blocks= is now configs=[{"block": shape} for shape in '
+        '((16, 16), (8, 8))]; lecture= is now reference="Acme\'s own"; least_capability= is now '
+        "min_compute_capability=(8, 0); known_faults= is now known_bugs=('It is slow.',); the launch rule takes "
+        "(problem, config, device), and config.block is the block"
+    )
+    replaced = {name: value for name, value in old.items() if name in ("name", "title", "source", "entry", "arguments")}
+    assert Kernel(**replaced, configs=[{"block": shape} for shape in ((16, 16), (8, 8))]).usual_configs[1].id == "b8"
+
+
+# What users ask for
+
+
+@pytest.mark.parametrize(
+    ("configs", "asked", "found"),
+    [
+        ([{"block": (32, 32)}], "8", "b8"),
+        ([{"block": (32, 32)}], 8, "b8"),
+        ([{"block": (256,)}], "64", "b64x1"),
+        ([{"block": (256,)}], "64x4", "b64x4"),
+        ([{"block": (32, 32), "TILE": "{block.x}"}], [20, 20, 1], "b20"),
+        ([{"block": (256,), "BM": 128}], "64", "b64x1-BM128"),
+    ],
+)
+def test_a_block_as_users_give_it(configs: list[dict[str, Any]], asked: Any, found: str) -> None:
+    assert declared(configs=configs).config(asked).id == found
+
+
+def test_the_first_config_that_fits_is_taken_and_else_the_first() -> None:
+    kernel = declared(configs=[{"block": (b, b)} for b in (32, 16, 8)], constraints=(Multiple("n", of="block.x"),))
+    assert [kernel.fitting_config(kernel.problem(n, n, n)).id for n in (64, 48, 40, 41)] == ["b32", "b16", "b8", "b32"]
+    assert kernel.square_problem(33).n == 40
+    assert kernel.square_problem(33, kernel.config("32")).n == 64
