@@ -1,6 +1,6 @@
 """A device on which kernels can do to their process what they can do on a GPU, and that keeps a time of its own.
 
-What happens is told by the name of the .cu file; the process has to be found again by whoever imports this module.
+What happens is told by the name of the .cu file; the module is the plugin that brings the device.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmcore.errors import DeviceError
+from mmcore import hookimpl
 from mmcore.compile.module import CompiledModule
 from mmcore.devices.base import BoundLaunch, Device, Refresh
 from mmcore.devices.violations import Violation
+from mmcore.errors import DeviceError
 from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
 
 
-class FragileProgram(TimedModule):
-    """CompiledModule that misbehaves when it is run, or only when it is timed."""
+class FragileModule(TimedModule):
+    """Code that misbehaves when it is run, or only when it is timed."""
 
     _runs = 0
 
@@ -32,13 +33,18 @@ class FragileProgram(TimedModule):
                 os._exit(3)
             case "hangs.cu":
                 time.sleep(3600)
-            case "violations.cu":
+            case "loses.cu":
+                FragileDevice.lost = True
                 return [Violation("illegal-address", "the kernel accessed memory that is not there", fatal=True)]
             case "raises.cu":
                 raise RuntimeError("the driver is confused")
             case "tires.cu":
                 self._runs += 1
                 if self._runs > 1:
+                    return []
+            case "alternates.cu":
+                self._runs += 1
+                if self._runs % 2 == 0:
                     return []
             case "prints.cu":
                 print("x" * 100_000)
@@ -65,6 +71,8 @@ class FragileDevice(TimedEmulator):
     """The device; each process has one of its own."""
 
     name = "fragile:0"
+    identity = "fragile-number-0"
+    lost = False
 
     def __init__(self) -> None:
         super().__init__(lambda source: 1e-4, flops=1e15)
@@ -78,8 +86,8 @@ class FragileDevice(TimedEmulator):
             raise DeviceError(f"the {nbytes} bytes of {label} cannot be allocated: out of memory")
         return super().allocate(label, nbytes, over_read_bytes)
 
-    def load(self, code: CompiledModule) -> FragileProgram:
-        return FragileProgram(self._memory, code, self.deadline, self._seconds)
+    def load(self, code: CompiledModule) -> FragileModule:
+        return FragileModule(self._memory, code, self.deadline, self._seconds)
 
 
 class FragileProvider:
@@ -87,7 +95,6 @@ class FragileProvider:
 
     name = "fragile"
     supports_timing = True
-    isolated = True
 
     def count(self) -> int:
         return 1
@@ -99,3 +106,8 @@ class FragileProvider:
         if "FRAGILE_BROKEN" in os.environ:
             sys.exit("no such card")
         return FragileDevice()
+
+
+@hookimpl
+def mmcore_devices() -> list[FragileProvider]:
+    return [FragileProvider()]

@@ -20,6 +20,8 @@ from mmcore.errors import ConstraintViolation, DeviceLost, MmcoreError, TimeLimi
 
 # How long a worker that has reached its time limit has to say so before it is killed.
 _GRACE_SECONDS = 3.0
+# How long a process and its device may take to start.
+_START_SECONDS = 120.0
 # Ending a process that has a kernel running takes the driver a moment.
 _END_SECONDS = 60.0
 _STDERR = 2
@@ -36,6 +38,7 @@ class WorkerProcess:
         self._connection, theirs = socket.socketpair()
         self._process = _started(device, theirs)
         self._lines = _lines(self._connection)
+        self._patience = _START_SECONDS
         self._end = weakref.finalize(self, _end, self._process, self._connection, os.getpid())
 
     @property
@@ -53,12 +56,12 @@ class WorkerProcess:
             self._connection.sendall(json.dumps(request).encode() + b"\n")
             phase = "start"
             # Starting, and opening the device, have a time of their own: the limit is for what comes then.
-            end = None
+            end = None if timeout is None else time.monotonic() + timeout + self._patience
             while "result" not in answer and "error" not in answer:
                 answer = self._next(end, phase, timeout)
                 if "phase" in answer:
                     phase = answer["phase"]
-                    if timeout is not None and end is None and phase != "open":
+                    if timeout is not None and phase == "plan":
                         end = time.monotonic() + timeout + _GRACE_SECONDS
                     if begun is not None:
                         begun(phase)
@@ -68,6 +71,7 @@ class WorkerProcess:
             # Nobody waits for the answer any more.
             self.end()
             raise
+        self._patience = _GRACE_SECONDS
         if answer.get("lost"):
             self.end()
         if "error" in answer:

@@ -1,0 +1,239 @@
+"""A kernel that brings its process down, hangs or lies costs its own cell, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore import DeviceError, MmcoreError, NoDevice
+from mmcore.cell import Cell, Timing
+from mmcore.errors import CompileError, ConstraintViolation, DeviceLost, TimeLimit
+from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run
+from mmcore.executor.process import WorkerProcess
+from mmcore.result import Result
+from tests.command_line import install, installed
+
+DESCRIBE = "mmcore.executor.worker:describe"
+RIGHT = """extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int p = 0; row < m && column < n && p < k; ++p) sum += A[row * k + p] * B[p * n + column];
+    if (row < m && column < n) C[row * n + column] = sum;
+}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Workers as users have them, and a plugin that brings the fragile device."""
+    site = tmp_path_factory.mktemp("site")
+    install(site, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
+    with pytest.MonkeyPatch.context() as patch, installed(site):
+        patch.delenv(IN_PROCESS)
+        patch.syspath_prepend(Path(__file__).parent.parent)
+        yield
+        end_workers()
+
+
+def cell(folder: Path, name: str, size: int = 16, **asked: Any) -> Cell:
+    """A right kernel in a .cu file of that name, which tells the device what to do."""
+    source = folder / f"{name}.cu"
+    source.write_text(RIGHT)
+    usual: dict[str, Any] = {"device": "fragile", "timings": (Timing(max_seconds=0.01, min_rounds=3),)}
+    return Cell({"file": str(source)}, size, size, size, **{**usual, **asked})
+
+
+def measured(folder: Path, name: str, size: int = 16, **asked: Any) -> Result:
+    return measure_cell(cell(folder, name, size, **asked))
+
+
+def worker() -> int:
+    """The worker's process; a new one is started when there is none."""
+    return int(run("fragile:0", DESCRIBE)["facts"]["process"])
+
+
+def gone(process: int) -> bool:
+    """Whether there is no such process, or only what is left of it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def eventually_gone(process: int) -> bool:
+    end = time.monotonic() + 10
+    while not gone(process) and time.monotonic() < end:
+        time.sleep(0.02)
+    return gone(process)
+
+
+def test_a_right_kernel_is_verified_and_timed_in_another_process(tmp_path: Path) -> None:
+    result = measured(tmp_path, "right")
+    assert result.verified
+    assert result.kernel_seconds == pytest.approx(1e-4, rel=0.02)
+    assert worker() != os.getpid()
+    assert run("fragile:0", DESCRIBE)["identity"] == "fragile-number-0"
+
+
+def test_cells_follow_each_other_in_one_process(tmp_path: Path) -> None:
+    assert measured(tmp_path, "right").verified
+    before = worker()
+    assert measured(tmp_path, "right", 8).verified
+    assert worker() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("segfaults", "process-death", "the process that ran it was killed by SIGSEGV"),
+        ("exits", "process-death", "the process that ran it ended with status 3"),
+        ("loses", "illegal-address", "the kernel accessed memory that is not there"),
+        ("hangs", "timeout", "the kernel had not ended after 0.2 s"),
+        ("hangs_when_timed", "timeout", "the kernel had not ended, launched to be timed, after 0.2 s"),
+    ],
+)
+def test_the_cause_is_reported_and_the_next_kernel_has_a_new_process(
+    tmp_path: Path, name: str, kind: str, message: str
+) -> None:
+    before = worker()
+    result = measured(tmp_path, name, timeout=0.2)
+    assert not result.verified
+    assert result.kernel_seconds is None
+    assert result.timed_out == (kind == "timeout")
+    assert [(each.kind, each.message, each.fatal) for each in result.violations] == [(kind, message, True)]
+    assert eventually_gone(before)
+    assert measured(tmp_path, "right").verified
+    assert worker() != before
+
+
+def test_what_goes_wrong_is_the_error_that_it_would_be_here(tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="the 1052676 bytes of A cannot be allocated: out of memory"):
+        measured(tmp_path, "right", 513)
+    with pytest.raises(MmcoreError, match="RuntimeError: the driver is confused"):
+        measured(tmp_path, "raises")
+    with pytest.raises(ConstraintViolation) as violation:
+        measured(tmp_path, "right", config={"block": [64, 64]})
+    assert violation.value.reasons == ("a 64×64 block has 4096 threads; the device allows 1024",)
+    broken = cell(tmp_path, "broken")
+    (tmp_path / "broken.cu").write_text(RIGHT.replace("float sum", "nonsense sum"))
+    with pytest.raises(CompileError, match=r"broken\.cu\(3\): error"):
+        measure_cell(broken)
+
+
+def test_what_it_prints_is_no_output_of_ours(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    end_workers()
+    assert measured(tmp_path, "prints").verified
+    printed = capfd.readouterr()
+    end_workers()
+    assert printed.out == ""
+    assert "x" * 1000 in printed.err
+
+
+@pytest.mark.parametrize(
+    ("name", "violation"),
+    [
+        ("lazy", "launched again on the same inputs it takes 1.00 µs, but 100.00 µs on fresh ones: "
+         "repeated launches do not do the whole work"),
+        ("tires", "it was verified at first, and run again on other inputs it is wrong"),
+        ("alternates", "it was verified at first, and run again on other inputs it is wrong"),
+    ],
+)  # fmt: skip
+def test_launches_that_do_less_than_the_first_are_not_timed(tmp_path: Path, name: str, violation: str) -> None:
+    result = measured(tmp_path, name, 4)
+    assert not result.verified
+    assert result.kernel_seconds is None
+    assert result.failures()[0] == f"unrepeatable: {violation}"
+
+
+def test_a_device_that_cannot_be_opened_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    end_workers()
+    monkeypatch.setenv("FRAGILE_BROKEN", "1")
+    with pytest.raises(MmcoreError, match="ended with status 1"):
+        run("fragile:0", DESCRIBE)
+    with pytest.raises(NoDevice, match="emulator:1 does not exist"):
+        run("emulator:1", DESCRIBE)
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    os.kill(worker(), signal.SIGKILL)
+    with pytest.raises(DeviceLost, match="killed by SIGKILL"):
+        run("fragile:0", DESCRIBE)
+    assert measured(tmp_path, "right").verified
+
+
+def test_an_interrupted_request_ends_its_worker(tmp_path: Path) -> None:
+    before = worker()
+
+    def interrupt(phase: str) -> None:
+        if phase == "verify":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_cell(cell(tmp_path, "hangs"), interrupt)
+    assert eventually_gone(before)
+    assert measured(tmp_path, "right").verified
+
+
+def test_phases_are_told_as_they_begin(tmp_path: Path) -> None:
+    phases: list[str] = []
+    measure_cell(cell(tmp_path, "right"), phases.append)
+    assert [phase for phase in dict.fromkeys(phases)] == ["open", "plan", "compile", "allocate", "verify", "time"]
+
+
+def test_a_worker_that_does_not_even_say_so_is_killed(tmp_path: Path) -> None:
+    """As one whose only thread holds the interpreter in a call of its own."""
+    device = WorkerProcess("fragile:0")
+    process = device.ask(DESCRIBE, [], None)["facts"]["process"]
+    os.kill(process, signal.SIGSTOP)
+    begin = time.monotonic()
+    with pytest.raises(TimeLimit, match="had not ended after 0.1 s"):
+        device.ask("mmcore.executor.worker:measure_json", [cell(tmp_path, "right").to_json()], 0.1)
+    assert time.monotonic() - begin < 10
+    assert eventually_gone(process)
+
+
+def test_the_worker_ends_with_the_process_that_uses_it() -> None:
+    script = (
+        "import time; from mmcore.executor import run\n"
+        f"print(run('fragile:0', {DESCRIBE!r})['facts']['process'], flush=True); time.sleep(60)"
+    )
+    path = os.pathsep.join(sys.path)
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
+    ) as user:
+        assert user.stdout is not None
+        process = int(user.stdout.readline())
+        assert not gone(process)
+        user.kill()
+    assert eventually_gone(process)
+
+
+def test_the_end_of_a_forked_process_leaves_the_worker_alone() -> None:
+    number = worker()
+    child = os.fork()
+    if not child:
+        end_workers()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert worker() == number
+
+
+def test_cells_and_results_survive_json(tmp_path: Path) -> None:
+    asked = cell(tmp_path, "right", 12, seed=3, lda=20, config={"block": [4, 4, 1]}, timeout=9.5)
+    assert Cell.from_json(json.loads(json.dumps(asked.to_json()))) == asked
+    for name in ("right", "tires"):
+        result = measured(tmp_path, name, 12)
+        assert Result.from_json(json.loads(json.dumps(result.to_json()))).to_json() == result.to_json()
+    with pytest.raises(MmcoreError, match="of version 0; this mmcore reads version 1"):
+        Cell.from_json({**asked.to_json(), "schema": 0})
+    with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
+        Result.from_json({**result.to_json(), "schema": 1})
