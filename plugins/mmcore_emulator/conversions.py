@@ -2,66 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 
 from mmcore_emulator import floats
 from mmcore_emulator.floats import Values
-from mmcore_emulator.kinds import FLOATS, INTEGERS, NUMPY, Operation
+from mmcore_emulator.kinds import FLOATS, INTEGERS, NUMPY, Entry, Function
 
-_TO_WHOLE: dict[str, Callable[[Values], Values]] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
-
-
-def convert(modifiers: tuple[str, ...]) -> Operation | None:
-    """The operation of cvt with these modifiers; None for one that is not known."""
-    if len(modifiers) < 2:
-        return None
-    *rounding, to, origin = modifiers
-    integers = (*INTEGERS, "u8", "s8")
-    if to in integers and origin in integers and not rounding:
-        dtype = NUMPY[to]
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
-    if to in (*FLOATS, "f16") and origin in integers and rounding == ["rn"]:
-        dtype = NUMPY[to]
-        return Operation(lambda a: a.astype(dtype), (origin,), to)
-    if origin in FLOATS and len(rounding) == 1 and rounding[0] in _TO_WHOLE:
-        whole = _TO_WHOLE[rounding[0]]
-        if to in integers:
-            return Operation(_to_integer(to, origin, whole), (origin,), to)
-        return Operation(_to_whole(whole, origin), (origin,), to) if to == origin else None
-    return _between_floats(rounding, to, origin)
+_TO_WHOLE: dict[str, Function] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+_INTEGERS = (*INTEGERS, "u8", "s8")
+_WIDTHS = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8}
 
 
-def _between_floats(rounding: list[str], to: str, origin: str) -> Operation | None:
-    widths = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8}
-    if to not in widths or origin not in widths:
-        return None
-    if widths[to] > widths[origin] and not rounding:
-        dtype = NUMPY[to]
-        if origin == "bf16":
-            return Operation(lambda a: floats.from_bfloat16(a).astype(dtype), (origin,), to)
-        return Operation(_to_float(to, origin), (origin,), to)
-    if widths[to] < widths[origin] and rounding == ["rn"]:
-        if to == "bf16":
-            return Operation(floats.to_bfloat16, (origin,), to) if origin == "f32" else None
-        return Operation(_to_float(to, origin), (origin,), to)
-    return None
+def conversions() -> Iterator[Entry]:
+    """Every conversion that is known."""
+    for origin in _INTEGERS:
+        for to in _INTEGERS:
+            yield f"cvt.{to}.{origin}", _cast(to), (origin,), to
+        for to in (*FLOATS, "f16"):
+            yield f"cvt.rn.{to}.{origin}", _cast(to), (origin,), to
+    for origin in FLOATS:
+        for rounding, whole in _TO_WHOLE.items():
+            yield f"cvt.{rounding}.{origin}.{origin}", _to_whole(whole, origin), (origin,), origin
+            for to in _INTEGERS:
+                yield f"cvt.{rounding}.{to}.{origin}", _to_integer(to, origin, whole), (origin,), to
+    for origin, width in _WIDTHS.items():
+        for to, wanted in _WIDTHS.items():
+            if wanted > width:
+                yield (
+                    f"cvt.{to}.{origin}",
+                    _from_bfloat16(to) if origin == "bf16" else _to_float(to, origin),
+                    (origin,),
+                    to,
+                )
+            elif wanted < width and to != "bf16":
+                yield f"cvt.rn.{to}.{origin}", _to_float(to, origin), (origin,), to
+    yield "cvt.rn.bf16.f32", floats.to_bfloat16, ("f32",), "bf16"
 
 
-def _to_float(kind: str, origin: str) -> Callable[[Values], Values]:
+def _cast(kind: str) -> Function:
     dtype = NUMPY[kind]
-    if "f64" in (kind, origin):
-        # To and from 64 bits a NaN keeps its sign and the highest bits of its payload.
-        return lambda a: a.astype(dtype)
-    return lambda a: floats.with_one_nan(a.astype(dtype))
+    return lambda a: a.astype(dtype)
 
 
-def _to_whole(whole: Callable[[Values], Values], kind: str) -> Callable[[Values], Values]:
+def _from_bfloat16(kind: str) -> Function:
+    dtype = NUMPY[kind]
+    return lambda a: floats.from_bfloat16(a).astype(dtype)
+
+
+def _to_float(kind: str, origin: str) -> Function:
+    cast = _cast(kind)
+    # To and from 64 bits a NaN keeps its sign and the highest bits of its payload.
+    return cast if "f64" in (kind, origin) else lambda a: floats.with_one_nan(cast(a))
+
+
+def _to_whole(whole: Function, kind: str) -> Function:
     return whole if kind == "f64" else lambda a: floats.with_one_nan(whole(a))
 
 
-def _to_integer(kind: str, origin: str, whole_of: Callable[[Values], Values]) -> Callable[[Values], Values]:
+def _to_integer(kind: str, origin: str, whole_of: Function) -> Function:
     # Out of range saturates. The largest 64-bit integers are no floats, hence the two bounds.
     dtype = NUMPY[kind]
     info = np.iinfo(dtype)

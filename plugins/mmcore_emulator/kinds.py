@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,9 @@ NUMPY = {
 }
 
 
+Function: TypeAlias = Callable[..., Values]
+
+
 @dataclass(frozen=True)
 class Operation:
     """What an opcode computes.
@@ -34,6 +38,10 @@ class Operation:
         result: PTX type of the result.
     """
 
-    compute: Callable[..., Values]
+    compute: Function
     sources: tuple[str, ...]
     result: str
+
+
+Entry: TypeAlias = tuple[str, Function, tuple[str, ...], str]
+"""An opcode, and the fields of its :class:`Operation`."""
