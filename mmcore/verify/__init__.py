@@ -1,1 +1,1 @@
-"""Where a product is judged: fresh inputs, the reference, the error bound and the verification."""
+"""Verification: fresh inputs, the reference, the tolerance and the comparison."""

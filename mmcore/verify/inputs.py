@@ -1,4 +1,4 @@
-"""The matrices a kernel is judged with: random, fresh, and such that no violation can hide in them."""
+"""The matrices that a kernel is verified with: random, fresh, and such that no mistake can hide in them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.verify.poison import poison
 from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.problem import Problem
+from mmcore.verify.poison import poison
 
 _SIGN_AND_FRACTION = {"float16": 0x83FF, "bfloat16": 0x807F, "float32": 0x807F_FFFF, "float64": 0x800F_FFFF_FFFF_FFFF}
 _ONE_HALF = {"float16": 0x3800, "bfloat16": 0x3F00, "float32": 0x3F00_0000, "float64": 0x3FE0_0000_0000_0000}
@@ -51,16 +51,19 @@ def other_seed(seed: int) -> int:
 def draw(problem: Problem, seed: int) -> Matrices:
     """Random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
 
-    Every element has a random sign and a magnitude uniform over the dtype's numbers in [0.5, 1). Hence every single
-    term |a·b| is at least 0.25, however large k is: leaving one out or adding one twice moves C by no less, which is
-    above what rounding can do up to a k of thousands in float32 (see :mod:`mmcore.verify.tolerance`), whereas a normal or
-    uniform distribution around zero has terms that vanish in it. The random signs keep C itself near √k, so that
-    rounding stays small.
+    Every element has a random sign and a magnitude uniform over the dtype's numbers in [0.5, 1): every term |a·b| is
+    0.25 at least, more than rounding can do, and the random signs keep C itself, and its rounding, small.
 
     Raises:
         InvalidProblem: the host has no memory for them.
     """
-    _check_memory(problem)
+    # An allocation beyond the host's memory may succeed, and kill the process when it is written to.
+    inputs = (problem.m * problem.lda + problem.k * problem.ldb) * dtype_named(problem.dtype).itemsize
+    needed = inputs + problem.m * problem.ldc * dtype_named(problem.output).itemsize
+    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > present:
+        sizes = f"{needed / 1e9:.1f} GB; the host has {present / 1e9:.1f} GB"
+        raise InvalidProblem(f"the matrices and the gaps between their rows take {sizes}")
     rng = np.random.Generator(np.random.SFC64(seed))
     return Matrices(
         a=_random(rng, problem.m, problem.k, problem.lda, problem.dtype),
@@ -69,18 +72,6 @@ def draw(problem: Problem, seed: int) -> Matrices:
         if problem.accumulate
         else poison((problem.m, problem.ldc), problem.output)[:, : problem.n],
     )
-
-
-def _check_memory(problem: Problem) -> None:
-    """An allocation beyond the host's memory may succeed, and kill the process when it is written to."""
-    inputs = (problem.m * problem.lda + problem.k * problem.ldb) * dtype_named(problem.dtype).itemsize
-    needed = inputs + problem.m * problem.ldc * dtype_named(problem.output).itemsize
-    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > present:
-        raise InvalidProblem(
-            f"the matrices and the gaps between their rows take {needed / 1e9:.1f} GB; "
-            f"the host has {present / 1e9:.1f} GB"
-        )
 
 
 def _random(rng: np.random.Generator, rows: int, columns: int, leading: int, dtype: str) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,11 +62,9 @@ def verify_launches(loaded: LoadedKernel, problem: Problem, seed: int, *, full_f
         return Verified(None, tuple(violations), seconds)
     result = np.empty_like(host["C"])
     loaded.buffers["C"].download(result)
-    violations += _overwritten_inputs(loaded, host)
-    violations += _overwritten_gaps(loaded.plan, result)
-    product = rows_of_product(loaded.plan, result)
-    accumulator = loaded.plan.kernel.accumulator
-    verification = verify_product(problem, accumulator, matrices, product, full_flops=full_flops)
+    violations += _overwritten_inputs(loaded, host) + _overwritten_gaps(loaded.plan, result)
+    product, accumulator = rows_of_product(loaded.plan, result), loaded.plan.kernel.accumulator
+    verification = verify_product(problem, accumulator, matrices, product, full_flops)
     return Verified(verification, tuple(violations), seconds)
 
 
@@ -79,11 +77,11 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int) -> Verified:
     for _ in range(2):
         seed = other_seed(seed)
         verified = verify_launches(loaded, problem, seed, full_flops=_FULL_FLOPS)
+        if any(violation.kind == "timeout" for violation in verified.violations):
+            break
         if not verified.right:
-            if not any(violation.kind == "timeout" for violation in verified.violations):
-                again = Violation(UNREPEATABLE, "it was verified at first, and run again on other inputs it is wrong")
-                return Verified(verified.verification, (again, *verified.violations), verified.host_seconds)
-            return verified
+            again = Violation(UNREPEATABLE, "it was verified at first, and run again on other inputs it is wrong")
+            return replace(verified, violations=(again, *verified.violations))
     return verified
 
 
@@ -122,9 +120,9 @@ def _overwritten_gaps(planned: Plan, flat: HostArray) -> list[Violation]:
     """Whether the elements between C's rows, which were poison before the launch, still are."""
     problem = planned.problem
     whole_rows = flat[: (problem.m - 1) * problem.ldc].reshape(problem.m - 1, problem.ldc)
-    written = ~is_poison(whole_rows[:, problem.n :])
-    if not written.any():
+    written = np.argwhere(~is_poison(whole_rows[:, problem.n :]))
+    if not written.size:
         return []
-    row, column = (int(index) for index in np.argwhere(written)[0])
+    row, column = (int(index) for index in written[0])
     message = f"row {row}, column {problem.n + column} of C, which lies between its rows, was written"
     return [Violation("out-of-bounds-write", message, "C")]

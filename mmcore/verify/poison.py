@@ -1,4 +1,4 @@
-"""What memory holds that nobody has written: a NaN in every element type."""
+"""The poison: what memory holds that nobody has written, a NaN in every element type."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 from mmcore.kernel.dtypes import dtype_named
 
 POISON_HALFWORD = 0xFFFD
-"""Repeated without end, these 16 bits read as a quiet NaN in float16, bfloat16, float32 and float64 alike.
-
-Float64 asks the most: its sign, exponent and quiet bit fill the first 13 bits. No arithmetic on numbers makes this
-NaN: the fraction of the hardware's own is a lone quiet bit, or all ones.
-"""
+"""Repeated, these 16 bits are a quiet NaN in float16, bfloat16, float32 and float64, and none that arithmetic makes."""
 
 
 def poison(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:

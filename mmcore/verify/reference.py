@@ -1,20 +1,34 @@
-"""The product in float64, a panel of rows at a time."""
+"""The float64 reference, a panel of rows at a time, and Freivalds' check of all rows without it.
+
+With a vector x of random signs over a block of columns, C·x = A·(B·x) costs three products of a matrix and a vector. A
+row is suspect when the root mean square r of C·x - A·(B·x) over 16 such x is more than rounding leaves:
+
+    r > 8·(u + 2⁻⁵³)·‖a‖·‖B‖ + 2·u_out·‖c‖
+
+Suspect rows are then compared in full: this limit costs time where it is too tight, and never refuses a right product.
+docs/verification.md derives it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.kernel.problem import Problem
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.storage import widen
-from mmcore.kernel.problem import Problem
+from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff
 
 PANEL_ELEMENTS = 2**21
 """Elements widened to float64 at a time: 16 MiB, so that a 20 GB matrix never exists twice."""
 
+PROJECTIONS = 16
+BLOCK_COLUMNS = 4096
+_SUMMING, _STORING = 8.0, 2.0
 _GOOD_ROWS = 256  # rows of a panel that make widening B cheap beside multiplying by it
 _FLOAT32_ROUNDOFF = 2.0**-24
 
@@ -24,7 +38,7 @@ class Panel(NamedTuple):
 
     Attributes:
         rows: their numbers, ascending; shape (r,).
-        product: A·B (+ C0), shape (r, n).
+        product: A·B (+ C0); shape (r, n).
         magnitude: no less than |A|·|B| (+ |C0|), and more by a fraction of 3·(k + 4)·2⁻²⁴ at most; shape (r, n).
     """
 
@@ -36,18 +50,14 @@ class Panel(NamedTuple):
 def panels(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Iterator[Panel]:
     """The reference of those rows, in their order, as many at a time as memory allows."""
     height = max(1, min(PANEL_ELEMENTS // problem.n, max(_GOOD_ROWS, PANEL_ELEMENTS // problem.k)))
-    for start in range(0, len(rows), height):
-        yield _panel(problem, matrices, rows[start : start + height])
+    return (_panel(problem, matrices, rows[start : start + height]) for start in range(0, len(rows), height))
 
 
 def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Panel:
     """Sum over k in steps. Magnitudes are positive sums, good enough in float32 when their own rounding is added."""
-    if problem.accumulate:
-        product = widen(matrices.c[rows], problem.output)
-        magnitude = np.abs(product).astype(np.float32)
-    else:
-        product = np.zeros((len(rows), problem.n))
-        magnitude = np.zeros((len(rows), problem.n), np.float32)
+    shape = (len(rows), problem.n)
+    product = widen(matrices.c[rows], problem.output) if problem.accumulate else np.zeros(shape)
+    magnitude = np.abs(product).astype(np.float32)
     step = max(1, PANEL_ELEMENTS // max(problem.n, len(rows)))
     for start in range(0, problem.k, step):
         a = widen(matrices.a[rows, start : start + step], problem.dtype)
@@ -56,3 +66,50 @@ def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Pane
         magnitude += np.abs(a, out=a).astype(np.float32) @ np.abs(b, out=b).astype(np.float32)
     magnitude *= np.float32(1 + 2 * (problem.k + 3) * _FLOAT32_ROUNDOFF)
     return Panel(rows, product, magnitude)
+
+
+def suspect_rows(
+    problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[np.generic], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Rows of ``c`` (m×n, storage of ``problem.output``) that rounding alone does not explain, ascending.
+
+    Memory stays at a few chunks of :data:`PANEL_ELEMENTS` and k·n/256 float64 numbers.
+    """
+    signs = rng.choice(np.array([-1.0, 1.0]), size=(problem.n, PROJECTIONS))
+    blocks = list(_chunks(problem.n, BLOCK_COLUMNS))
+    projected = np.empty((problem.k, len(blocks), PROJECTIONS))
+    b_squares = np.zeros(len(blocks))
+    for rows in _chunks(problem.k, PANEL_ELEMENTS // problem.n):
+        b = widen(matrices.b[rows], problem.dtype)
+        for number, block in enumerate(blocks):
+            projected[rows, number] = b[:, block] @ signs[block]
+            b_squares[number] += np.square(_norms(b[:, block])).sum()
+    summing = _SUMMING * accumulator_roundoff(accumulator) * np.sqrt(b_squares)
+    storing = _STORING * storing_roundoff(problem, accumulator)
+    suspects = []
+    for rows in _chunks(problem.m, PANEL_ELEMENTS // max(problem.n, problem.k)):
+        a, result = widen(matrices.a[rows], problem.dtype), widen(c[rows], problem.output)
+        before = widen(matrices.c[rows], problem.output) if problem.accumulate else None
+        expected = (a @ projected.reshape(problem.k, -1)).reshape(len(a), len(blocks), PROJECTIONS)
+        for number, block in enumerate(blocks):
+            with np.errstate(over="ignore", invalid="ignore"):
+                limit = summing[number] * _norms(a) + storing * _norms(result[:, block])
+                left = result[:, block] @ signs[block] - expected[:, number]
+                if before is not None:
+                    left -= before[:, block] @ signs[block]
+                residual = _norms(left) / math.sqrt(PROJECTIONS)
+            explained = np.isfinite(residual) & (residual <= limit)
+            suspects.append(rows.start + np.flatnonzero(~explained))
+    return np.unique(np.concatenate(suspects))
+
+
+def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The 2-norm of each row."""
+    squares: NDArray[np.float64] = np.einsum("ij,ij->i", rows, rows)
+    return np.sqrt(squares)
+
+
+def _chunks(length: int, step: int) -> Iterator[slice]:
+    """Consecutive slices that cover ``range(length)``, none longer than ``step`` (or 1)."""
+    step = max(1, step)
+    return (slice(start, min(start + step, length)) for start in range(0, length, step))

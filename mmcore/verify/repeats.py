@@ -1,8 +1,8 @@
-"""Whether the launches that are timed do what the launch did that was verified.
+"""The comparison of repeated launches with launches on fresh inputs.
 
 A kernel is verified once and launched hundreds of times to be timed. One that remembers its inputs or its product, or
-finds the product in C and leaves it there, is fast for no good reason; so is one that is right only at first. Launches
-on the same inputs are therefore timed beside launches that each find other inputs and a C without a product.
+finds the product in C and leaves it there, is fast for no good reason. So launches on the same inputs are timed beside
+launches that each find other inputs and a C without a product.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack
 
-from mmcore.devices.base import Copy, Device
+from mmcore.devices.base import BoundLaunch, Copy, Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.timer import Timer
 from mmcore.devices.violations import Violation
@@ -28,69 +28,58 @@ _QUIET = 0.5
 # How much longer a launch on fresh inputs may take: caches hold other things then, and copies come between launches.
 # Honest kernels take up to 1.2 times as long on an H200, and up to 1.2 µs longer where they take less than 10 µs.
 _RATIO, _SECONDS = 1.25, 2e-6
-_MESSAGE = (
-    "launched again on the same inputs it takes {:.2f} µs, but {:.2f} µs on fresh ones: "
-    "repeated launches do not do the whole work"
-)
-
-
-# The host's time of one launch says enough of launches that take this long.
-_LONG_SECONDS, _HOST_SECONDS = 0.04, 0.01
 
 
 def compare_repeats(
-    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, first_seconds: float, repeated_seconds: float | None
+    loaded: LoadedKernel,
+    problem: Problem,
+    seed: int,
+    device: Device,
+    first_seconds: float,
+    repeated_seconds: float | None,
 ) -> list[Violation]:
     """A violation if launches on fresh inputs take longer than repeated ones; else nothing.
 
-    Nothing is found where there is no memory for a second set of inputs.
+    Nothing is launched where the first launch took no longer than those that were timed: it was on fresh inputs. Nor is
+    anything found where there is no memory for a second set of inputs.
 
     Args:
         loaded: the kernel, verified, with the inputs of ``seed`` on the device.
         problem: the product.
         seed: seed of the inputs it was verified with.
         device: a device that supports timing.
-        first_seconds: the host's seconds of the launch that was verified, which was on fresh inputs.
+        first_seconds: the host's seconds of the launch that was verified.
         repeated_seconds: device seconds of a repeated launch, the shortest that was measured; None where none was.
 
     Raises:
         MmcoreError: the kernel fails when it is launched again.
     """
-    if repeated_seconds is not None and first_seconds >= _LONG_SECONDS:
-        quick = first_seconds <= _RATIO * repeated_seconds + _HOST_SECONDS
-        message = "" if quick else _MESSAGE.format(repeated_seconds * 1e6, first_seconds * 1e6)
-        return [Violation(UNREPEATABLE, message)] if message else []
+    if repeated_seconds is not None and first_seconds <= _RATIO * repeated_seconds:
+        return []
     if 2 * loaded.plan.device_bytes > device.properties.memory_bytes:
         return []
     with ExitStack() as memory:
-        repeated = loaded.module.timer(loaded.calls)
-        assert repeated is not None, "the device supports timing"
-        memory.callback(repeated.close)
-        message = _compare(repeated, *_fresh_timers(loaded, problem, seed, device, memory))
+        turns = [_copies(loaded, problem, turn, device, memory) for turn in (seed, other_seed(seed))]
+
+        def timer(calls: tuple[BoundLaunch, ...], refresh: list[list[Copy]]) -> Timer:
+            found = loaded.module.timer(calls, refresh=refresh)
+            assert found is not None, "the device supports timing"
+            memory.callback(found.close)
+            return found
+
+        message = _compare(timer(loaded.calls, []), timer(loaded.calls, turns), timer((), turns))
     return [Violation(UNREPEATABLE, message)] if message else []
 
 
-def _fresh_timers(
-    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, memory: ExitStack
-) -> tuple[Timer, Timer]:
-    """Timers of launches on fresh inputs, with the copies that bring them; and of these copies alone."""
-    turns = []
-    for turn, drawn in enumerate((seed, other_seed(seed))):
-        copies = []
-        for label, array in host_arrays(loaded.plan, draw(problem, drawn)).items():
-            source = device.allocate(f"{label} of turn {turn}", array.nbytes)
-            memory.callback(source.close)
-            source.upload(array)
-            copies.append(Copy(source, loaded.buffers[label], array.nbytes))
-        turns.append(copies)
-    found = []
-    for calls in (loaded.calls, ()):
-        timer = loaded.module.timer(calls, refresh=turns)
-        assert timer is not None, "the device supports timing"
-        memory.callback(timer.close)
-        found.append(timer)
-    fresh, copies_alone = found
-    return fresh, copies_alone
+def _copies(loaded: LoadedKernel, problem: Problem, seed: int, device: Device, memory: ExitStack) -> list[Copy]:
+    """The copies that bring the inputs of ``seed``, which stay on the device until ``memory`` is closed."""
+    copies = []
+    for label, array in host_arrays(loaded.plan, draw(problem, seed)).items():
+        source = device.allocate(f"{label} of seed {seed}", array.nbytes)
+        memory.callback(source.close)
+        source.upload(array)
+        copies.append(Copy(source, loaded.buffers[label], array.nbytes))
+    return copies
 
 
 def _compare(repeated: Timer, fresh: Timer, copies: Timer) -> str:
@@ -113,4 +102,7 @@ def _compare(repeated: Timer, fresh: Timer, copies: Timer) -> str:
             break
     if agree:
         return ""
-    return _MESSAGE.format(repeated_seconds * 1e6, fresh_seconds * 1e6)
+    return (
+        f"launched again on the same inputs it takes {repeated_seconds * 1e6:.2f} µs, but {fresh_seconds * 1e6:.2f} µs "
+        "on fresh ones: repeated launches do not do the whole work"
+    )

@@ -1,10 +1,10 @@
-"""The verification on a product."""
+"""The outcome of verifying one product."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 # An error by no more than this part of the value may be one of precision.
@@ -40,40 +40,26 @@ class Mismatch:
     def __str__(self) -> str:
         """The element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000".
 
-        With more decimals if it takes them to see the difference, and with the bound where it is small.
+        With more decimals if it takes them to see the difference, and with the tolerance where it is small.
         """
-        expected, got = self._number(self.expected), self._number(self.got)
-        return f"{self.row}:{self.column}: expected {expected} - got {got}{self._note}"
+        error, note = abs(self.got - self.expected), ""
+        if self.unwritten:
+            note = f" ({unwritten_words(self.output)})"
+        elif self.allowed is not None and error <= _SMALL * abs(self.expected):
+            note = f" ({error:.2g} off; {self.allowed:.2g} is allowed)"
+        return f"{self.row}:{self.column}: expected {self._text(self.expected)} - got {self._text(self.got)}{note}"
 
-    def _number(self, value: float) -> str:
+    def _text(self, value: float) -> str:
         if math.isnan(value):
             return "NaN"
         if abs(value) >= 1e9:
             return f"{value:.6g}"
-        most = 17
-        different = (d for d in range(6, most) if f"{self.expected:.{d}f}" != f"{self.got:.{d}f}")
-        return f"{value:.{next(different, most)}f}"
-
-    @property
-    def _note(self) -> str:
-        if self.unwritten:
-            return f" ({unwritten_words(self.output)})"
-        error = abs(self.got - self.expected)
-        if self.allowed is None or not error <= _SMALL * abs(self.expected):
-            return ""
-        return f" ({error:.2g} off; {self.allowed:.2g} is allowed)"
+        different = (d for d in range(6, 17) if f"{self.expected:.{d}f}" != f"{self.got:.{d}f}")
+        return f"{value:.{next(different, 17)}f}"
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values; ``got`` is null where it is not a finite number."""
-        return {
-            "row": self.row,
-            "column": self.column,
-            "expected": self.expected,
-            "got": self.got if math.isfinite(self.got) else None,
-            "unwritten": self.unwritten,
-            "output": self.output,
-            "allowed": self.allowed,
-        }
+        return {**asdict(self), "got": self.got if math.isfinite(self.got) else None}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Mismatch:

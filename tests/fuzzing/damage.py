@@ -16,7 +16,8 @@ from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar
 from mmcore.kernel.dtypes import dtype_named
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.poison import poison
-from mmcore.verify.storage import narrow, widen
+from mmcore.verify.storage import widen
+from tests.narrowing import narrow
 from tests.fuzzing.truth import Truth
 
 _POKE = """
