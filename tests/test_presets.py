@@ -78,7 +78,6 @@ def test_the_reduced_form_has_sizes_of_its_own_and_blocks_if_it_declares_some() 
         ({"sizes": ((1, 2),)}, "(1, 2) is not a size: one number, or m, n and k"),
         ({"quick_sizes": ()}, "it declares no quick_sizes"),
         ({"blocks": (0,)}, "(0,) is not a block shape"),
-        ({"configs": ("BM=128",)}, "'BM=128' is not a config: parameters by name"),
         ({"measures": ("global",)}, "'global' is no way of measuring; there are kernel-warm, kernel-cold, end-to-end-"),
     ],
 )

@@ -46,19 +46,10 @@ def cell_key(cell: Cell, device: Device) -> str:
     problem = cell.problem(kernel)
     planned = plan(kernel, problem, cell.config_of(kernel), device.properties)
     source, options = kernel.source_text(), compile_options(planned, device.architecture)
-    known_by = {
-        "kernel": kernel.name,
-        "problem": asdict(problem),
-        "types": [kernel.accumulator, kernel.operation],
-        "config": planned.config.to_json(),
-        "source": source,
-        "headers": fingerprint(kernel.source, source, options),
-        "options": options,
-        "entries": planned.entries,
-        "launches": [[asdict(launch), planned.arguments(launch)] for launch in planned.launches],
-        "device": dict(device.facts),
-        "nvrtc": nvrtc_version(),
-        "mmcore": mmcore.__version__,
-        "timings": [asdict(timing) for timing in cell.timings],
-    }
+    known_by = [
+        *(kernel.name, kernel.accumulator, problem, planned.config.to_json()),
+        *(source, fingerprint(kernel.source, source, options), options, planned.entries),
+        *([launch, planned.arguments(launch)] for launch in planned.launches),
+        *(dict(device.facts), nvrtc_version(), mmcore.__version__, [asdict(timing) for timing in cell.timings]),
+    ]
     return hashlib.sha256(json.dumps(known_by, sort_keys=True, default=repr).encode()).hexdigest()

@@ -101,12 +101,8 @@ class Preset:
             Problem(*_extents(size))
         for block in (*self.blocks, *self.quick_blocks):
             dim3((block,) if isinstance(block, int) else block)
-        for config in self.configs:
-            if not isinstance(config, Mapping):
-                raise InvalidPreset(f'{config!r} is not a config: parameters by name, such as {{"BM": 128}}')
-        for measure in self.measures:
-            if measure not in MEASURES:
-                raise InvalidPreset(f"{measure!r} is no way of measuring; there are {', '.join(MEASURES)}")
+        for measure in set(self.measures) - set(MEASURES):
+            raise InvalidPreset(f"{measure!r} is no way of measuring; there are {', '.join(MEASURES)}")
 
     @property
     def reduced(self) -> Preset:

@@ -17,7 +17,8 @@ from mmcore.locks import Lock
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.pytest_plugin.machine import other_device
 from mmcore.registry import registry
-from mmcore_experiments.document import Form, Missing, benchmark_record, document, machine_info
+from mmcore_experiments.document import Missing, benchmark_record, document, machine_info
+from mmcore_experiments.form import Form
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.progress import Progress
 from mmcore_experiments.store import Record, Store
@@ -36,13 +37,7 @@ def run_preset(
 ) -> Finished:
     """Measure what of a preset is not measured yet, and write its results.
 
-    Args:
-        preset: the declaration.
-        quick: its reduced form.
-        device: as the user calls it.
-        folder: for the results; None for the device's own under ``experiments``.
-        fresh: measure everything anew.
-        progress: is told how it goes on.
+    Options are those of the command; ``folder`` is a device's own under ``experiments`` when None.
 
     Raises:
         KeyboardInterrupt: by the user; what was measured is kept.
@@ -83,10 +78,9 @@ def run_preset(
                 try:
                     record = _measured(benchmark, cell, key)
                 except MmcoreError as error:
-                    reasons = error.reasons if isinstance(error, ConstraintViolation) else [str(error)]
                     kind = "refused" if isinstance(error, ConstraintViolation) else "failed"
-                    missing[kind].append((benchmark, "; ".join(reasons)))
-                    progress.cell(benchmark.id, f"{kind}: {reasons[0].splitlines()[0]}")
+                    missing[kind].append((benchmark, str(error)))
+                    progress.cell(benchmark.id, f"{kind}: {str(error).splitlines()[0]}")
                 else:
                     store.add(record)
                     records[key] = record
@@ -102,11 +96,7 @@ def run_preset(
 
 
 def _measured(benchmark: Benchmark, cell: Cell, key: str) -> Record:
-    """Measure a cell.
-
-    Raises:
-        MmcoreError: it has no result that is right.
-    """
+    """Measure a cell; raises MmcoreError where it has no result that is right."""
     result = measure_cell(cell)
     if not result.verified:
         raise MmcoreError("; ".join(result.failures()))

@@ -19,14 +19,9 @@ Record = Mapping[str, Any]
 
 
 class Store:
-    """The cells of one preset in one folder, which a context manager keeps every other process from writing.
+    """The cells of one preset in a folder, which a context manager makes and keeps other processes from writing.
 
-    Args:
-        folder: where they are kept; made if it is not there.
-        name: of the files: the preset's.
-
-    Raises (as do its methods):
-        MmcoreError: the folder or a file cannot be made, read or written, or is damaged.
+    Its methods raise MmcoreError where a file cannot be read or written, or is damaged.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
