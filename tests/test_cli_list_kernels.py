@@ -138,7 +138,8 @@ def test_on_a_terminal_the_rest_stands_below_the_title(tmp_path: Path, monkeypat
         monkeypatch.setattr(f"mmcore.cli.{module}.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm")
-    assert mmcore("list-kernels", "acme", site=tmp_path).stdout.splitlines() == [
+    lines = mmcore("list-kernels", "acme", site=tmp_path).stdout.splitlines()
+    assert [line.rstrip() for line in lines] == [
         "acme.mixed  [red]Mixed[/red] :smile:",
         "            C=AB bf16→f32 in blocks of",
         "            128×1 BM=64, 128×1 BM=128",

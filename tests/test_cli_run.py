@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
-import io
 import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import mmcore as api
-from mmcore import Dim3, Kernel, Launch, Multiple
-from mmcore.cli.kernels import usual_size
-from mmcore.cli.report import geometry, report
-from mmcore.verify.verification import Mismatch
+from mmcore import Dim3, Result
+from mmcore.cell import Timing
+from mmcore.cli.options import requested_sizes
+from mmcore.cli.output import rendered
+from mmcore.cli.run import report
 from mmcore.devices.cuda import CudaProvider
 from mmcore.devices.violations import Violation
-from mmcore.outcome import Outcome
-from mmcore.kernel.properties import DeviceProperties
-from mmcore.planning.plan import plan
+from mmcore.result import LaunchRecord, Time
+from mmcore.verify.verification import Mismatch
 from tests.command_line import install, kernel_module, mmcore, process
 
 EMULATOR = ("--device", "emulator")
@@ -37,33 +35,40 @@ def facts(output: str) -> dict[str, str]:
 def test_a_right_product_passes() -> None:
     result = mmcore("run", "upc.kernel11", "--size", "65", "--block", "32", "--seed", "7", *EMULATOR)
     assert (result.exit_code, result.stderr) == (0, "")
-    kernel = api.kernels()["upc.kernel11"]
-    assert result.stdout.startswith(f"upc.kernel11: {kernel.title}\n")
+    assert result.stdout.startswith(f"upc.kernel11: {api.kernels()['upc.kernel11'].title}\n")
     assert result.stdout.endswith("\nTEST PASS\n")
     said = facts(result.stdout)
     assert said["device"].startswith("emulator: ")
     assert said["problem"] == "C=AB, m×n×k = 65×65×65, float32"
+    assert said["config"] == "TILE=32"
     assert said["block"] == "32×32 (1024 threads)"
     assert said["grid"] == "3×3 (9 blocks)"
     assert said["shared memory"] == "8192 bytes per block"
-    assert said["host memory"] == "pageable"
-    assert said["kernel time"] == said["global time"] == "this device keeps no time"
+    assert said["kernel time"] == said["end-to-end time"] == "none: the device supports no timing"
     assert said["seed"] == "7"
     assert said["verification"].startswith("every element against float64; largest error ")
 
 
-def test_json_is_the_outcome() -> None:
-    arguments = ("-m", "33", "-n", "17", "-k", "9", "--block", "16x8", "--memory", "pinned", "--seed", "3")
-    result = mmcore("run", "upc.kernel01", *arguments, *EMULATOR, "--json")
-    assert result.exit_code == 0
-    expected = api.run("upc.kernel01", m=33, n=17, k=9, block="16x8", memory="pinned", seed=3, device="emulator")
-    assert json.loads(result.stdout) == expected.to_json()
+def test_json_is_the_result_and_the_python_interfaces_is_the_same() -> None:
+    arguments = ("--size", "33x17x9", "--block", "16x8", "--ldc", "20", "--seed", "3")
+    document = json.loads(mmcore("run", "upc.kernel01", *arguments, *EMULATOR, "--json").stdout)
+    assert (document["problem"], document["verified"]) == ({"m": 33, "n": 17, "k": 9}, True)
+    same = api.run("upc.kernel01", m=33, n=17, k=9, block="16x8", ldc=20, seed=3, device="emulator").to_json()
+    varying = ("phases", "host_seconds", "cell")
+    assert {name: same[name] for name in same if name not in varying} == {
+        name: document[name] for name in document if name not in varying
+    }
+    assert Result.from_json(document).to_json() == document
 
 
 def test_auto_says_which_device_it_chose() -> None:
-    result = mmcore("run", "upc.kernel01", "--size", "8")
     chosen = "cuda:0" if CudaProvider().count() else "emulator"
-    assert facts(result.stdout)["device"].startswith(f"{chosen} (chosen by auto): ")
+    assert facts(mmcore("run", "upc.kernel01", "--size", "8").stdout)["device"].startswith(f"{chosen} (chosen by auto)")
+
+
+def test_a_config_is_asked_for_by_the_names_of_its_parameters() -> None:
+    result = mmcore("run", "upc.kernel11", "--size", "33", "--config", "block=8x8,TILE=8", *EMULATOR)
+    assert (facts(result.stdout)["config"], facts(result.stdout)["block"]) == ("TILE=8", "8×8 (64 threads)")
 
 
 def test_kernel00_forced_to_a_size_it_does_not_cover_leaves_column_64_unwritten() -> None:
@@ -73,61 +78,64 @@ def test_kernel00_forced_to_a_size_it_does_not_cover_leaves_column_64_unwritten(
     said = facts(result.stdout)
     assert said["grid"] == "2×2 (4 blocks)"
     assert "n = 65 is not a multiple of block.x = 32" in said["forced"]
-    assert said["kernel time"] == said["global time"] == "none: only a verified product is timed"
-    *_, mismatch, extent, judgement = result.stdout.splitlines()
-    assert extent == "129 of the 4225 elements compared are wrong"
+    assert said["kernel time"] == said["end-to-end time"] == "none: only a verified product is timed"
+    *_, mismatch, extent, answer = result.stdout.splitlines()
     assert mismatch.startswith("0:64: expected ")
     assert mismatch.endswith(" - got NaN (never written)")
-    assert judgement == "TEST FAIL"
-    outcome = json.loads(mmcore(*arguments, "--json").stdout)
-    assert (outcome["first_mismatch"]["row"], outcome["first_mismatch"]["column"]) == (0, 64)
-    assert outcome["first_mismatch"]["got"] is None
-    assert outcome["verified"] is False
+    assert extent == "129 of the 4225 elements compared are wrong"
+    assert answer == "TEST FAIL"
+    assert mmcore(*arguments, "--quiet").stdout.splitlines() == [mismatch, extent, answer]
+    saved = json.loads(mmcore(*arguments, "--json").stdout)
+    assert (saved["first_mismatch"]["row"], saved["first_mismatch"]["column"]) == (0, 64)
+    assert (saved["first_mismatch"]["got"], saved["verified"], saved["forced"]) == (None, False, True)
 
 
 def test_kernel10_forced_past_the_end_is_caught_at_its_line() -> None:
     arguments = ("run", "upc.kernel10", "--size", "65", "--block", "32", "--force", *EMULATOR)
-    result = mmcore(*arguments)
-    assert result.exit_code == 1
-    assert result.stdout.endswith("\nTEST FAIL\n")
-    (violation,) = (line for line in result.stdout.splitlines() if line.startswith("out-of-bounds-read: "))
-    line = json.loads(mmcore(*arguments, "--json").stdout)["violations"][0]["line"]
-    assert violation.endswith(f"at kernel10.cu:{line}")
+    violation, *_, answer = mmcore(*arguments, "-q").stdout.splitlines()
+    assert answer == "TEST FAIL"
+    saved = json.loads(mmcore(*arguments, "--json").stdout)["violations"][0]
+    assert violation.startswith("out-of-bounds-read: ")
+    assert violation.endswith(f"at kernel10.cu:{saved['line']}")
     source = api.kernels()["upc.kernel10"].source.read_text(encoding="utf-8").splitlines()
-    assert "A[" in source[line - 1]
+    assert "A[" in source[saved["line"] - 1]
 
 
-def test_a_block_with_too_many_threads_is_refused_with_both_numbers() -> None:
-    result = mmcore("run", "unsa.tiled", "--size", "500", "--block", "50", *EMULATOR)
-    refusal = "Error: unsa.tiled: a 50×50 block has 2500 threads; the device allows 1024\n"
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", refusal)
+def test_a_time_limit_reached_is_neither_right_nor_wrong() -> None:
+    result = mmcore("run", "upc.kernel11", "--size", "640", "--timeout", "0.2", *EMULATOR)
+    assert (result.exit_code, result.stderr) == (2, "")
+    *_, violation, answer = result.stdout.splitlines()
+    assert answer == "NOT FINISHED: --timeout sets the limit"
+    assert re.match(r"timeout: .* 0\.2 s", violation)
+    assert facts(result.stdout)["verification"] == "none: the time limit was reached"
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--size", "0"), "Invalid value for '--size': '0' is not a whole number from 1 to 2147483647"),
-        (("--size", "-3"), "'-3' is not a whole number"),
         (("--size", "many"), "'many' is not a whole number"),
-        (("--size", "9" * 400), "is not a whole number"),
+        (("--size", "64x65"), "'64x65' is not a size: give N, or all of MxNxK"),
         (("-m", "0", "-n", "1", "-k", "1"), "Invalid value for '-m'"),
         (("--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
         (("-m", "8", "-n", "8"), "give one size, or all of m, n and k"),
-        (("--size", "8", "--block", "0"), "'0' is not a block"),
         (("--size", "8", "--block", "8x"), "'8x' is not a block"),
         (("--block", "wide"), "'wide' is not a block: give one to three positive whole numbers, such as 32 or 32x8"),
+        (("--config", "BM"), "'BM' is not NAME=VALUE, such as BM=128 or block=32x8"),
+        (("--config", "BM=8"), "upc.kernel01: there is no parameter 'BM'; there are block"),
+        (("--timeout", "0"), "'0' is not a number of seconds above 0"),
         (("--size", "8", "--memory", "paged"), "'paged' is not one of 'pageable', 'pinned'"),
         (("--size", "8", "--seed", "-1"), "Invalid value for '--seed'"),
         (("--size", "8", "--device", "gpu"), "there is no device 'gpu'; there are auto, cuda, emulator"),
         (("--size", "8", "--device", "emulator:1"), "emulator:1 does not exist"),
-        (("--size", "8", "--device", "cuda:first"), "'cuda:first' is not a device"),
         (("--size", "8", "--device", "cuda:9"), "cuda:9 does not exist" if CudaProvider().count() else "no GPU here"),
         (("--size", "8", "--lda", "4"), "lda = 4 is shorter than a row of 8 elements"),
         (("--size", "100000"), "the kernel's int indexes reach 2147483647"),
+        (("--size", "8", "--block", "50"), "upc.kernel01: a 50×50 block has 2500 threads; the device allows 1024"),
     ],
-    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_run_is_refused_with_one_sentence(arguments: Sequence[str], said: str) -> None:
+def test_what_cannot_be_run_is_one_sentence(arguments: Sequence[str], said: str) -> None:
     result = mmcore("run", "upc.kernel01", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -136,107 +144,83 @@ def test_what_cannot_be_run_is_refused_with_one_sentence(arguments: Sequence[str
 
 
 @pytest.mark.skipif(bool(CudaProvider().count()), reason="there is a GPU here")
-def test_without_a_gpu_the_refusal_says_what_works_without_one() -> None:
+def test_without_a_gpu_the_error_says_what_works_without_one() -> None:
     result = mmcore("run", "upc.kernel01", "--size", "8", "--device", "cuda")
     assert result.exit_code == 2
     assert "--device emulator needs none" in result.stderr
 
 
 def test_a_source_that_does_not_compile_shows_the_compilers_log(tmp_path: Path) -> None:
-    install(tmp_path, "acme", "acme.typo", kernel_module("acme.typo", "return Launch(grid=(1,), block=block)"))
+    install(tmp_path, "acme", "acme.typo", kernel_module("acme.typo"))
     (tmp_path / "acme_module.cu").write_text('extern "C" __global__ void f(float* A) {\n  A[0] = oops;\n}\n')
-    result = process("run", "acme.typo", *EMULATOR, PYTHONPATH=str(tmp_path))
-    assert (result.returncode, result.stdout) == (2, "")
+    result = mmcore("run", "acme.typo", *EMULATOR, site=tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: acme.typo: acme_module.cu does not compile")
     assert "acme_module.cu(2): error" in result.stderr
 
 
 def test_a_launch_rule_that_raises_is_one_sentence(tmp_path: Path) -> None:
     install(tmp_path, "acme", "acme.bad", kernel_module("acme.bad", "raise ZeroDivisionError('by zero')"))
-    result = process("run", "acme.bad", *EMULATOR, PYTHONPATH=str(tmp_path))
-    assert result.returncode == 2
-    where = re.escape("(acme_module.py:") + r"\d+, for 640×640×640 in 8×8 blocks\)"
-    reason = "Error: acme.bad: its launch rule failed: ZeroDivisionError: by zero"
-    assert re.fullmatch(f"{reason} {where}\n", result.stderr), result.stderr
+    result = mmcore("run", "acme.bad", *EMULATOR, site=tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    where = r"\(acme_module.py:\d+, for 640×640×640 .*\)"
+    assert re.fullmatch(
+        f"Error: acme.bad: its launch rule failed: ZeroDivisionError: by zero {where}\n", result.stderr
+    ), result.stderr
 
 
-def declared(*steps: int, blocks: tuple[tuple[int, ...], ...] = ((8, 8),)) -> Kernel:
-    """A kernel whose sizes are multiples of these."""
-    return Kernel(
-        name="acme.steps",
-        title="none",
-        lecture="none",
-        source=Path("none.cu"),
-        entry="none",
-        arguments=("A", "B", "C"),
-        launch=lambda problem, block, limits: Launch(grid=(1,), block=block),
-        blocks=blocks,
-        constraints=tuple(Multiple(("m", "n", "k"), of=step) for step in steps),
-    )
+def test_in_a_worker_process_what_a_launch_rule_prints_stays_off_stdout(tmp_path: Path) -> None:
+    rule = "print('thank you'); os.write(1, b'for launching'); return Launch(grid=(1,), block=config.block)"
+    install(tmp_path, "acme", "acme.loud", kernel_module("acme.loud", rule))
+    (tmp_path / "acme_module.cu").write_text('extern "C" __global__ void f(float* A, float* B, float* C) { C[0] = 0; }')
+    arguments = ("run", "acme.loud", "--size", "8", *EMULATOR, "--json")
+    result = process(*arguments, PYTHONPATH=str(tmp_path), MMCORE_IN_PROCESS="")
+    assert (result.returncode, json.loads(result.stdout)["wrong_elements"]) == (1, 64)
+    assert "for launching" in result.stderr
 
 
-def test_of_many_launches_the_first_are_shown() -> None:
-    kernel = dataclasses.replace(
-        declared(), launch=lambda problem, block, limits: [Launch(grid=(1,), block=block)] * 3000
-    )
-    shown = dict(geometry(plan(kernel, kernel.problem(8, 8, 8), Dim3(8, 8), DeviceProperties())))
-    assert shown["grid"] == ", then ".join(["1×1 (1 block)"] * 8) + ", then 2992 more"
-    assert shown["block"].endswith(", then 8×8 (64 threads), then 2992 more")
-
-
-def test_the_usual_size_is_640_or_the_next_that_is_allowed() -> None:
-    assert usual_size(declared()) == 640
-    assert usual_size(declared(128)) == 640
-    assert usual_size(declared(512)) == 1024
-    assert usual_size(declared(10**6)) == 640, "so that the refusal names it"
-
-
-def test_the_usual_size_depends_on_the_block() -> None:
+def test_the_usual_size_is_640_or_the_next_that_the_config_allows() -> None:
     kernel = api.kernels()["poznan.v3"]
-    assert usual_size(kernel) == 640
-    assert usual_size(kernel, Dim3(22, 22)) == 660
-
-
-def test_the_usual_size_is_taken_when_none_is_given() -> None:
-    result = mmcore("run", "poznan.v3", "--block", "22", *EMULATOR)
-    assert result.exit_code == 0
-    assert "660×660×660" in facts(result.stdout)["problem"]
+    assert requested_sizes(kernel, {}, 640, None) == (640, 640, 640)
+    assert requested_sizes(kernel, {}, 640, kernel.config(block="22")) == (660, 660, 660)
 
 
 @pytest.fixture(scope="module")
-def outcome() -> Outcome:
+def result() -> Result:
     return api.run("upc.kernel01", 64, block=16, device="emulator", seed=1)
 
 
-def printed(outcome: Outcome) -> str:
-    console = Console(file=io.StringIO(), width=1000)
-    for part in report(outcome, chosen=False):
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+def printed(result: Result) -> str:
+    return rendered(*report(result, api.kernels()[result.kernel], auto=False), terminal=False)
 
 
-def test_times_are_given_in_milliseconds_with_their_rates(outcome: Outcome) -> None:
-    said = facts(printed(dataclasses.replace(outcome, kernel_seconds=1e-5, end_to_end_seconds=2.5e-3)))
+def test_times_are_given_in_milliseconds_with_their_rates(result: Result) -> None:
+    timings = (Timing("kernel", "warm"), 1e-5), (Timing("end-to-end", "pinned"), 2.5e-3)
+    times = tuple(Time(timing, (seconds,), 1, "made up") for timing, seconds in timings)
+    said = facts(printed(replace(result, times=times)))
     assert said["kernel time"] == "0.0100 ms, 52.4 GFLOP/s"
-    assert said["global time"] == "2.5000 ms, 0.2097 GFLOP/s"
+    assert said["end-to-end time"] == "2.5000 ms, 0.2097 GFLOP/s"
+    assert said["host memory"] == "pinned"
 
 
-def test_several_launches_are_all_reported(outcome: Outcome) -> None:
-    launches = (Launch(grid=(4, 4), block=(16, 16)), Launch(grid=(1,), block=(1,)))
-    said = facts(printed(dataclasses.replace(outcome, plan=dataclasses.replace(outcome.plan, launches=launches))))
+def test_several_launches_are_all_reported_and_of_many_the_first(result: Result) -> None:
+    one, two = LaunchRecord("f", Dim3(4, 4), Dim3(16, 16), 8, 0), LaunchRecord("f", Dim3(1), Dim3(1), 16, 64)
+    said = facts(printed(replace(result, launches=(one, two))))
     assert said["block"] == "16×16 (256 threads), then 1×1 (1 thread)"
     assert said["grid"] == "4×4 (16 blocks), then 1×1 (1 block)"
+    assert (said["registers"], said["shared memory"]) == ("16 per thread", "64 bytes per block")
+    said = facts(printed(replace(result, launches=(two,) * 3000)))
+    assert said["grid"] == ", then ".join(["1×1 (1 block)"] * 8) + ", then 2992 more"
 
 
-def test_a_fault_that_leaves_no_product_fails_the_test(outcome: Outcome) -> None:
+def test_a_violation_that_leaves_no_product_fails_the_test(result: Result) -> None:
     violation = Violation("illegal-address", "the kernel accessed memory that is not there")
-    said = printed(dataclasses.replace(outcome, verification=None, violations=(violation,)))
-    assert facts(said)["verification"] == "none: the violation left no product to judge"
+    said = printed(replace(result, verification=None, violations=(violation,)))
+    assert facts(said)["verification"] == "none: the violation left no product"
     assert said.endswith("\nillegal-address: the kernel accessed memory that is not there\nTEST FAIL")
 
 
-def test_a_fault_names_its_line_once() -> None:
+def test_a_violation_names_its_line_once() -> None:
     assert str(Violation("misaligned", "it is", source="a.cu", line=3)) == "misaligned: it is at a.cu:3"
     assert str(Violation("misaligned", "it is at a.cu:3", source="a.cu", line=3)) == "misaligned: it is at a.cu:3"
 
