@@ -144,10 +144,12 @@ _UNSA_REFUSED = [refusal(UNSA[0], 500, b) for b in (15, 30, 35, 40, 45, 50)] + [
 
 #: Each lecture's experiment, as a GPU and as an emulator would leave it.
 EXPERIMENTS: dict[str, dict[str, Any]] = {
-    "upc-sizes": document(sweep(UPC, range(128, 3201, 32), (8, 16, 32)), "upc-sizes"),
-    "upc-remainders": document(sweep(UPC, range(1000, 1101), (16, 32)), "upc-remainders"),
+    "upc-sizes": document(sweep(UPC, range(128, 3201, 128), (8, 16, 32)), "upc-sizes"),
+    "upc-remainders": document(sweep(UPC, range(1000, 1041), (16, 32)), "upc-remainders"),
     "upc-transfers": document(
-        sweep(UPC, (128, 256, 640, 1024, 2048, 3200), (32,), ("kernel-warm", "end-to-end-pageable", "end-to-end-pinned")),
+        sweep(
+            UPC, (128, 256, 640, 1024, 2048, 3200), (32,), ("kernel-warm", "end-to-end-pageable", "end-to-end-pinned")
+        ),
         "upc-transfers",
     ),
     "unsa-blocks": document(_unsa(benchmark), "unsa-blocks", refused=_UNSA_REFUSED),

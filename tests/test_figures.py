@@ -10,6 +10,8 @@ import pytest
 from bench.figures import FIGURES, ROOT, svg
 
 _MOST_BYTES = 300_000
+# The emulator counts sixteen kernels for it.
+_SLOW = pytest.mark.slow
 
 
 def drawn_by(figure: str) -> str:
@@ -26,7 +28,7 @@ def words(figure: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_SLOW if "roofline" in name else ()) for name in FIGURES])
 def test_a_figure_is_made_from_the_committed_results(name: str) -> None:
     committed, made = (ROOT / name).read_text(encoding="utf-8"), svg(FIGURES[name])
     assert len(committed.encode()) < _MOST_BYTES

@@ -127,10 +127,7 @@ def test_the_heading_of_chosen_results_is_of_what_was_chosen(tmp_path: Path) -> 
 def test_configs_are_called_by_their_parameters_less_those_that_follow_from_others(tmp_path: Path) -> None:
     several = [benchmark("made.up", 64, 8) for _ in range(2)]
     for made, bm in zip(several, (64, 128), strict=True):
-        made["extra_info"] |= {
-            "config": {"block": [256, 1, 1], "BM": bm, "TILE": 16},
-            "config_id": f"b256x1-BM{bm}",
-        }
+        made["extra_info"] |= {"config": {"block": [256, 1, 1], "BM": bm, "TILE": 16}, "config_id": f"b256x1-BM{bm}"}
     found = results(tmp_path, document(several))
     assert [entry.cell.label for entry in found.entries] == [f"made.up, b=256×1, BM={bm}" for bm in (64, 128)]
     assert [entry.cell.parameters for entry in chosen(found, [], ["b=256×1", "BM=128"]).entries] == ["BM=128"]
@@ -143,10 +140,9 @@ def test_results_of_mmcore_0_1_are_read(tmp_path: Path) -> None:
     old["extra_info"] |= {"block": [16, 16, 1], "measure": "global"}
     counted = benchmark("upc.kernel01", 32, 8)
     counts = {"flops": 9, "global_load_sectors": 3000, "global_store_sectors": 96}
-    counted["extra_info"] = {
-        **{name: value for name, value in counted["extra_info"].items() if name not in ("schema", "config")},
-        **{"block": [8, 8, 1], "gflops": None, "counts": counts},
-    }
+    for name in ("schema", "config"):
+        del counted["extra_info"][name]
+    counted["extra_info"] |= {"block": [8, 8, 1], "gflops": None, "counts": counts}
     (entry,) = results(tmp_path, document([old])).entries
     assert (entry.cell.label, entry.cell.measure) == ("upc.kernel01, b=16", "end-to-end")
     (entry,) = results(tmp_path, document([counted], machine=EMULATOR)).entries

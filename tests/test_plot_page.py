@@ -205,6 +205,7 @@ document.getElementById("page").onload = event => {{
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here to read the page with")
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, DARK), (DESK, LIGHT)])
 def test_a_browser_reads_the_same_numbers_from_a_page_that_fits(

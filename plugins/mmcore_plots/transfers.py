@@ -56,7 +56,7 @@ def transfers(results: Results) -> Drawing:
     return Drawing(
         "transfers",
         heading(results, f"Copies and kernel against {span(sizes)}"),
-        "m = n = k. End-to-end time is from the first copy in to the end of the copy out; all but the kernel is copies.",
+        "m = n = k. End-to-end time is from the first copy in to the end of the last copy out.",
         caption(results),
         (Panel("time of a product", times_panel, 3.3), Panel("share of the copies", shares_panel, 3.3)),
         columns=2,
