@@ -170,6 +170,11 @@ def test_the_over_read_of_tiles_counts_the_gaps_between_rows(written: Any) -> No
     assert launch.over_read == {"A": 158 - 88, "B": 0}
 
 
+def test_tiles_that_end_before_the_matrix_read_nothing_past_it(written: Any) -> None:
+    kernel = written(configs=[{"block": (8, 8)}], over_read="tiles", grid=lambda problem, config: (1, 1))
+    assert planned(kernel, 24, 24, 24).launches[0].over_read == {"A": 0, "B": 0}
+
+
 @pytest.mark.parametrize("over_read", [{"A": 3}, lambda problem, config: {"A": problem.m - 61}])
 def test_an_over_read_is_a_number_or_a_function(written: Any, over_read: Any) -> None:
     assert planned(written(over_read=over_read)).over_read("A") == 3

@@ -257,7 +257,7 @@ class Kernel:
 
     def located(self, folder: Path) -> Kernel:
         """The same kernel with its source in ``folder``, unless its path is absolute."""
-        return self if self.source.is_absolute() else replace(self, source=folder / self.source)
+        return replace(self, source=folder / self.source)
 
     def launches(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
         """What its launch rule, or its grid and over-read, say of a product; a rule may return anything at all."""

@@ -14,7 +14,7 @@ _NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(\w*)")
 _GLOBAL = re.compile(r"\b__global__\b")
 _ATTRIBUTE = re.compile(r"\b(?:__\w+__|alignas)\s*(\()?|\[\[.*?\]\]", re.DOTALL)
-_TEMPLATE = re.compile(r"\btemplate\s*<(?!\s*>)[^;{}]*\Z")
+_TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*\Z")
 _NAME = re.compile(r"(?P<type>.*?[\s*&>])(?P<name>[A-Za-z_]\w*)\s*(?P<array>(?:\[[^\]]*\])*)\Z", re.DOTALL)
 
 _SCALARS = {

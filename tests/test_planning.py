@@ -1,0 +1,250 @@
+"""Planning: what a constraint, a device or a declaration forbids, told with the numbers at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore import (
+    BlockAmong,
+    Config,
+    Constraint,
+    ConstraintViolation,
+    DeviceProperties,
+    Dim3,
+    FlatBlock,
+    Int32Index,
+    InvalidKernel,
+    InvalidProblem,
+    Kernel,
+    Launch,
+    Multiple,
+    Problem,
+    Scalar,
+    Square,
+    SquareBlock,
+    Workspace,
+)
+from mmcore.kernel.configs import resolve
+from mmcore.planning.plan import plan
+
+DEVICE = DeviceProperties()
+
+
+def violation(constraint: Constraint, m: int, n: int, k: int, lda: int = 0, **parameters: Any) -> str | None:
+    return constraint.violation(Problem(m, n, k, lda=lda), resolve({"block": (16, 8), **parameters}))
+
+
+def kernel(**declared: Any) -> Kernel:
+    usual = {"name": "tests.own", "source": Path("own.cu"), "entry": "own", "arguments": ("A", "B", "C", "n")}
+    return Kernel(**{**usual, "configs": [{"block": (16, 8)}], **declared})
+
+
+def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, force: bool = False) -> tuple[str, ...]:
+    """Why the launch is forbidden; nothing where it is not."""
+    try:
+        plan(planned, planned.problem(*sizes), planned.usual_configs[0], device, force=force)
+    except ConstraintViolation as error:
+        return error.reasons
+    return ()
+
+
+# Constraints
+
+
+@pytest.mark.parametrize(
+    ("constraint", "description", "allowed", "forbidden", "said"),
+    [
+        (Square(), "m = n = k", (5, 5, 5), (5, 5, 6), "m, n and k must be equal, but are 5, 5 and 6"),
+        (Multiple("k", of=4), "k is a multiple of 4", (1, 2, 8), (4, 4, 6), "k = 6 is not a multiple of 4"),
+        (
+            Multiple(("m", "k"), of="block.y"),
+            "m and k are multiples of block.y",
+            (8, 1, 16),
+            (4, 8, 12),
+            "m = 4 and k = 12 are not a multiple of block.y = 8",
+        ),
+        (
+            Multiple(("m", "n", "k"), of="block.x", times=2),
+            "m, n and k are multiples of 2·block.x",
+            (32, 64, 96),
+            (48, 48, 48),
+            "m = n = k = 48 is not a multiple of 2·block.x = 32",
+        ),
+        (
+            Int32Index(),
+            "each matrix has fewer than 2³¹ elements",
+            (32768, 65520, 8),
+            (32768, 65536, 8),
+            "C has 2147483648 elements; the kernel's int indexes reach 2147483647",
+        ),
+    ],
+)
+def test_a_constraint_on_sizes(
+    constraint: Constraint, description: str, allowed: tuple[int, ...], forbidden: tuple[int, ...], said: str
+) -> None:
+    assert constraint.description == description
+    assert violation(constraint, *allowed) is None
+    assert violation(constraint, *forbidden) == said
+
+
+def test_a_multiple_of_a_parameter() -> None:
+    constraint = Multiple("n", of="BN")
+    assert violation(constraint, 1, 128, 1, BN=64) is None
+    assert violation(constraint, 1, 96, 1, BN=64) == "n = 96 is not a multiple of BN = 64"
+
+
+def test_an_index_counts_whole_tiles_and_the_gaps_between_rows() -> None:
+    assert violation(Int32Index(), 46336, 46336, 1) is None
+    assert "C has 2147766272 elements" in str(violation(Int32Index(), 46337, 46336, 1))
+    assert "A has 2147483648 elements" in str(violation(Int32Index(), 2048, 8, 8, lda=2**20))
+    assert "A has 2147483648 elements" in str(violation(Int32Index(), 1, 8, 2**30, BM=2, BN=2, BK=2, block=(2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "description", "allowed", "forbidden", "said"),
+    [
+        (SquareBlock(), "the block is square", (8, 8), (16, 8), "the block must be square, but is 16×8"),
+        (SquareBlock(), "the block is square", (8, 8), (8, 8, 2), "the block must be square, but is 8×8×2"),
+        (
+            FlatBlock(),
+            "the block has one thread along z",
+            (16, 8),
+            (8, 8, 2),
+            "the block must have one thread along z, but is 8×8×2",
+        ),
+        (
+            BlockAmong(((16, 16), (32,))),
+            "the block is 16×16 or 32×1",
+            (32, 1),
+            (32, 32),
+            "the block must be 16×16 or 32×1, but is 32×32",
+        ),
+    ],
+)
+def test_a_constraint_on_the_block(
+    constraint: Constraint, description: str, allowed: tuple[int, ...], forbidden: tuple[int, ...], said: str
+) -> None:
+    assert constraint.description == description
+    assert violation(constraint, 1, 1, 1, block=allowed) is None
+    assert violation(constraint, 1, 1, 1, block=forbidden) == said
+
+
+# The device's limits
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shared", "said"),
+    [
+        ((2**31 - 1, 65535, 65535), (32, 32), 232448, []),
+        ((1,), (1, 1, 64), 0, []),
+        ((1,), (1025,), 0, ["a 1025×1 block has 1025 threads; the device allows 1024"]),
+        ((1,), (1, 1, 65), 0, ["a 1×1×65 block has 65 threads along z; the device allows 64"]),
+        ((1, 65536), (1,), 0, ["a 1×65536 grid has 65536 blocks along y; the device allows 65535"]),
+        ((2**31,), (1,), 0, ["a 2147483648×1 grid has 2147483648 blocks along x; the device allows 2147483647"]),
+        ((1,), (1,), 232449, ["a block asks for 232449 bytes of dynamic shared memory; the device allows 232448"]),
+    ],
+)
+def test_a_device_limits_blocks_grids_and_shared_memory(
+    grid: tuple[int, ...], block: tuple[int, ...], shared: int, said: list[str]
+) -> None:
+    assert DEVICE.launch_violations(Dim3(*grid), Dim3(*block), shared) == said
+
+
+def test_a_device_limits_registers_in_whole_warps_and_shared_memory_in_all() -> None:
+    assert DEVICE.resource_violations(Dim3(1024), 64, 232448) == []
+    (registers,) = DEVICE.resource_violations(Dim3(993), 65, 0)
+    assert registers == (
+        "a 993×1 block of threads with 65 registers each takes 73728 registers; the device allows 65536"
+    )
+    (shared,) = DEVICE.resource_violations(Dim3(1), 1, 232449)
+    assert shared == "a block uses 232449 bytes of shared memory; the device allows 232448"
+
+
+# Plans
+
+
+def test_every_violation_is_told_at_once_and_force_passes_over_the_kernels_own_alone() -> None:
+    own = kernel(constraints=(Square(), Multiple("n", of=32)), configs=[{"block": (64, 32)}])
+    device = "a 64×32 block has 2048 threads; the device allows 1024"
+    said = ("m, n and k must be equal, but are 1, 2 and 3", "n = 2 is not a multiple of 32")
+    assert reasons(own, 1, 2, 3) == (device, *said)
+    assert reasons(own, 1, 2, 3, force=True) == (device,)
+    with pytest.raises(ConstraintViolation, match=f"^tests.own: {device}; {said[0]}; {said[1]}$"):
+        plan(own, own.problem(1, 2, 3), own.usual_configs[0], DEVICE)
+
+
+def test_a_plan_knows_whether_it_was_forced() -> None:
+    for force in (False, True):
+        assert plan(kernel(), Problem(8, 8, 8), kernel().usual_configs[0], DEVICE, force=force).forced is force
+
+
+def test_a_device_of_a_lower_compute_capability() -> None:
+    hopper = kernel(min_compute_capability=(9, 0))
+    assert reasons(hopper, 8, 8, 8, device=DeviceProperties(compute_capability=(9, 0))) == ()
+    said = ("it needs compute capability 9.0; the device has 8.9",)
+    assert reasons(hopper, 8, 8, 8, device=DeviceProperties(compute_capability=(8, 9)), force=True) == said
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (Problem(8, 8, 8, "float64"), "tests.own computes float32, not float64"),
+        (Problem(8, 8, 8, output="float64"), "tests.own computes float32, not float32→float64"),
+        (Problem(8, 8, 8, accumulate=True), "tests.own computes C=AB"),
+    ],
+)
+def test_a_product_of_other_types_or_another_operation(problem: Problem, said: str) -> None:
+    with pytest.raises(InvalidProblem, match=said):
+        plan(kernel(), problem, kernel().usual_configs[0], DEVICE)
+
+
+def test_matrices_are_packed_for_a_kernel_without_leading_dimensions() -> None:
+    for arguments, lda in ((("A", "B", "C"), 8), (("A", "B", "C", "lda"), 20)):
+        own = kernel(arguments=arguments)
+        assert plan(own, own.problem(8, 8, 8, lda=20), own.usual_configs[0], DEVICE).problem.lda == lda
+
+
+def rule(*launches: Launch) -> Callable[[Problem, Config, DeviceProperties], tuple[Launch, ...]]:
+    return lambda problem, config, device: launches
+
+
+def test_memory_for_matrices_over_reads_and_workspaces() -> None:
+    parts = Launch((1,), (1,), over_read={"A": 3, "B": 5}, arguments=("A", "B", Workspace("parts", 1000)))
+    more = Launch((1,), (1,), over_read={"A": 7}, entry="add", arguments=(Workspace("parts", 1000), "C"))
+    own = kernel(launch=rule(parts, more), accumulator="float64")
+    planned = plan(own, own.problem(2, 3, 4), own.usual_configs[0], DEVICE)
+    assert (planned.over_read("A"), planned.over_read("B"), planned.over_read("C")) == (7, 5, 0)
+    assert planned.workspaces == {"parts": Workspace("parts", 1000)}
+    assert planned.entries == ("own", "add")
+    assert planned.device_bytes == 4 * (8 + 7) + 4 * (12 + 5) + 8 * 6 + 1000
+    assert reasons(own, 2, 3, 4, device=DeviceProperties(memory_bytes=planned.device_bytes)) == ()
+    (said,) = reasons(own, 2, 3, 4, device=DeviceProperties(memory_bytes=planned.device_bytes - 1))
+    assert said.startswith("the matrices and what may be read behind them and workspaces take 0.0 GB")
+
+
+def test_a_limit_that_several_launches_exceed_is_told_once() -> None:
+    own = kernel(launch=rule(*[Launch((1,), (2000,))] * 2))
+    assert reasons(own, 8, 8, 8, force=True) == ("a 2000×1 block has 2000 threads; the device allows 1024",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((Workspace("parts", 8), Workspace("parts", 9)), "its workspace 'parts' is declared with 8 bytes and 9"),
+        (("n",), "n = 2147483648 is passed as int32, which cannot hold it"),
+        ((Scalar("n", "uint16"),), "n = 2147483648 is passed as uint16, which cannot hold it"),
+    ],
+)
+def test_arguments_that_contradict_each_other_or_do_not_hold_their_size(arguments: tuple[Any, ...], said: str) -> None:
+    own = kernel(arguments=arguments)
+    with pytest.raises(InvalidKernel, match=said):
+        plan(own, own.problem(1, 2**31, 1), own.usual_configs[0], DEVICE, force=True)
+
+
+def test_an_argument_that_holds_its_size() -> None:
+    own = kernel(arguments=(Scalar("n", "uint32"), Scalar("k", "int8"), "m"), launch=rule(Launch((1,), (1,))))
+    assert reasons(own, 1, 2**32 - 1, 127, device=DeviceProperties(memory_bytes=1 << 50)) == ()
