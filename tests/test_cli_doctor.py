@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore.cli.examination import DEPENDENCIES
-from mmcore.errors import CompilerMissing
+from mmcore.cli.doctor import DEPENDENCIES
 from mmcore.devices.base import Device
-from mmcore.registry import Registry, registry
-from tests.command_line import install, mmcore, process
+from mmcore.errors import CompilerMissing
+from mmcore.registry import Origin, Registered, Registry, registry
+from tests.command_line import install, installed, kernel_module, mmcore
 
 
 def examined(exit_code: int = 0) -> dict[str, Any]:
@@ -28,9 +28,10 @@ def examined(exit_code: int = 0) -> dict[str, Any]:
 
 @pytest.fixture
 def plugins(monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """A registry of the test's own, with the kernels and without any device."""
-    found = Registry(kernels=registry().kernels)
-    monkeypatch.setattr("mmcore.registry.registry", lambda: found)
+    """The registry without any device."""
+    found = registry()
+    for name in list(found.providers):
+        monkeypatch.delitem(found.providers, name)
     return found
 
 
@@ -39,7 +40,6 @@ class Provider:
 
     name = "fpga"
     supports_timing = True
-    isolated = False
 
     def count(self) -> int:
         return 1
@@ -66,12 +66,10 @@ def test_a_machine_that_can_run_kernels() -> None:
     assert found["can_run"] is True
     assert re.fullmatch(r"13\.\d+", found["nvrtc"]["version"])
     assert {device["name"] for device in found["devices"]} == {"cuda", "emulator"}
-    assert found["distributions"] == {"mmcore": len(api.kernels())}
-    assert (found["broken"], found["contested"]) == ([], [])
-
-
-def test_it_says_which_device_auto_means() -> None:
-    assert examined()["auto"]["device"] == api.run("upc.kernel01", 8).device
+    assert found["auto"]["device"] == api.run("upc.kernel01", 8).device
+    assert found["distributions"] == {"mmcore-cuda": len(api.kernels())}
+    assert found["commands"]["check"] == "emulator of mmcore-cuda"
+    assert (found["failed"], found["duplicates"], found["namesake"]) == ([], [], None)
 
 
 def test_the_text_says_what_the_json_says() -> None:
@@ -81,10 +79,11 @@ def test_the_text_says_what_the_json_says() -> None:
         assert value in text
     for device in found["devices"]:
         assert all(f"{name}: {finding}" in text for name, finding in device["findings"].items())
+    assert all(f"{name}: {origin}\n" in text for name, origin in found["commands"].items())
 
 
 def test_every_package_that_mmcore_requires_is_listed() -> None:
-    required = [line for line in importlib.metadata.requires("mmcore") or () if "extra ==" not in line]
+    required = [line for line in importlib.metadata.requires("mmcore-cuda") or () if "extra ==" not in line]
     names = {re.match(r"[\w.-]+", line)[0] for line in required}  # type: ignore[index]
     assert names <= set(DEPENDENCIES)
     assert examined()["dependencies"]["numpy"] == importlib.metadata.version("numpy")
@@ -94,7 +93,7 @@ def test_without_nvrtc_the_answer_is_no(monkeypatch: pytest.MonkeyPatch) -> None
     def nvrtc_version() -> tuple[int, int]:
         raise CompilerMissing("NVRTC cannot be loaded; python -m pip install 'cuda-toolkit[nvrtc]==13.*' brings it")
 
-    monkeypatch.setattr("mmcore.cli.examination.nvrtc_version", nvrtc_version)
+    monkeypatch.setattr("mmcore.cli.doctor.nvrtc_version", nvrtc_version)
     result = mmcore("doctor")
     assert result.exit_code == 1
     assert "python -m pip install 'cuda-toolkit[nvrtc]==13.*'" in result.stdout
@@ -111,27 +110,44 @@ def test_without_any_device_the_answer_is_no() -> None:
     assert examined(exit_code=1)["devices"] == []
 
 
-def test_a_provider_that_raises_is_reported(plugins: Registry) -> None:
-    plugins.providers["fpga"] = Raising()
+def test_a_provider_that_raises_is_reported(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(plugins.providers, "fpga", Registered(Raising(), Origin("acme", "acme-fpga")))
     (device,) = examined(exit_code=1)["devices"]
     assert device == {"name": "fpga", "count": 0, "findings": {}, "problem": "SystemExit: no licence"}
     assert "fpga: SystemExit: no licence" in mmcore("doctor").stdout
 
 
-def test_a_device_that_auto_cannot_open_is_reported(plugins: Registry) -> None:
-    plugins.providers["fpga"] = Provider()
-    found = examined()
-    problem = "the plugin that provides 'fpga' failed: OSError: the card is on fire"
-    assert found["auto"] == {"device": None, "problem": problem}
-    assert "the card is on fire" in mmcore("doctor").stdout
+def test_a_device_that_cannot_be_opened_is_one_sentence(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(plugins.providers, "fpga", Registered(Provider(), Origin("acme", "acme-fpga")))
+    assert "fpga:0: a card" in mmcore("doctor").stdout
+    result = mmcore("run", "upc.kernel01", "--size", "8", "--device", "fpga")
+    said = "Error: the plugin that provides 'fpga' failed: OSError: the card is on fire\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", said)
 
 
-def test_broken_plugins_are_reported_with_their_reasons(tmp_path: Path) -> None:
+def test_a_plugin_that_failed_to_load_is_told_once_with_its_reason(tmp_path: Path) -> None:
     install(tmp_path, "acme-broken", "acme.broken", "raise OSError('no licence')")
-    result = process("doctor", PYTHONPATH=str(tmp_path))
-    assert result.returncode == 0
-    assert "acme.broken of acme-broken: OSError: no licence" in result.stdout
-    assert "warning: plugin acme.broken of acme-broken is set aside" in result.stderr
+    install(tmp_path, "acme-good", "acme.good", kernel_module("acme.good"))
+    result = mmcore("doctor", site=tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.count("acme.broken of acme-broken: OSError: no licence") == 1
+    assert "acme-good: 1 kernel\n" in result.stdout
+
+
+def test_a_name_that_two_plugins_bring_is_told(tmp_path: Path) -> None:
+    for word in ("one", "two"):
+        install(tmp_path, f"acme-{word}", f"acme.{word}", kernel_module("acme.fast"))
+    said = "kernel 'acme.fast' is brought by acme.one of acme-one and acme.two of acme-two; it belongs to none of them"
+    assert said in mmcore("doctor", site=tmp_path).stdout
+
+
+def test_the_other_project_called_mmcore_is_told(tmp_path: Path) -> None:
+    metadata = tmp_path / "mmcore-1.4.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mmcore\nVersion: 1.4\n")
+    assert "another project called mmcore (1.4) is installed" in mmcore("doctor", site=tmp_path).stdout
+    with installed(tmp_path):
+        assert examined()["namesake"] == "1.4"
 
 
 def test_the_cache_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +167,5 @@ def test_looking_at_the_cache_does_not_make_it(tmp_path: Path, monkeypatch: pyte
 def test_a_cache_that_cannot_be_written_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MMCORE_CACHE_DIR", "/dev/null/cache")
     cache = examined()["cache"]
-    assert cache["writable"] is False
-    assert cache["problem"] == "/dev/null is not writable (Not a directory)"
-    assert "every kernel is compiled anew" in mmcore("doctor").stdout
+    assert (cache["writable"], cache["problem"]) == (False, "/dev/null is not writable")
+    assert "every kernel is compiled each time" in mmcore("doctor").stdout
