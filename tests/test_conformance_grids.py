@@ -5,19 +5,23 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mmcore import Config, DeviceProperties, Launch, Multiple, Problem, ceil_div
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, ceil_div
+from mmcore.cell import Cell
+from mmcore.measure import Phases
+from mmcore.registry import Origin, Registered, registry
 from mmcore_conform.cases import find_cases
 from mmcore_conform.conformance import Conformance
+from mmcore_conform.geometry import launch_failures
 from mmcore_conform.grouping import groups
 from mmcore_conform.outcome import SKIPPED
 from tests import wrong_kernels
-from tests.test_conformance import EMULATOR, conformance, failing, one_capability
+from tests.test_conformance import EMULATOR, conformance, failing, tiles
 
-__all__ = ["one_capability"]
-pytestmark = pytest.mark.usefixtures("one_capability")
+__all__ = ["tiles"]
 
 STRIDED = (
     ("int k)", "int k, int lda, int ldb, int ldc)"),
@@ -31,19 +35,24 @@ def common(found: Conformance, name: str) -> list[str]:
     return [said for said, _ in groups(found.of(name))]
 
 
+@pytest.mark.usefixtures("tiles")
 @pytest.mark.parametrize(
-    ("right", "wrong"),
+    ("right", "wrong", "said"),
     [
-        ("C[row * ldc", "C[blockIdx.y * blockDim.y * n + threadIdx.y * ldc"),
-        ("A[row * lda", "A[blockIdx.y * blockDim.y * k + threadIdx.y * lda"),
-        ("B[p * ldb", "B[p / 64 * 64 * n + p % 64 * ldb"),
+        ("C[row * ldc", "C[blockIdx.y * blockDim.y * n + threadIdx.y * ldc", "gaps between C's rows"),
+        ("A[row * lda", "A[blockIdx.y * blockDim.y * k + threadIdx.y * lda", "gaps between A's rows"),
+        ("B[p * ldb", "B[p / 64 * 64 * n + p % 64 * ldb", ""),
     ],
 )
-def test_a_leading_dimension_that_is_forgotten_between_tiles_is_found(tmp_path: Path, right: str, wrong: str) -> None:
+def test_a_leading_dimension_that_is_forgotten_between_tiles_is_found(
+    tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, (right, wrong)))
-    assert common(found, "product") == ["gaps between rows"]
+    assert found.failures
+    assert common(found, "product") == [said]
 
 
+@pytest.mark.usefixtures("tiles")
 def test_a_write_between_the_rows_of_a_strided_c_is_out_of_bounds(tmp_path: Path) -> None:
     stray = ("= sum;", "= sum; if (column == n - 1 && row < m - 1 && ldc > n) C[row * ldc + n] = sum;")
     assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, stray)) == {"bounds"}
@@ -61,6 +70,7 @@ class Aligned:
         return f"{off[0]} is not a multiple of {self.step}" if off else None
 
 
+@pytest.mark.usefixtures("tiles")
 def test_gaps_are_found_that_a_constraint_on_leading_dimensions_allows(tmp_path: Path) -> None:
     right = wrong_kernels.kernel(tmp_path, *STRIDED, constraints=(Aligned(4),))
     assert failing(right) == set()
@@ -79,6 +89,7 @@ class Packed:
         return None if problem == problem.packed else "there are gaps between the rows"
 
 
+@pytest.mark.usefixtures("tiles")
 def test_leading_dimensions_that_are_never_allowed_are_skipped(tmp_path: Path) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, constraints=(Packed(),)))
     (skipped,) = (each for each in found.outcomes if each.what == "gaps between rows")
@@ -99,6 +110,21 @@ def test_a_kernel_that_takes_only_large_sizes_is_tested_there(tmp_path: Path, co
     assert found.of("product")
 
 
+def launch_rule_failures(kernel: Kernel) -> list[tuple[str, str]]:
+    """What is wrong with the launches of three products in every config."""
+    kernels, phases = registry().kernels, Phases()
+    cells = [
+        Cell(kernel.name, m, 40, 24, config=config.to_json()).to_json()
+        for config in kernel.usual_configs
+        for m in (8, 33, 64)
+    ]
+    kernels[kernel.name] = Registered(kernel, Origin("own", "tests"))
+    try:
+        return launch_failures(EMULATOR, phases, cells)
+    finally:
+        del kernels[kernel.name]
+
+
 def test_a_rule_that_does_not_repeat_its_answer_fails(tmp_path: Path) -> None:
     rows = itertools.cycle([0, 1])
 
@@ -106,22 +132,28 @@ def test_a_rule_that_does_not_repeat_its_answer_fails(tmp_path: Path) -> None:
         x, y, _ = config.block
         return Launch((ceil_div(problem.n, x), ceil_div(problem.m, y) + next(rows)), config.block)
 
-    found = conformance(wrong_kernels.kernel(tmp_path, launch=launch))
-    reasons = {each.reason for each in found.failures if each.property == "geometry"}
-    assert reasons == {"asked 3 times for the same launch, its rule does not give the same one"}
+    (failure,) = launch_rule_failures(wrong_kernels.kernel(tmp_path, launch=launch))
+    assert failure == ("b16x8", "asked 3 times for the same launch, its rule does not give the same one")
 
 
-def test_configs_that_make_no_difference_fail(tmp_path: Path) -> None:
-    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-        return Launch((ceil_div(problem.n, 32), ceil_div(problem.m, 8)), (32, 8))
+def always_alike(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    return Launch((ceil_div(problem.n, 32), ceil_div(problem.m, 8)), (32, 8))
 
-    def configs(*blocks: tuple[int, int], **parameters: str) -> dict[str, list[dict[str, object]]]:
-        return {"configs": [{"block": block, **parameters} for block in blocks]}
 
-    assert failing(wrong_kernels.kernel(tmp_path, launch=launch, **configs((16, 16)))) == set()
-    found = conformance(wrong_kernels.kernel(tmp_path, launch=launch, **configs((16, 16), (8, 8))))
+def configs(*blocks: tuple[int, int], **parameters: str) -> dict[str, Any]:
+    return {"launch": always_alike, "configs": [{"block": block, **parameters} for block in blocks]}
+
+
+def test_configs_that_make_no_difference_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 6)
+    found = conformance(wrong_kernels.kernel(tmp_path, **configs((16, 16), (8, 8))))
     (failure,) = found.failures
     assert (failure.property, failure.what) == ("geometry", "b8")
     assert failure.reason == "it is launched in the same way with b16 and with b8, as which both are measured"
-    # A macro makes a difference: its source is another.
-    assert failing(wrong_kernels.kernel(tmp_path, launch=launch, **configs((16, 16), (8, 8), TILE="{block.x}"))) == set()
+
+
+def test_a_macro_or_a_templates_argument_makes_a_difference(tmp_path: Path) -> None:
+    assert launch_rule_failures(wrong_kernels.kernel(tmp_path, **configs((16, 16)))) == []
+    assert launch_rule_failures(wrong_kernels.kernel(tmp_path, **configs((16, 16), (8, 8), TILE="{block.x}"))) == []
+    template = {"entry": "own<{block.x}>", "arguments": ("A", "B", "C", "m", "n", "k")}
+    assert launch_rule_failures(wrong_kernels.kernel(tmp_path, **configs((16, 16), (8, 8)), **template)) == []

@@ -40,7 +40,8 @@ def test_the_violation_says_which_thread_was_where_and_the_limit_is_for_one_cell
     (violation,) = result.violations
     assert (result.verification, result.timed_out, violation.kind) == (None, True, "timeout")
     assert (violation.source, violation.block, violation.thread) == ("kernel.cu", (0, 0, 0), (0, 0, 0))
-    assert (violation.line, violation.message) == (FIRST_LINE + 1, WHERE)
+    assert violation.line == FIRST_LINE + 1
+    assert violation.message.startswith(WHERE)
     assert measure_cell(Cell("upc.kernel01", 8, 8, 8, config={"block": [4, 4, 1]}, device="emulator")).verified
 
 
@@ -96,7 +97,9 @@ def conform_module(folder: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> 
     )
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "its_module", raising=False)
-    return conform_kernel("its_module:KERNEL", "emulator", timeout=0.5)
+    # Everything that is needed is imported and compiled before the time is limited.
+    assert measure_cell(Cell("its_module:KERNEL", 8, 8, 8, device="emulator")).verified
+    return conform_kernel("its_module:KERNEL", "emulator", timeout=0.7)
 
 
 @pytest.mark.usefixtures("workers")
@@ -105,7 +108,7 @@ def test_a_launch_rule_that_never_returns_costs_its_case(tmp_path: Path, monkeyp
     *others, last = found.outcomes
     assert {each.outcome for each in others} == {"passed"}
     assert (last.outcome, "×18×" in last.what, last.reason) == (SKIPPED, True, found.stopped)
-    assert found.stopped == "its launch rule or a constraint had not answered after 0.5 s, at its_module.py:4"
+    assert found.stopped == "its launch rule or a constraint had not answered after 0.7 s, at its_module.py:4"
     assert found.left_out > 0
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.devices.base import Device
-from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel
+from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel, NoDevice
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.declaration import Kernel
@@ -73,9 +73,13 @@ class Cases:
 
 
 def found_json(device: Device, phases: Phases, reference: str) -> dict[str, Any]:
-    """:func:`find_cases` for a worker process."""
+    """:func:`find_cases` for a worker process; raises NoDevice where the device has too low a compute capability."""
+    kernel, capability = referenced_kernel(reference), device.properties.compute_capability
+    if capability < kernel.min_compute_capability:
+        needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
+        raise NoDevice(f"{kernel.name} needs compute capability {needed}; {device.name} has {has}")
     with phases("plan"):
-        found = find_cases(referenced_kernel(reference), device.properties, reference)
+        found = find_cases(kernel, device.properties, reference)
     several = {name: [case.to_json() for case in getattr(found, name)] for name in ("allowed", "violating")}
     return {**vars(found), **several}
 

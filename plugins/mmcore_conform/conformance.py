@@ -21,6 +21,7 @@ from mmcore.errors import (
     InvalidKernel,
     KernelError,
     MmcoreError,
+    NoDevice,
     TimeLimit,
 )
 from mmcore.executor import run
@@ -163,6 +164,9 @@ class _Tests:
             cases = Cases.from_json(self._ask("cases:found_json", self.reference))
         except InvalidKernel as error:
             self._add("constraints", "its constraints", FAILED, str(error))
+            return
+        except NoDevice as error:
+            self._add("product", "every case", SKIPPED, str(error))
             return
         by_config = {
             name: list(several) for name, several in itertools.groupby(cases.allowed, lambda case: case.config)

@@ -30,7 +30,8 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     # Those of all configs stand before those of one, and the simplest first.
     left = [(each, [text for text in _conditions(case, limits) if text not in excluded]) for each, case in cases]
     while left:
-        common, count = max(Counter(text for _, held in left for text in held).items(), key=lambda each: each[1])
+        counts = Counter(text for _, held in left for text in held)
+        common, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
         several = [each for each, held in left if common in held] if count > 1 else [each for each, _ in left]
         found.append(("every case" if not passing else common if count > 1 else "", several))
         left = [(each, held) for each, held in left if each not in several]
@@ -43,8 +44,12 @@ def _sizes(case: Case) -> dict[str, int]:
 
 def _conditions(case: Case, limits: Sequence[int]) -> Iterator[str]:
     """What holds for a case: in words, the simplest first; in all configs, then in its own alone."""
-    sizes = _sizes(case)
-    held = ["gaps between rows" if case.gaps else "no gaps between rows"]
+    sizes, cell = _sizes(case), case.cell
+    rows = {"A": (cell.lda, cell.k), "B": (cell.ldb, cell.n), "C": (cell.ldc, cell.n)}
+    gaps = [matrix for matrix, (leading, row) in rows.items() if leading > row]
+    held = (
+        ["gaps between rows", *(f"gaps between {each}'s rows" for each in gaps)] if gaps else ["no gaps between rows"]
+    )
     held += ["m, n and k not all equal"] if len(set(sizes.values())) > 1 else []
     for divisor in _DIVISORS:
         off = [name for name, size in sizes.items() if size % divisor]
