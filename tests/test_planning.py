@@ -100,6 +100,9 @@ def test_a_multiple_of_a_parameter() -> None:
 def test_an_index_counts_whole_tiles_and_the_gaps_between_rows() -> None:
     assert violation(Int32Index(), 46336, 46336, 1) is None
     assert "C has 2147766272 elements" in str(violation(Int32Index(), 46337, 46336, 1))
+    assert violation(Int32Index(), 46337, 46336, 1, block=(8, 8)) is None
+    assert "C has 2152955904 elements" in str(violation(Int32Index(), 46337, 46336, 1, block=(8, 8), BM=128))
+    assert "C has 2149990400 elements" in str(violation(Int32Index(), 46337, 46336, 1, block=(8, 64)))
     assert "A has 2147483648 elements" in str(violation(Int32Index(), 2048, 8, 8, lda=2**20))
     assert "A has 2147483648 elements" in str(violation(Int32Index(), 1, 8, 2**30, BM=2, BN=2, BK=2, block=(2, 1)))
 
@@ -187,6 +190,8 @@ def test_a_device_of_a_lower_compute_capability() -> None:
     assert reasons(hopper, 8, 8, 8, device=DeviceProperties(compute_capability=(9, 0))) == ()
     said = ("it needs compute capability 9.0; the device has 8.9",)
     assert reasons(hopper, 8, 8, 8, device=DeviceProperties(compute_capability=(8, 9)), force=True) == said
+    ada = kernel(min_compute_capability=(8, 9))
+    assert len(reasons(ada, 8, 8, 8, device=DeviceProperties(compute_capability=(8, 6)))) == 1
 
 
 @pytest.mark.parametrize(
