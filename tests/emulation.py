@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.lockstep import execute
 from mmcore_emulator.machine import Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
@@ -21,6 +23,7 @@ from mmcore_emulator.ptx import Function, parse
 from mmcore_emulator.translate import Translation, translate
 
 
+@functools.cache
 def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
     """The PTX of CUDA C, with source lines."""
     error, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, [], [])
@@ -77,7 +80,7 @@ def emulate(
             values.append(argument if isinstance(argument, bytes) else argument.tobytes())
     content = parameter_bytes(translation, values)
     run = Run(translation, Dim3(*grid), Dim3(*block), shared_bytes, content, memory, Deadline(), observers(translation))
-    run.execute()
+    execute(run)
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held
     ]

@@ -109,14 +109,14 @@ def each_access(chosen: list[Step]) -> list[tuple[list[set[int]], list[bool]]]:
     return results
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(steps(st.sampled_from([EVERYBODY, 0b0011, 0b1100, 0b0001])))
 def test_what_is_remembered_tells_as_much_as_everything(chosen: list[Step]) -> None:
     for expected, found in each_access(chosen):
         assert found == [bool(threads) for threads in expected]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(steps(st.integers(1, EVERYBODY)))
 def test_nothing_is_missed_where_groups_of_a_warp_overlap(chosen: list[Step]) -> None:
     for expected, found in each_access(chosen):

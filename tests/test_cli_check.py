@@ -1,4 +1,4 @@
-"""``mmcore check``: findings with their lines for a student, a document for a program."""
+"""``mmcore check``: violations with their lines for a student, a document for a program."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import json
 import pytest
 
 import mmcore as api
+import mmcore_emulator
 from tests.command_line import mmcore
 
 FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "--seed", "1")
 
 
 def test_nothing_found_passes() -> None:
-    result = mmcore("check", "upc.kernel11", "--size", "33", "--block", "16")
+    result = mmcore("check", "upc.kernel11", "--size", "17", "--block", "8")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.endswith("\n\nnothing found; whether the product is right, mmcore run tells\nCHECK PASS\n")
 
@@ -35,9 +36,9 @@ def test_json_is_the_check() -> None:
     result = mmcore(*FORCED, "--json")
     assert result.exit_code == 1
     document = json.loads(result.stdout)
-    assert document == api.check("upc.kernel10", 65, block=32, force=True, seed=1).to_json()
+    assert document == mmcore_emulator.check("upc.kernel10", 65, block=32, force=True, seed=1).to_json()
     assert document["kernel"] == "upc.kernel10"
-    assert document["findings"][0]["kind"] == "out-of-bounds-read"
+    assert document["violations"][0]["kind"] == "out-of-bounds-read"
 
 
 def test_elements_are_not_called_threads() -> None:
@@ -46,7 +47,6 @@ def test_elements_are_not_called_threads() -> None:
 
 
 def test_128_is_taken_or_the_next_size_that_is_allowed() -> None:
-    assert "m×n×k = 128×128×128" in mmcore("check", "upc.kernel01", "--block", "32").stdout
     assert "m×n×k = 140×140×140" in mmcore("check", "unsa.tiled", "--block", "20").stdout
 
 
@@ -64,3 +64,11 @@ def test_what_cannot_be_checked_is_refused_with_one_sentence(arguments: tuple[st
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     assert said in line
+
+
+def test_a_time_limit_is_exit_2_with_an_estimate() -> None:
+    result = mmcore("check", "upc.kernel01", "--size", "1500", "--timeout", "0.3")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "was still running after 0.3 s at kernel01.cu:" in result.stderr
+    assert "of its blocks had run, so all of them would take" in result.stderr
+    assert result.stderr.rstrip().endswith("; --timeout sets the limit")

@@ -8,6 +8,7 @@ import re
 import pytest
 
 import mmcore as api
+import mmcore_emulator
 from mmcore_emulator.profiler.counters import NAMES
 from tests.command_line import mmcore
 
@@ -30,7 +31,7 @@ def test_json_is_the_profile_with_the_keys_that_were_promised() -> None:
     result = mmcore("profile", "upc.kernel11", "--size", "40", "--block", "8", "--seed", "1", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     document = json.loads(result.stdout)
-    assert document == api.profile("upc.kernel11", 40, block=8, seed=1).to_json()
+    assert document == mmcore_emulator.profile("upc.kernel11", 40, block=8, seed=1).to_json()
     assert document.keys() >= PROMISED
     assert document.keys() >= set(NAMES)
 
@@ -86,6 +87,17 @@ def test_on_a_narrow_terminal_no_number_is_cut(monkeypatch: pytest.MonkeyPatch) 
     (at,) = (number for number, line in enumerate(lines) if "tile_a[ty][tx] = A[" in line)
     said = " ".join(line.strip() for line in lines[at + 1 : at + 3])
     assert said.startswith("4,096 instructions, 2,048 load requests, 8,192 sectors, 2,048 shared requests, ")
+
+
+def test_source_shows_what_each_line_does_beside_it() -> None:
+    output = mmcore("profile", "upc.kernel10", "--size", "64", "--block", "32", "--source").stdout
+    source = api.kernels()["upc.kernel10"].source_text().rstrip().splitlines()
+    heading, *shown = output.splitlines()[-len(source) - 1 :]
+    assert heading.split() == ["instr.", "sectors", "conflicts", "kernel10.cu"]
+    for number, (line, row) in enumerate(zip(source, shown, strict=True), start=1):
+        assert row.endswith(f"{number}  {line}".rstrip())
+    (store,) = (row.split()[:2] for row in shown if "C[row * n + column] = sum;" in row)
+    assert store[1] == "512", "4 sectors for each of 128 warps"
 
 
 def test_without_by_line_no_line_is_shown() -> None:

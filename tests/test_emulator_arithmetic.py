@@ -16,7 +16,7 @@ from mmcore_emulator import floats
 from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.operations import operation
 
-many = settings(max_examples=400, deadline=None)
+many = settings(max_examples=120, deadline=None)
 
 
 def lane(value: Any, dtype: Any) -> NDArray[Any]:
@@ -171,7 +171,7 @@ INTEGER_OPCODES = [
 
 
 @pytest.mark.parametrize("opcode", INTEGER_OPCODES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_integer_arithmetic_wraps_and_truncates_as_ptx_says(opcode: str, data: st.DataObject) -> None:
     found = operation(tuple(opcode.split(".")))

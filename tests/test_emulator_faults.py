@@ -23,7 +23,7 @@ def on(
 ) -> list[Violation]:
     """What a kernel ``f`` does wrong with buffers that outlive it."""
     program = emulator.load(CompiledModule("sm_90", "test.cu", {}, b"", ptx_of(source)))
-    return program.run([BoundLaunch(Function("f", 16, 0, 0), Launch(grid=tuple(grid), block=tuple(block)), buffers)])
+    return program.run([BoundLaunch(CompiledFunction("f", 16, 0, 0), Launch(grid=tuple(grid), block=tuple(block)), buffers)])
 
 
 def content(buffer: EmulatedBuffer, count: int, dtype: Any = np.float32) -> NDArray[Any]:

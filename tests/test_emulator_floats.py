@@ -15,7 +15,7 @@ from mmcore_emulator import floats
 from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.operations import operation
 
-many = settings(max_examples=300, deadline=None)
+many = settings(max_examples=80, deadline=None)
 
 #: Bits of the significand, exponent of the least normal number, width.
 FORMATS = {"f16": (11, -14, 16), "bf16": (8, -126, 16), "f32": (24, -126, 32), "f64": (53, -1022, 64)}
@@ -143,7 +143,7 @@ def test_a_conversion_between_floats_rounds_once_everywhere(to: str, origin: str
 
 @pytest.mark.parametrize("to", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("origin", ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_a_conversion_from_an_integer_rounds_once(to: str, origin: str, data: st.DataObject) -> None:
     info = np.iinfo(NUMPY[origin])

@@ -9,7 +9,7 @@ import pytest
 
 from mmcore.errors import DeviceError
 from mmcore.compile.module import CompiledModule
-from mmcore.compile.module import Function as CompiledFunction
+from mmcore.compile.module import CompiledFunction
 from mmcore.devices.base import BoundLaunch
 from mmcore.kernel.launch import Launch
 from mmcore_emulator.device import Emulator

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import mmcore
-from mmcore import Dim3, Launch
-from mmcore_emulator.sanitizer.protocols import Finding
+import mmcore_emulator
+from mmcore import Launch
 from mmcore_emulator.sanitizer.over_read import over_read_elements
 from mmcore.errors import DeviceError
 from mmcore.compile.module import CompiledModule, CompiledFunction
@@ -21,7 +20,8 @@ from mmcore.devices.violations import Violation
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
 from mmcore_emulator.profiler.counters import Counters
-from mmcore.runner import run_kernel
+from mmcore.api import cell
+from mmcore.measure import measure
 from mmcore_emulator.declarations import Variable, module_variables, variable
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.layout import as_written
@@ -56,7 +56,7 @@ class Loaded:
 
     def launch(self, n: int = 0, *, grid: Sequence[int] = (1,), block: Sequence[int] = (32,)) -> list[Violation]:
         launch = Launch(grid=tuple(grid), block=tuple(block))
-        return self.program.run([BoundLaunch(Function("f", 16, 0, 0), launch, (self.buffer, np.int32(n)))])
+        return self.program.run([BoundLaunch(CompiledFunction("f", 16, 0, 0), launch, (self.buffer, np.int32(n)))])
 
     @property
     def out(self) -> NDArray[np.int32]:
@@ -235,13 +235,13 @@ def test_every_device_keeps_a_variable_from_launch_to_launch_and_forgets_it_with
     )
     body = "if (threadIdx.x == 0) launches += table[n]; __syncthreads(); C[threadIdx.x] = launches + c[threadIdx.x];"
     kernel = own(cu_file, body, declarations=declarations, block=(1,))
-    planned = plan(kernel, kernel.square_problem(1, Dim3(1)), Dim3(1), device.limits)
+    planned = plan(kernel, kernel.problem(1, 1, 1), kernel.usual_configs[0], device.properties)
     for _ in range(2):
-        with LoadedKernel(planned, device) as prepared:
+        with LoadedKernel(planned, device) as loaded:
             out = np.zeros((1, 1), np.float32)
             for expected in (112, 114):
-                assert prepared.run() == []
-                prepared.buffers["C"].download(out)
+                assert loaded.run() == []
+                loaded.buffers["C"].download(out)
                 assert out[0, 0] == expected
 
 
@@ -251,7 +251,7 @@ def test_the_functions_of_a_program_share_its_variables() -> None:
     extern "C" __global__ void put(int* out, int n) { x = n; }
     extern "C" __global__ void f(int* out, int n) { out[threadIdx.x] = x + n; }"""
     run = Loaded(source)
-    put = BoundLaunch(Function("put", 16, 0, 0), Launch(grid=(1,), block=(1,)), (run.buffer, np.int32(40)))
+    put = BoundLaunch(CompiledFunction("put", 16, 0, 0), Launch(grid=(1,), block=(1,)), (run.buffer, np.int32(40)))
     assert run.program.run([put]) == []
     assert run.launch(2) == []
     assert run.out.tolist() == [42] * 32
@@ -373,8 +373,8 @@ PLACE = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
 
 def counters(path: Path, body: str, declarations: str = TABLE, *, grid: int = 1) -> Counters:
-    profile = mmcore.profile(own(path, body, declarations=declarations, grid=(grid,)), 32, device="emulator")
-    assert profile.counted.violations == ()
+    profile = mmcore_emulator.profile(own(path, body, declarations=declarations, grid=(grid,)), 32, device="emulator")
+    assert profile.violations == ()
     return profile.counters
 
 
@@ -423,7 +423,7 @@ def sampling(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("sampling")
 def test_a_launch_that_reads_a_table_may_be_sampled(cu_file: Path) -> None:
     kernel = own(cu_file, "C[threadIdx.x] = table[threadIdx.x] + c[n];", declarations=TABLE, grid=(40,))
-    profile = mmcore.profile(kernel, 32, device="emulator")
+    profile = mmcore_emulator.profile(kernel, 32, device="emulator")
     assert profile.blocks_run < profile.blocks == 40
     assert profile.counters.global_load_sectors == 40 * 4
 
@@ -435,7 +435,7 @@ def test_a_launch_that_a_variable_steers_runs_each_of_its_blocks_once() -> None:
     extern "C" __global__ void steered(int* out, int n) { ++runs[blockIdx.x]; if (limit > n) out[0] = 1; }
     extern "C" __global__ void f(int* out, int n) { out[threadIdx.x] = runs[threadIdx.x + n]; }"""
     run = Loaded(source)
-    launch = BoundLaunch(Function("steered", 16, 0, 0), Launch(grid=(40,), block=(1,)), (run.buffer, np.int32(0)))
+    launch = BoundLaunch(CompiledFunction("steered", 16, 0, 0), Launch(grid=(40,), block=(1,)), (run.buffer, np.int32(0)))
     (counted,) = run.program.count([launch], every_block=False).launches
     assert (counted.blocks, counted.blocks_run) == (40, 40)
     assert run.launch(8) == []
@@ -456,43 +456,43 @@ def test_a_launch_that_leaves_what_steers_another_is_run_as_a_whole(
     extern "C" __global__ void second(int* out, int n) {{ {statement} }}"""
     run = Loaded(source)
     launch = Launch(grid=(40,), block=(32,))
-    calls = [BoundLaunch(Function(name, 16, 0, 0), launch, (run.buffer, np.int32(0))) for name in ("first", "second")]
+    calls = [BoundLaunch(CompiledFunction(name, 16, 0, 0), launch, (run.buffer, np.int32(0))) for name in ("first", "second")]
     launches = run.program.count(calls, every_block=False).launches
     assert tuple(each.blocks_run for each in launches) == blocks_run
 
 
-def findings(path: Path, body: str, declarations: str, *, grid: int = 1) -> list[Finding]:
+def violations(path: Path, body: str, declarations: str, *, grid: int = 1) -> list[Violation]:
     kernel = own(path, body, declarations=declarations, grid=(grid,))
-    found = mmcore.check(kernel, 32, device="emulator").findings
-    return [finding for finding in found if finding.kind != "unwritten-output"]
+    found = mmcore_emulator.check(kernel, 32, device="emulator").violations
+    return [violation for violation in found if violation.kind != "unwritten-output"]
 
 
 def test_nothing_is_wrong_with_reading_tables_and_keeping_to_ones_own_elements(cu_file: Path) -> None:
     body = f"{PLACE} own_[i] += table[i] + c[n]; C[i] = own_[i] + first;"
     declarations = f"{TABLE} __device__ float own_[64]; __device__ double first;"
-    assert findings(cu_file, body, declarations, grid=2) == []
+    assert violations(cu_file, body, declarations, grid=2) == []
 
 
 def test_threads_that_write_one_variable_race(cu_file: Path) -> None:
-    (finding,) = findings(cu_file, "last = threadIdx.x;", "__device__ int last;", grid=2)
-    assert (finding.kind, finding.array, finding.line, finding.count) == ("global-race", "last", FIRST_LINE, 64)
-    assert "writes element 0 of last, as other threads do at once" in finding.message
+    (violation,) = violations(cu_file, "last = threadIdx.x;", "__device__ int last;", grid=2)
+    assert (violation.kind, violation.array, violation.line, violation.count) == ("global-race", "last", FIRST_LINE, 64)
+    assert "writes element 0 of last, as other threads do at once" in violation.message
 
 
 def test_blocks_that_tell_each_other_by_a_variable_race(cu_file: Path) -> None:
     body = "if (threadIdx.x == 0) ++launches;\nC[threadIdx.x] = A[threadIdx.x];"
-    (finding, *_) = findings(cu_file, body, "__device__ volatile int launches;", grid=2)
-    assert (finding.kind, finding.array, finding.line) == ("global-race", "launches", FIRST_LINE)
+    (violation, *_) = violations(cu_file, body, "__device__ volatile int launches;", grid=2)
+    assert (violation.kind, violation.array, violation.line) == ("global-race", "launches", FIRST_LINE)
 
 
 def test_a_check_sees_accesses_outside_a_variable(cu_file: Path) -> None:
-    kinds = {(each.kind, each.array) for each in findings(cu_file, "C[0] = table[n + 32]; C[1] = c[n + 32];", TABLE)}
+    kinds = {(each.kind, each.array) for each in violations(cu_file, "C[0] = table[n + 32]; C[1] = c[n + 32];", TABLE)}
     assert {("out-of-bounds-read", "table"), ("out-of-bounds-read", "c")} <= kinds
 
 
 def test_what_lies_behind_a_variable_is_no_over_read_of_a_matrix(cu_file: Path) -> None:
     kernel = own(cu_file, "C[threadIdx.x] = A[n * n + 1] + table[63] + c[n];", declarations=TABLE, over_read={"A": 5})
-    planned = plan(kernel, kernel.square_problem(32, Dim3(32)), Dim3(32), Emulator().limits)
+    planned = plan(kernel, kernel.problem(32, 32, 32), kernel.usual_configs[0], Emulator().properties)
     assert over_read_elements(planned, Emulator(), seed=1) == {"A": 2, "B": 0, "C": 0}
 
 
@@ -505,8 +505,8 @@ def test_a_product_with_rows_looked_up_in_a_table_is_verified(device: Device, cu
     C[row * n + column] = sum;
     if (row == 0 && column == 0) ++launches;"""
     kernel = own(cu_file, body, declarations=declarations, block=(4, 4))
-    assert run_kernel(kernel, kernel.square_problem(4, Dim3(4, 4)), Dim3(4, 4), device).verified
-    assert mmcore.check(kernel, 4, device="emulator").findings == ()
+    assert measure(cell(kernel, 4)[0], device, kernel).verified
+    assert mmcore_emulator.check(kernel, 4, device="emulator").violations == ()
 
 
 # Reading declarations.

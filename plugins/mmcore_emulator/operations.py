@@ -69,10 +69,8 @@ def _table() -> dict[str, Operation]:
 def _of_integers(kind: str) -> Iterator[Entry]:
     # Wrapping arithmetic is the same for signed and unsigned numbers.
     unsigned = f"u{kind[1:]}"
-    products: list[tuple[str, Function, str, str]] = [
-        ("lo", np.multiply, unsigned, unsigned),
-        ("hi", integers.high_half(kind), kind, kind),
-    ]
+    products: list[tuple[str, Function, str, str]] = [("lo", np.multiply, unsigned, unsigned)]
+    products.append(("hi", integers.high_half(kind), kind, kind))
     if kind[1:] != "64":
         products.append(("wide", integers.whole_product(kind), kind, f"{kind[0]}{2 * int(kind[1:])}"))
     for part, multiply, source, result in products:
