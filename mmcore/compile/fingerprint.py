@@ -1,93 +1,104 @@
-"""What a source is compiled from besides itself: every file that it can include, known by path, size and time.
+"""The fingerprint of the headers that a source can include.
 
-NVRTC does not say which headers it reads. So every file counts that lies below the source's own folder, below a folder
-named by ``-I`` or beside a file named by ``-include``: when one is edited, added or removed, the source is compiled again.
-Names with ``..`` in them reach beyond these; the folders that they lead to count too, without what lies below.
+NVRTC does not say which headers it reads. So every file with a source's suffix counts, by path, size and times, that
+lies below the source's own folder, a folder named by ``-I`` or the folder of a file named by ``-include``: when one is
+edited, added or removed, the source is compiled again. Names that lead elsewhere ("../x.h", "/usr/x.h", "table.csv")
+are looked for in the files of small trees, and their folders count too; a large tree is a library, complete in itself.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-_INCLUDE = re.compile(rb'^[ \t]*(?:#|%:|\?\?=)[ \t]*include(?:_next)?[ \t]*(?P<name>["<][^">\n]+[">]|[^\s"<][^\n]*)?', re.MULTILINE)
-_FOLDERS, _FILES = ("-I", "--include-path"), ("-include", "--pre-include")
-# What no source includes, and what changes while nobody edits anything.
-_NO_HEADERS = (".py", ".pyc", ".pyi", ".so", ".o", ".a", ".json", ".jsonl", ".md", ".csv", ".lock", ".png", ".svg", ".html")
-_MOST_FILES = 50_000
-
-
-def includes_headers(text: str) -> bool:
-    """Whether a source includes anything."""
-    return _INCLUDE.search(text.encode(errors="surrogateescape")) is not None
+_SUFFIXES = "|h|hh|hpp|hxx|cuh|cu|c|cc|cpp|cxx|inl|inc|ipp|tpp|txx|tcc|def|impl|ptx"
+# A name that is absolute or has a component that begins with a dot, wherever it stands between quotes.
+_ELSEWHERE = re.compile(rb'["<]((?:[^"<>\n]*/)?\.[^"<>\n]*|/[^"<>\n]*)[">]')
+_UNUSUAL = re.compile(rb'include[^"<\n]*["<]([^"<>\n]*\.(?!(?:%s)[">])[^"<>\n./]*)[">]' % _SUFFIXES.encode())
+# NVRTC's options that have it read files that are no headers.
+_READS_OTHERS = re.compile("pch|options-file")
+# A tree with more entries than this, such as a home directory, is not looked through.
+_MOST_ENTRIES = 10_000
+_SMALL_TREE, _SMALL_FILE = 500, 1 << 18
 
 
 def fingerprint(source: Path, text: str, options: Sequence[str]) -> str | None:
-    """What is known of the files that a source can include; None where they are too many to look at.
+    """A hash of the headers that a source can include; "" where it includes none, None where they cannot be told.
 
     Args:
         source: path of the source.
         text: its content.
-        options: NVRTC's.
+        options: NVRTC's, but for those that say where CUDA's own headers are.
     """
-    folders = [Path(value) for value in _values(options, _FOLDERS)]
-    folders += [Path(value).parent for value in _values(options, _FILES)]
-    if not includes_headers(text) and not folders:
+    named = [os.path.dirname(os.path.abspath(value)) for value in _values(options, "-include", "--pre-include")]
+    if not named and "include" not in re.sub(r"\\\r?\n", "", text):
         return ""
-    own = source.absolute().parent
-    trees = {Path(os.path.abspath(folder)) for folder in (own, *folders)}
-    states = []
-    outside: set[Path] = _outside(source, text.encode(errors="surrogateescape"))
-    for tree in sorted(trees):
-        for path, state in _files(tree):
-            states.append(f"{path} {state.st_size} {state.st_mtime_ns}")
-            if len(states) > _MOST_FILES:
-                return None
-            if own in Path(path).parents and state.st_size < 1 << 20:
-                outside |= _outside(Path(path), _content(path))
-    for folder in sorted(outside - trees):
-        states += [f"{path} {state.st_size} {state.st_mtime_ns}" for path, state in _files(folder, below=False)]
-    return "\n".join(states)
-
-
-def _files(folder: Path, *, below: bool = True) -> Iterator[tuple[str, os.stat_result]]:
-    """The files in a folder, and below it, in order; hidden folders left out."""
+    own = os.path.dirname(os.path.abspath(source))
+    searched = [os.path.abspath(value) for value in _values(options, "-I", "--include-path")]
+    trees = list(dict.fromkeys((own, *searched, *named)))
+    states: dict[str, str] = {}
+    defined = "\n".join(f'"{word}"' for option in options for word in re.split('["<>=]', option))
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        try:
-            if entry.is_dir():
-                if below and not entry.name.startswith((".", "__pycache__")) and not entry.is_symlink():
-                    yield from _files(Path(entry.path))
-            elif not entry.name.endswith(_NO_HEADERS):
-                yield entry.path, entry.stat()
-        except OSError:
+        elsewhere = _elsewhere(own, defined.encode(errors="surrogateescape"), searched)
+        for tree in trees:  # which grow meanwhile
+            files = list(_files(tree, states))
+            for path in files if len(files) <= _SMALL_TREE else ():
+                elsewhere |= _elsewhere(os.path.dirname(path), _content(path), searched)
+            trees += sorted({os.path.dirname(path) for path in elsewhere}.difference(trees))
+        states |= {path: _state(os.stat(path)) for path in elsewhere}
+    except (OSError, OverflowError):  # a file removed meanwhile, a folder that cannot be listed, or too many files
+        return None
+    if _READS_OTHERS.search(" ".join(options)):
+        return None
+    listed = "\n".join(f"{path} {state}" for path, state in sorted(states.items()))
+    return hashlib.sha256(listed.encode(errors="surrogateescape")).hexdigest()
+
+
+def _files(tree: str, states: dict[str, str]) -> Iterator[str]:
+    """The source files in a folder and below it that have no state yet; hidden folders below it are left out."""
+    folders, entries, suffixes = [tree], 0, _SUFFIXES.split("|")
+    while folders:
+        folder = folders.pop()
+        real = os.path.realpath(folder)
+        states[folder] = real
+        if f"{real}/" in states or not os.access(real, os.X_OK):
             continue
+        states[f"{real}/"] = "listed"
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            entries += 1
+            if entries > _MOST_ENTRIES:
+                raise OverflowError
+            if entry.is_dir():
+                folders += [] if entry.name.startswith(".") else [entry.path]
+            elif os.path.splitext(entry.name)[1][1:] in suffixes and entry.is_file():
+                states[entry.path] = _state(entry.stat())
+                yield entry.path
 
 
-def _outside(file: Path, content: bytes) -> set[Path]:
-    """Folders beyond the file's own that it names in what it includes."""
-    names = (found["name"] or b"" for found in _INCLUDE.finditer(content) if b"/" in (found["name"] or b""))
-    return {
-        Path(os.path.abspath(file.parent / os.fsdecode(name.strip(b'"<>')))).parent
-        for name in names
-        if b".." in name or name[1:2] == b"/"
-    }
+def _state(file: os.stat_result) -> str:
+    return f"{file.st_size} {file.st_mtime_ns} {file.st_ctime_ns}"
 
 
 def _content(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except OSError:
+        return b"" if os.path.getsize(path) > _SMALL_FILE else Path(path).read_bytes()
+    except OSError:  # NVRTC cannot read it either
         return b""
 
 
-def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
+def _elsewhere(folder: str, content: bytes, searched: Sequence[str]) -> set[str]:
+    """The files outside the trees, or with a suffix of their own, that a file in ``folder`` may include."""
+    names = {os.fsdecode(name) for pattern in (_ELSEWHERE, _UNUSUAL) for name in pattern.findall(content)}
+    places = {os.path.abspath(os.path.join(base, name)) for name in names for base in (folder, *searched)}
+    # Files of /proc have no size.
+    return {place for place in places if os.path.isfile(place) and os.path.getsize(place)}
+
+
+def _values(options: Sequence[str], *names: str) -> Iterator[str]:
     """The values of an option, as NVRTC takes them: ``-Ivalue``, ``-I value``, ``-I=value``, or in the next one."""
     for option, following in itertools.pairwise((*options, "")):
         if option in names:

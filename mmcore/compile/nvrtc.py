@@ -1,24 +1,19 @@
-"""NVRTC: from CUDA source to machine code and PTX, and what ptxas says of both.
-
-One compilation yields both what a GPU loads and what the emulator reads, so the two cannot differ. That takes
-``cuda.bindings.nvrtc``: cuda.core's ``LoadedModule`` gives one of the two per compilation, and needs a driver for PTX.
-"""
+"""NVRTC: from CUDA source to machine code and PTX in one compilation, and what ptxas says of both."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
+from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
-from mmcore.compile.module import CompiledModule, CompiledFunction
 
 _RESOURCES = re.compile(
     r"Compiling entry function '(?P<symbol>[^']+)'.*?"
     r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
-    r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
+    r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
     re.DOTALL,
 )
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(?:\[(\d+)\])?")
@@ -29,7 +24,6 @@ _ERROR_IN_A_FILE = re.compile(r"^(?!__nv_name_map\().*\(\d+\): (?:catastrophic )
 _KERNEL_FUNCTION = re.compile(r"__global__\s(?:[^;{(]*?__\w+__\s*\([^)]*\))*[^;{(]*?\b(?!__)(\w+)\s*\(")
 # What stands before a function that is a template.
 _TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*\Z")
-_SHARED = re.compile(r"(\d+) bytes smem")
 # With these NVRTC makes something else than machine code and PTX.
 _MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
 
@@ -54,26 +48,8 @@ def nvrtc_version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def nearest_architecture(capability: tuple[int, int]) -> str:
-    """The architecture nearest to a compute capability that NVRTC compiles for, such as "75" for 6.1.
-
-    Raises:
-        CompilerMissing: NVRTC cannot be loaded.
-    """
-    nvrtc_version()
-    from cuda.bindings import nvrtc
-
-    _, supported = nvrtc.nvrtcGetSupportedArchs()
-    wanted = capability[0] * 10 + capability[1]
-    return str(min(supported, key=lambda number: abs(number - wanted)))
-
-
 def compile_source(
-    kernel: str,
-    source: Path,
-    text: str,
-    options: tuple[str, ...],
-    entries: tuple[str, ...],
+    kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
 ) -> CompiledModule:
     """What NVRTC makes of a source.
 
@@ -87,7 +63,7 @@ def compile_source(
     Raises:
         CompileError: NVRTC rejects it; the text holds its log.
     """
-    from cuda.bindings import nvrtc
+    from cuda.bindings import nvrtc  # cuda.core's Program makes machine code or PTX, not both at once
 
     def call(function: str, *arguments: object) -> object:
         error, *values = getattr(nvrtc, f"nvrtc{function}")(*arguments)
@@ -112,28 +88,35 @@ def compile_source(
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            if "__nv_name_map(" in log and not _ERROR_IN_A_FILE.search(log):
-                raise CompileError(f"{kernel}: {_no_function(source, text, _MISSING.findall(log) or entries)}")
-            raise CompileError(f"{kernel}: {_failure(source, log)}:\n{log or result.name}")
-        resources = _resources(log)
+            raise CompileError(f"{kernel}: {_failure(source, text, log or result.name, entries)}")
+        resources = {found["symbol"]: found for found in _RESOURCES.finditer(log)}
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
         for entry in entries:
-            lowered = call("GetLoweredName", program, entry.encode())
-            assert isinstance(lowered, bytes)
-            symbol = lowered.decode()
+            symbol = str(call("GetLoweredName", program, entry.encode()), "utf-8")  # type: ignore[call-overload]
             if symbol not in resources:
                 raise CompileError(f"{kernel}: {_not_compiled(source, entry, options)}")
-            functions[entry] = replace(resources[symbol], parameter_bytes=_parameter_bytes(ptx, symbol))
-        return CompiledModule(
-            architecture=options[0].removeprefix("-arch="),
-            source=source.name,
-            functions=functions,
-            cubin=text_of("CUBIN"),
-            ptx=ptx,
-        )
+            found = resources[symbol]
+            functions[entry] = CompiledFunction(
+                symbol=symbol,
+                registers=int(found["registers"]),
+                static_shared_bytes=int(found["shared"] or 0),
+                spill_bytes=int(found["stores"]) + int(found["loads"]),
+                parameter_bytes=_parameter_bytes(ptx, symbol),
+            )
+        return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def _failure(source: Path, text: str, log: str, entries: tuple[str, ...]) -> str:
+    """What went wrong, with NVRTC's log where that is about the source."""
+    if "__nv_name_map(" in log and not _ERROR_IN_A_FILE.search(log):
+        return _no_function(source, text, _MISSING.findall(log) or entries)
+    if re.search(r"(could not|cannot) open source file", log):
+        missing = f"{source.name} includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
+        return f"{missing}:\n{log}"
+    return f"{source.name} does not compile:\n{log}"
 
 
 def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
@@ -142,15 +125,15 @@ def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
     # NVRTC puts spaces around the signs that qualify a name.
     missing = list(dict.fromkeys(name.replace(" :: ", "::") for name in missing))
     templates = [name for name in missing if functions.get(name.rpartition("::")[2])]
-    complaints = [
+    reasons = [
         f"{name} in {source.name} is a template, whose instances are named {name}<16> or {name}<{{block.x}}>, "
         "with a value for each of its parameters"
         for name in templates
     ]
     if absent := [name for name in missing if name not in templates]:
         has = f"; it has {', '.join(functions)}" if functions else ""
-        complaints.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
-    return "; ".join(complaints)
+        reasons.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
+    return "; ".join(reasons)
 
 
 def _not_compiled(source: Path, entry: str, options: tuple[str, ...]) -> str:
@@ -160,29 +143,8 @@ def _not_compiled(source: Path, entry: str, options: tuple[str, ...]) -> str:
     return f"{entry} in {source.name} is not a __global__ function"
 
 
-def _failure(source: Path, log: str) -> str:
-    """What went wrong, in words; NVRTC's log follows."""
-    if re.search(r"(could not|cannot) open source file", log):
-        return f"{source.name} includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
-    return f"{source.name} does not compile"
-
-
 def _parameter_bytes(ptx: str, symbol: str) -> tuple[int, ...]:
     """Size of each parameter of a kernel function, as its PTX declares them."""
     declaration = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\(([^)]*)\)", ptx)
     parameters = _PARAMETER.findall(declaration[1]) if declaration else []
     return tuple(int(bits) // 8 * int(count or 1) for bits, count in parameters)
-
-
-def _resources(log: str) -> dict[str, CompiledFunction]:
-    """What ptxas reports of each entry function, by symbol."""
-    functions = {}
-    for found in _RESOURCES.finditer(log):
-        shared = _SHARED.search(found["rest"])
-        functions[found["symbol"]] = CompiledFunction(
-            symbol=found["symbol"],
-            registers=int(found["registers"]),
-            static_shared_bytes=int(shared[1]) if shared else 0,
-            spill_bytes=int(found["stores"]) + int(found["loads"]),
-        )
-    return functions

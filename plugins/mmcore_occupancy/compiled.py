@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from mmcore.compile.compiler import compile_plan
 from mmcore.compile.module import CompiledModule
-from mmcore.compile.nvrtc import nearest_architecture
+from mmcore.compile.nvrtc import nvrtc_version
 from mmcore.devices.base import Device
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
@@ -42,7 +42,13 @@ def capability_target(capability: tuple[int, int]) -> Target:
         UnknownCapability: its limits are not known.
         CompilerMissing: NVRTC cannot be loaded.
     """
-    return Target(multiprocessor(capability).capability, nearest_architecture(capability))
+    nvrtc_version()
+    from cuda.bindings import nvrtc
+
+    _, supported = nvrtc.nvrtcGetSupportedArchs()
+    wanted = capability[0] * 10 + capability[1]
+    nearest = str(min(supported, key=lambda number: abs(number - wanted)))
+    return Target(multiprocessor(capability).capability, nearest)
 
 
 def target_plan(kernel: Kernel, problem: Problem, config: Config, target: Target) -> Plan:
