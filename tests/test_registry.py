@@ -105,9 +105,8 @@ def test_a_plugin_declares_a_hook_that_others_implement() -> None:
     def mmcore_tuners() -> Any:
         """Return tuners."""
 
-    registry, tuners = Registry(), ModuleType("tuners")
+    registry, tuners = Registry(), plugin(mmcore_kernels=[])
     tuners.mmcore_tuners = hookspec(mmcore_tuners)  # type: ignore[attr-defined]
-    tuners.mmcore_kernels = hookimpl(list)  # type: ignore[attr-defined]
     registry.add(plugin(mmcore_tuners=["random", "annealing"]), "acme", "acme-tuners")
     registry.add(tuners, "tuners", "tuners")
     registry.finish()

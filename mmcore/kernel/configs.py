@@ -167,7 +167,7 @@ def _value(name: str, value: Any) -> Value:
     if name == BLOCK:
         try:
             return dim3((value,) if isinstance(value, int) else value)
-        except (TypeError, InvalidBlock) as error:
+        except TypeError as error:
             raise InvalidBlock(f"{value!r} is not a block: {error}") from None
     # C++ has no True: -DUNROLL=1.
     value = int(value) if isinstance(value, bool) else native(value)
