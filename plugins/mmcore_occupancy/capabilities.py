@@ -176,4 +176,3 @@ def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
         memory_bytes=1 << 40,
         multiprocessors=_MULTIPROCESSORS.get(capability, 1),
     )
-
