@@ -1,7 +1,7 @@
 """mmcore's kernel times beside CUPTI's, in one run on one GPU: how far the clock can be believed.
 
 ``python bench/clock_comparison.py RESULTS.json`` measures and writes the figures; it needs a GPU and the package
-cupti-python (``pip install 'mmcore[cupti]'``). The table in docs/measuring.md is made from the committed results by
+cupti-python (``pip install 'mmcore-cuda[cupti]'``). The table in docs/measuring.md is made from the committed results by
 ``python -m bench.tables``.
 """
 
@@ -17,14 +17,18 @@ from typing import Any
 from cuda.core import Device as Gpu
 
 from mmcore.api import kernels
-from mmcore.pytest_plugin.machine import describe
-from mmcore.experiment import Experiment
-from mmcore.devices.choose import open_in_process
-from mmcore.devices.cuda.event_timer import elapsed
-from mmcore.devices.cuda.device import CudaModule
 from mmcore.devices.base import BoundLaunch, Device
+from mmcore.devices.choose import open_device
+from mmcore.devices.cuda.device import CudaModule
+from mmcore.devices.cuda.event_timer import elapsed
+from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.timer import Timer
-from mmcore.registry import registry
+from mmcore.planning.plan import plan
+from mmcore.pytest_plugin.machine import describe
+from mmcore.verify.launches import verify_launches
+
+sys.path.insert(0, str(Path(__file__).parent))
+from cupti import CuptiTimer, recorder
 
 Measure = Callable[[CudaModule, Sequence[BoundLaunch]], dict[str, float]]
 
@@ -46,7 +50,7 @@ def main(path: Path) -> None:
 
     All readings from events come first: once CUPTI is started, launches in CUDA graphs take longer.
     """
-    opened = open_in_process("cuda", registry().providers)
+    opened = open_device("cuda")
     by_events = [_measured(opened, case, _by_events) for case in CASES]
     by_cupti = [_measured(opened, case, _by_cupti) for case in CASES]
     results = [
@@ -54,7 +58,7 @@ def main(path: Path) -> None:
         for (kernel, n, block), events, cupti in zip(CASES, by_events, by_cupti, strict=True)
     ]
     machine: dict[str, Any] = {}
-    describe(machine, opened)
+    describe(machine, opened.facts)
     path.write_text(json.dumps({"machine_info": machine, "microseconds": results}, indent=1) + "\n")
     for row in results:
         print(json.dumps(row))
@@ -64,12 +68,12 @@ def _measured(opened: Device, case: tuple[str, int, int], measure: Measure) -> d
     """Medians in µs by method, of the case's kernel once it is verified."""
     name, n, block = case
     kernel = kernels()[name]
-    with Experiment(kernel, kernel.problem(n, n, n), kernel.block(block), opened) as experiment:
-        if not experiment.verify().verified:
+    problem = kernel.problem(n, n, n)
+    with LoadedKernel(plan(kernel, problem, kernel.config(block), opened.properties), opened) as loaded:
+        if not verify_launches(loaded, problem, 1).right:
             raise SystemExit(f"{name} at {n} is wrong; nothing was timed")
-        program = experiment.prepared.program
-        assert isinstance(program, CudaModule)
-        times = measure(program, experiment.prepared.calls)
+        assert isinstance(loaded.module, CudaModule)
+        times = measure(loaded.module, loaded.calls)
     return {method: round(seconds * 1e6, 3) for method, seconds in times.items()}
 
 
@@ -77,25 +81,29 @@ def _by_events(program: CudaModule, calls: Sequence[BoundLaunch]) -> dict[str, f
     gpu, launches = Gpu(0), program.bind(calls)
     stream = gpu.create_stream()
     single = [elapsed(gpu, stream, lambda: launches(stream)) for _ in range(51)]
-    warm, cold = (program.event_timer(calls, program.before(cold)) for cold in (False, True))
+    warm, cold = program.timer(calls), program.timer(calls, cold=True)
     return {"events_around_one": statistics.median(single), **_medians({"mmcore_warm": warm, "mmcore_cold": cold})}
 
 
 def _by_cupti(program: CudaModule, calls: Sequence[BoundLaunch]) -> dict[str, float]:
-    warm, cold = (program.cupti_timer(calls, program.before(cold)) for cold in (False, True))
-    if warm is None or cold is None:
-        raise SystemExit("CUPTI cannot be used here: pip install 'mmcore[cupti]', and see mmcore doctor")
+    found, gpu, launches = recorder(), Gpu(0), program.bind(calls)
+    if isinstance(found, str):
+        raise SystemExit(f"CUPTI cannot be used here: {found}; pip install 'mmcore-cuda[cupti]'")
+    stream = gpu.create_stream()
+    scratch = gpu.allocate(2 * gpu.properties.l2_cache_size, stream=stream)
+    warm = CuptiTimer(found, stream, launches, len(calls), None)
+    cold = CuptiTimer(found, stream, launches, len(calls), lambda target: scratch.fill(0, stream=target))
     return _medians({"cupti_warm": warm, "cupti_cold": cold})
 
 
-def _medians(timeres: Mapping[str, Timer]) -> dict[str, float]:
+def _medians(timers: Mapping[str, Timer]) -> dict[str, float]:
     """The methods take turns, so that all see the same state of the GPU."""
-    readings: dict[str, list[float]] = {method: [] for method in timeres}
+    readings: dict[str, list[float]] = {method: [] for method in timers}
     for _ in range(REPETITIONS):
-        for method, timer in timeres.items():
+        for method, timer in timers.items():
             count = max(round(READING_SECONDS / max(timer.seconds(1), 1e-5)), 1)
             readings[method].append(timer.seconds(count) / count)
-    for timer in timeres.values():
+    for timer in timers.values():
         timer.close()
     return {method: statistics.median(values) for method, values in readings.items()}
 

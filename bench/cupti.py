@@ -1,4 +1,4 @@
-"""Device seconds, read from CUPTI's records of each kernel, where the package cupti-python is installed and works.
+"""Device seconds, read from CUPTI's records of each kernel: what mmcore's own clock is compared with.
 
 CUPTI is the clock that NVIDIA's profilers have: a kernel's own begin and end, without anything around it.
 """

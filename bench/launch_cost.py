@@ -20,11 +20,10 @@ from cuda.core import LaunchConfig, ObjectCode, launch
 
 from mmcore.api import kernels
 from mmcore.pytest_plugin.machine import describe
-from mmcore.devices.choose import open_in_process
+from mmcore.devices.choose import open_device
 from mmcore.devices.cuda.device import CudaModule
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
-from mmcore.registry import registry
 
 KERNEL, N, BLOCK = "upc.kernel01", 32, 16
 LAUNCHES, REPETITIONS = 2000, 31
@@ -32,19 +31,15 @@ LAUNCHES, REPETITIONS = 2000, 31
 
 def main(path: Path) -> None:
     """Measure and write the results."""
-    opened = open_in_process("cuda", registry().providers)
+    opened = open_device("cuda")
     kernel = kernels()[KERNEL]
-    planned = plan(kernel, kernel.problem(N, N, N), kernel.block(BLOCK), opened.limits)
+    planned = plan(kernel, kernel.problem(N, N, N), kernel.config(BLOCK), opened.properties)
     machine: dict[str, Any] = {}
-    with LoadedKernel(planned, opened) as prepared:
-        assert isinstance(prepared.program, CudaModule)
+    with LoadedKernel(planned, opened) as loaded:
+        assert isinstance(loaded.module, CudaModule)
         gpu = Gpu(0)
         stream = gpu.create_stream()
-        ways = {
-            "mmcore": _ours(prepared, stream),
-            "cuda.core launch": _bare(prepared, stream),
-            **_cupy(prepared, planned),
-        }
+        ways = {"mmcore": _ours(loaded, stream), "cuda.core launch": _bare(loaded, stream), **_cupy(loaded, planned)}
         readings: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(REPETITIONS):
             for way, repeat in ways.items():
@@ -53,15 +48,15 @@ def main(path: Path) -> None:
                 repeat()
                 readings[way].append((time.perf_counter() - begin) / LAUNCHES)
                 gpu.sync()
-    describe(machine, opened)
+    describe(machine, opened.facts)
     costs = {way: round(statistics.median(values) * 1e6, 3) for way, values in readings.items()}
     path.write_text(json.dumps({"machine_info": machine, "microseconds": costs}, indent=1) + "\n")
     print(json.dumps(costs))
 
 
-def _ours(prepared: LoadedKernel, stream: Any) -> Callable[[], None]:
-    assert isinstance(prepared.program, CudaModule)
-    launches = prepared.program.bind(prepared.calls)
+def _ours(loaded: LoadedKernel, stream: Any) -> Callable[[], None]:
+    assert isinstance(loaded.module, CudaModule)
+    launches = loaded.module.bind(loaded.calls)
 
     def repeat() -> None:
         for _ in range(LAUNCHES):
@@ -70,12 +65,12 @@ def _ours(prepared: LoadedKernel, stream: Any) -> Callable[[], None]:
     return repeat
 
 
-def _bare(prepared: LoadedKernel, stream: Any) -> Callable[[], None]:
-    (call,) = prepared.calls
-    module = ObjectCode.from_cubin(prepared.code.cubin)
+def _bare(loaded: LoadedKernel, stream: Any) -> Callable[[], None]:
+    (call,) = loaded.calls
+    module = ObjectCode.from_cubin(loaded.compiled.cubin)
     kernel = module.get_kernel(call.function.symbol)
     config = LaunchConfig(grid=tuple(call.launch.grid), block=tuple(call.launch.block))
-    arguments = _arguments(prepared)
+    arguments = _arguments(loaded)
 
     def repeat() -> None:
         for _ in range(LAUNCHES):
@@ -84,14 +79,14 @@ def _bare(prepared: LoadedKernel, stream: Any) -> Callable[[], None]:
     return repeat
 
 
-def _cupy(prepared: LoadedKernel, planned: Any) -> dict[str, Callable[[], None]]:
+def _cupy(loaded: LoadedKernel, planned: Any) -> dict[str, Callable[[], None]]:
     try:
         import cupy
     except ImportError:
         return {}
-    (call,) = prepared.calls
-    kernel = cupy.RawModule(code=planned.kernel.source_text()).get_function(planned.kernel.entry)
-    grid, block, arguments = tuple(call.launch.grid), tuple(call.launch.block), _arguments(prepared)
+    (call,) = loaded.calls
+    kernel = cupy.RawModule(code=planned.kernel.source_text()).get_function(planned.entries[0])
+    grid, block, arguments = tuple(call.launch.grid), tuple(call.launch.block), _arguments(loaded)
 
     def repeat() -> None:
         for _ in range(LAUNCHES):
@@ -100,9 +95,9 @@ def _cupy(prepared: LoadedKernel, planned: Any) -> dict[str, Callable[[], None]]
     return {"CuPy RawKernel": repeat}
 
 
-def _arguments(prepared: LoadedKernel) -> tuple[Any, ...]:
+def _arguments(loaded: LoadedKernel) -> tuple[Any, ...]:
     """Addresses and scalars, as mmcore passes them."""
-    (call,) = prepared.calls
+    (call,) = loaded.calls
     return tuple(
         argument if isinstance(argument, np.generic) else np.uint64(argument.address)  # type: ignore[union-attr]
         for argument in call.arguments

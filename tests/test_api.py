@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem, Scalar, Workspace
+from mmcore import Cell, Config, DeviceProperties, Kernel, Launch, Problem, Result, Scalar, Workspace
 from mmcore.devices.base import Device
-from mmcore.kernel.properties import DeviceProperties
+from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.runner import run_kernel
 from tests.conftest import DEVICES
 
 RNG = np.random.default_rng(1)
@@ -34,23 +33,30 @@ def source(cu_file: Path) -> Path:
     return cu_file
 
 
+def one_block(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    return Launch(grid=(1,), block=config.block)
+
+
 def kernel_of(source: Path, **changes: Any) -> Kernel:
     """A kernel whose every attribute a test can change."""
-
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        return Launch(grid=(1,), block=block)
-
     attributes: dict[str, Any] = {
         "name": "test.f",
-        "title": "a test's own",
-        "lecture": "none",
         "source": source,
         "entry": "f",
         "arguments": ("A", "B", "C", "n"),
-        "launch": launch,
-        "blocks": ((1,),),
+        "launch": one_block,
+        "configs": [{"block": (1,)}],
     }
     return Kernel(**attributes | changes)
+
+
+def measured(kernel: Kernel, device: Device, m: int = 8, n: int = 8, k: int = 8, **leading: int) -> Result:
+    return measure(Cell(kernel.name, m, n, k, **leading), device, kernel)  # type: ignore[arg-type]
+
+
+def planned(kernel: Kernel, m: int = 8, n: int = 8, k: int = 8, device: DeviceProperties | None = None) -> Any:
+    problem = kernel.problem(m, n, k)
+    return plan(kernel, problem, kernel.usual_configs[0], device or DeviceProperties())
 
 
 def test_matmul_multiplies(device: Device) -> None:
@@ -125,15 +131,15 @@ def test_matmul_without_out_starts_an_accumulating_kernel_from_zero(device: Devi
 def test_what_cannot_be_multiplied_is_refused_in_one_sentence(
     a: Any, b: Any, options: dict[str, Any], sentence: str
 ) -> None:
-    with pytest.raises(mmcore.MmcoreError) as refusal:
+    with pytest.raises(mmcore.MmcoreError) as error:
         mmcore.matmul(a, b, **{"device": "emulator"} | options)
-    assert sentence in str(refusal.value)
+    assert sentence in str(error.value)
 
 
 def test_kernels_and_sizes_come_as_they_are_at_hand() -> None:
     kernel = mmcore.kernels()["upc.kernel11"]
-    outcome = mmcore.run(kernel, np.int64(40), block=np.int32(8), device="emulator", seed=3)
-    assert str(outcome) == "upc.kernel11 40×40×40 in 8×8 blocks on emulator: verified"
+    result = mmcore.run(kernel, np.int64(40), block=np.int32(8), device="emulator", seed=3)
+    assert str(result) == "upc.kernel11 40×40×40 in 8×8 blocks on emulator: verified"
     product = mmcore.matmul(normal(5, 4), normal(4, 3), kernel=kernel, block=None, device="emulator")
     assert product.shape == (5, 3)
 
@@ -145,10 +151,10 @@ def test_a_read_only_out_is_refused() -> None:
         mmcore.matmul(normal(16, 16), normal(16, 16), out, device="emulator")
 
 
-def test_run_returns_what_it_launched_and_how_it_judged(device: Device) -> None:
-    outcome = mmcore.run("upc.kernel01", m=40, n=50, k=60, block="16x8", device=device.name, seed=5)
-    assert outcome.verified
-    record = outcome.to_json()
+def test_run_returns_what_it_launched_and_how_it_was_verified(device: Device) -> None:
+    result = mmcore.run("upc.kernel01", m=40, n=50, k=60, block="16x8", device=device.name, seed=5)
+    assert result.verified
+    record = result.to_json()
     assert record["problem"] == {"m": 40, "n": 50, "k": 60}
     assert (record["grid"], record["block"]) == ([4, 5, 1], [16, 8, 1])
     assert record["seed"] == 5
@@ -159,16 +165,16 @@ def test_run_returns_what_it_launched_and_how_it_judged(device: Device) -> None:
 
 
 @pytest.mark.parametrize("memory", ["pageable", "pinned"])
-def test_a_device_that_keeps_time_times_kernel_and_copies(device: Device, memory: str) -> None:
-    outcome = mmcore.run("upc.kernel10", 512, block=32, device=device.name, memory=memory)
-    assert outcome.verified
+def test_a_device_that_supports_timing_times_kernel_and_copies(device: Device, memory: str) -> None:
+    result = mmcore.run("upc.kernel10", 512, block=32, device=device.name, memory=memory)
+    assert result.verified
     if not device.supports_timing:
-        assert outcome.kernel_seconds is outcome.end_to_end_seconds is None
+        assert result.kernel_seconds is result.end_to_end_seconds is None
         return
-    assert outcome.kernel_seconds is not None
-    assert outcome.end_to_end_seconds is not None
-    assert 0 < outcome.kernel_seconds < outcome.end_to_end_seconds
-    assert outcome.kernel_gflops == outcome.plan.problem.flops / outcome.kernel_seconds / 1e9
+    assert result.kernel_seconds is not None
+    assert result.end_to_end_seconds is not None
+    assert 0 < result.kernel_seconds < result.end_to_end_seconds
+    assert result.kernel_gflops == result.flops / result.kernel_seconds / 1e9
 
 
 @pytest.mark.parametrize("leading", [{"lda": 45}, {"ldb": 71}, {"ldc": 66}, {"lda": 33, "ldb": 64, "ldc": 100}])
@@ -176,7 +182,7 @@ def test_sub_blocks_of_larger_arrays_are_packed_for_kernels_without_leading_dime
     device: Device, leading: dict[str, int]
 ) -> None:
     kernel = mmcore.kernels()["lezione9.kernel1"]
-    assert run_kernel(kernel, kernel.problem(64, 64, 33, **leading), kernel.block(32), device).verified
+    assert measured(kernel, device, 64, 64, 33, **leading).verified
 
 
 @pytest.mark.parametrize(
@@ -191,34 +197,34 @@ def test_sub_blocks_of_larger_arrays_are_packed_for_kernels_without_leading_dime
         ({"size": 64, "block": 0}, "is not a block shape"),
         ({"size": 64, "lda": 60}, "lda = 60 is shorter than a row of 64 elements"),
         ({"size": 64, "seed": -1}, "a seed is a whole number from 0, not -1"),
-        ({"size": 64, "memory": "mapped"}, "host memory is pageable or pinned, not 'mapped'"),
+        ({"size": 64, "memory": "mapped"}, "there is no end-to-end time 'mapped'; there are "),
     ],
 )
 def test_a_bad_request_is_refused_in_one_sentence(arguments: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(mmcore.MmcoreError) as refusal:
+    with pytest.raises(mmcore.MmcoreError) as error:
         mmcore.run("upc.kernel01", device="emulator", **arguments)
-    assert sentence in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_matrices_larger_than_the_devices_memory_are_refused_with_both_sizes(device: Device) -> None:
     kernel = mmcore.kernels()["upc.kernel01"]
-    limits = replace(device.limits, memory_bytes=10**9)
+    small = replace(device.properties, memory_bytes=10**9)
     with pytest.raises(mmcore.ConstraintViolation, match=r"the matrices take 1\.2 GB; the device has 1\.0 GB"):
-        plan(kernel, kernel.problem(10_000, 10_000, 10_000), Dim3(16, 16), limits)
+        planned(kernel, 10_000, 10_000, 10_000, small)
 
 
 def test_a_missing_source_is_named(device: Device, tmp_path: Path) -> None:
     kernel = kernel_of(tmp_path / "gone.cu")
     with pytest.raises(mmcore.InvalidKernel, match=r"test\.f: its source .*gone\.cu cannot be read: No such file"):
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
 
 
 def test_source_that_does_not_compile_shows_nvrtcs_log_with_its_own_name_and_line(device: Device, source: Path) -> None:
     source.write_text('extern "C" __global__ void f(float* A)\n{\n    A[0] = undeclared;\n}\n')
     kernel = kernel_of(source)
     with pytest.raises(mmcore.CompileError) as error:
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
     assert "kernel.cu(3): error:" in str(error.value)
     assert "undeclared" in str(error.value)
 
@@ -227,7 +233,7 @@ def test_source_that_does_not_compile_shows_nvrtcs_log_with_its_own_name_and_lin
 def test_an_entry_that_is_not_in_the_source_is_a_compile_error(device: Device, source: Path, entry: str) -> None:
     kernel = kernel_of(source, entry=entry)
     with pytest.raises(mmcore.CompileError, match=r"test\.f: kernel.cu has no function"):
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
 
 
 def test_only_the_entry_that_is_missing_is_called_so_and_what_there_is_is_named(device: Device, source: Path) -> None:
@@ -237,19 +243,19 @@ def test_only_the_entry_that_is_missing_is_called_so_and_what_there_is_is_named(
         "template <int B> __global__ void\ntiled(float* A) { A[0] = B; }\n"
     )
 
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> list[Launch]:
-        return [Launch((1,), block), Launch((1,), block, entry="reduse")]
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+        return [Launch((1,), config.block), Launch((1,), config.block, entry="reduse")]
 
     kernel = kernel_of(source, launch=launch)
     with pytest.raises(mmcore.CompileError) as error:
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
     assert str(error.value) == "test.f: kernel.cu has no function reduse; it has f, reduce, tiled"
 
 
-def test_a_launch_rule_that_raises_is_the_kernels_fault(device: Device, source: Path) -> None:
-    kernel = kernel_of(source, launch=lambda problem, block, limits: 1 // 0)
+def test_a_launch_rule_that_raises_is_the_kernels_error(device: Device, source: Path) -> None:
+    kernel = kernel_of(source, launch=lambda problem, config, device: 1 // 0)
     with pytest.raises(mmcore.InvalidKernel, match=r"test\.f: its launch rule failed: ZeroDivisionError"):
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
 
 
 class OddSequence(Sequence[Launch]):
@@ -268,48 +274,48 @@ class NoWords:
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        (lambda problem, block, limits: sys.exit(3), "its launch rule failed: SystemExit: 3"),
+        (lambda problem, config, device: sys.exit(3), "its launch rule failed: SystemExit: 3"),
         (
-            lambda problem, block, limits: Launch(grid=(problem.n / 4,), block=block),
+            lambda problem, config, device: Launch(grid=(problem.n / 4,), block=config.block),
             "is not one to three whole numbers",
         ),
-        (lambda problem, block, limits: None, "its launch rule returned None, not a Launch"),
-        (lambda problem, block, limits: OddSequence(), "its launch rule failed: KeyError: 'no launch'"),
-        (lambda problem, block, limits: NoWords(), "its launch rule failed: RuntimeError: no words"),
+        (lambda problem, config, device: None, "its launch rule returned None, not a Launch"),
+        (lambda problem, config, device: OddSequence(), "its launch rule failed: KeyError: 'no launch'"),
+        (lambda problem, config, device: NoWords(), "its launch rule failed: RuntimeError: no words"),
         (
-            lambda problem, block, limits: [
-                Launch(grid=(1,), block=block, arguments=(Workspace("sums", 4 * problem.m),)),
-                Launch(grid=(1,), block=block, arguments=(Workspace("sums", 16),)),
+            lambda problem, config, device: [
+                Launch(grid=(1,), block=config.block, arguments=(Workspace("sums", 4 * problem.m),)),
+                Launch(grid=(1,), block=config.block, arguments=(Workspace("sums", 16),)),
             ],
             "test.f: its workspace 'sums' is declared with 32 bytes and 16",
         ),
         (
-            lambda problem, block, limits: Launch(grid=(1,), block=block, arguments=(Scalar("lda", "int8"),)),
+            lambda problem, config, device: Launch(grid=(1,), block=config.block, arguments=(Scalar("lda", "int8"),)),
             "test.f: lda = 200 is passed as int8, which cannot hold it",
         ),
     ],
 )
-def test_a_launch_rule_that_returns_no_launch_is_the_kernels_fault(source: Path, rule: Any, reason: str) -> None:
+def test_a_launch_rule_that_returns_no_launch_is_the_kernels_error(source: Path, rule: Any, reason: str) -> None:
     kernel = kernel_of(source, launch=rule)
     with pytest.raises(mmcore.InvalidKernel) as error:
-        plan(kernel, kernel.problem(8, 8, 200), Dim3(1), DeviceProperties())
+        planned(kernel, 8, 8, 200)
     assert reason in str(error.value)
 
 
 def test_what_takes_too_much_memory_is_said(source: Path) -> None:
     launch = Launch(grid=(1,), block=(1,), over_read={"A": 1 << 40}, arguments=(Workspace("sums", 16),))
-    kernel = kernel_of(source, launch=lambda problem, block, limits: launch)
+    kernel = kernel_of(source, launch=lambda problem, config, device: launch)
     with pytest.raises(mmcore.ConstraintViolation, match="and what may be read behind them and workspaces take 4398"):
-        plan(kernel, kernel.problem(8, 8, 8), Dim3(1), DeviceProperties())
+        planned(kernel)
 
 
-def test_a_constraint_that_answers_with_a_number_is_the_kernels_fault(source: Path) -> None:
-    odd = SimpleNamespace(sentence="m is even", refusal=lambda problem, block: problem.m % 2)
+def test_a_constraint_that_answers_with_a_number_is_the_kernels_error(source: Path) -> None:
+    odd = SimpleNamespace(description="m is even", violation=lambda problem, config: problem.m % 2)
     kernel = kernel_of(source, constraints=(odd,))
     with pytest.raises(mmcore.InvalidKernel) as error:
-        plan(kernel, kernel.problem(5, 8, 8), Dim3(1), DeviceProperties())
+        planned(kernel, 5)
     assert (
-        str(error.value) == "test.f: a constraint: it answers 1 instead of a reason or None (for 5×8×8 in 1×1 blocks)"
+        str(error.value) == "test.f: a constraint: it answers 1 instead of a reason or None (for 5×8×8 with block=1x1)"
     )
 
 
@@ -324,20 +330,20 @@ def test_arguments_that_do_not_fit_the_function_are_refused_before_the_launch(
     with pytest.raises(
         mmcore.InvalidKernel, match=r"test\.f: f takes 4 parameters \(8, 8, 8, 4 bytes\), but is declared"
     ):
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
 
 
 def test_a_missing_header_is_told_from_a_mistake(device: Device, source: Path) -> None:
     source.write_text('#include <stdio.h>\nextern "C" __global__ void f() {}\n')
     kernel = kernel_of(source)
     with pytest.raises(mmcore.CompileError, match=r"includes what is not there .*but not the C library's"):
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
 
 
 def test_a_newer_architecture_than_the_device_is_refused(device: Device, source: Path) -> None:
     kernel = kernel_of(source, min_compute_capability=(99, 0))
     with pytest.raises(mmcore.ConstraintViolation, match=r"it needs compute capability 99\.0; the device has 9\.0"):
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
+        measured(kernel, device)
 
 
 def test_a_kernel_with_more_registers_than_the_device_has_is_refused(device: Device, source: Path) -> None:
@@ -346,22 +352,22 @@ def test_a_kernel_with_more_registers_than_the_device_has_is_refused(device: Dev
     stores = "".join(f"C[threadIdx.x * 200 + {i}] = v{i} + {sums if i == 0 else 'v0'};" for i in range(150))
     parameters = "volatile float* A, volatile float* B, volatile float* C, int n"
     source.write_text(f'extern "C" __global__ void f({parameters}) {{{loads}{stores}}}')
-    kernel = kernel_of(source, blocks=((1024,),))
+    kernel = kernel_of(source, configs=[{"block": (1024,)}])
     with pytest.raises(mmcore.ConstraintViolation, match=r"takes \d+ registers; the device allows 65536"):
-        run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1024), device)
+        measured(kernel, device)
 
 
-def test_what_a_kernel_writes_outside_c_is_a_fault(device: Device, source: Path) -> None:
+def test_what_a_kernel_writes_outside_c_is_a_violation(device: Device, source: Path) -> None:
     source.write_text(
         'extern "C" __global__ void f(const float* A, const float* B, float* C, int n)\n'
         "{\n    C[-1] = 1.0f;\n    C[n * n + 1] = 1.0f;\n}\n"
     )
     kernel = kernel_of(source)
-    outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
-    assert not outcome.verified
-    assert [(violation.kind, violation.array) for violation in outcome.violations] == [("out-of-bounds-write", "C")] * 2
-    assert "4 bytes before the start of C" in outcome.violations[0].message
-    assert "4 bytes" in outcome.violations[1].message
+    result = measured(kernel, device)
+    assert not result.verified
+    assert [(violation.kind, violation.array) for violation in result.violations] == [("out-of-bounds-write", "C")] * 2
+    assert "4 bytes before the start of C" in result.violations[0].message
+    assert "4 bytes" in result.violations[1].message
 
 
 def test_a_sum_that_met_unwritten_memory_is_wrong_but_not_unwritten(device: Device, source: Path) -> None:
@@ -370,33 +376,33 @@ def test_a_sum_that_met_unwritten_memory_is_wrong_but_not_unwritten(device: Devi
         'extern "C" __global__ void f(const float* A, const float* B, float* C, int n)\n'
         "{\n    for (int i = 0; i < n * n; ++i) C[i] = A[n * n] * 2.0f + B[i];\n}\n"
     )
-    kernel = kernel_of(source, launch=lambda problem, block, limits: Launch((1,), block, over_read={"A": 1}))
-    outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
-    assert outcome.violations == ()
-    mismatch = outcome.verification.mismatch if outcome.verification else None
+    kernel = kernel_of(source, launch=lambda problem, config, device: Launch((1,), config.block, over_read={"A": 1}))
+    result = measured(kernel, device)
+    assert result.violations == ()
+    mismatch = result.verification.mismatch if result.verification else None
     assert mismatch is not None
     assert np.isnan(mismatch.got)
     assert not mismatch.unwritten
 
 
-def test_overwriting_an_input_is_a_fault(device: Device, source: Path) -> None:
+def test_overwriting_an_input_is_a_violation(device: Device, source: Path) -> None:
     source.write_text(
         'extern "C" __global__ void f(float* A, const float* B, float* C, int n) { A[3] = 7.0f; C[0] = B[0]; }'
     )
     kernel = kernel_of(source)
-    outcome = run_kernel(kernel, kernel.problem(8, 8, 8), Dim3(1), device)
-    assert [(violation.kind, violation.array) for violation in outcome.violations] == [("input-overwritten", "A")]
-    assert "element 3 of A" in outcome.violations[0].message
+    result = measured(kernel, device)
+    assert [(violation.kind, violation.array) for violation in result.violations] == [("input-overwritten", "A")]
+    assert "element 3 of A" in result.violations[0].message
 
 
-def test_writing_between_the_rows_of_a_strided_c_is_a_fault(device: Device, source: Path) -> None:
+def test_writing_between_the_rows_of_a_strided_c_is_a_violation(device: Device, source: Path) -> None:
     source.write_text(
         'extern "C" __global__ void f(const float* A, const float* B, float* C, int n, int ldc) { C[ldc + n] = 7.0f; }'
     )
     kernel = kernel_of(source, arguments=("A", "B", "C", "n", "ldc"))
-    outcome = run_kernel(kernel, kernel.problem(8, 8, 8, ldc=12), Dim3(1), device)
-    assert [(violation.kind, violation.array) for violation in outcome.violations] == [("out-of-bounds-write", "C")]
-    assert "row 1, column 8 of C" in outcome.violations[0].message
+    result = measured(kernel, device, ldc=12)
+    assert [(violation.kind, violation.array) for violation in result.violations] == [("out-of-bounds-write", "C")]
+    assert "row 1, column 8 of C" in result.violations[0].message
 
 
 needs_gpu = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")

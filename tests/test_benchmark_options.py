@@ -8,25 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmcore.pytest_plugin.cells import Cells, find_cells
+from mmcore import Kernel, Launch, Space
+from mmcore.errors import InvalidProblem, MmcoreError
+from mmcore.pytest_plugin.cells import Found, find_benchmarks
 from mmcore.pytest_plugin.options import Selection
 from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
-from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.devices.base import Device
-from mmcore.registry import registry
-from mmcore_emulator.device import Emulator
-from tests.timed_emulator import TimedEmulator
+from mmcore.registry import Origin, Registered, registry
 
-GPU = TimedEmulator(lambda source: 1e-4)
-USUAL = Selection((), (), (), (), "auto", ("kernel",), ("pageable",), ("warm",), 60)
+USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60)
 
 
-def select(device: Device = GPU, **wanted: Any) -> Cells:
-    return find_cells(Selection(**{**vars(USUAL), **wanted}), registry(), device)
+def select(*, supports_timing: bool = True, **wanted: Any) -> Found:
+    return find_benchmarks(Selection(**{**vars(USUAL), **wanted}), registry(), supports_timing=supports_timing)
 
 
-def ids(device: Device = GPU, **wanted: Any) -> list[str]:
-    return [cell.id for cell in select(device, **wanted).cells.values()]
+def ids(**wanted: Any) -> list[str]:
+    return [each.id for each in select(**wanted).benchmarks.values()]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +87,7 @@ def test_any_text_is_sizes_or_refused(text: str) -> None:
     assert all(size > 0 for each in sizes for size in each)
 
 
-def test_ids_say_kernel_problem_and_block() -> None:
+def test_ids_say_kernel_problem_and_config() -> None:
     found = ids(kernels=("upc.kernel11",), sizes=(Sizes(640, 640, 640), Sizes(5, 6, 7)))
     assert sorted(found) == sorted(
         f"upc.kernel11-{size}-b{block}" for block in (8, 16, 32) for size in ("640x640x640", "5x6x7")
@@ -102,56 +99,91 @@ def test_ids_tell_other_ways_of_measuring() -> None:
         "kernels": ("upc.kernel11",),
         "sizes": (Sizes(64, 64, 64),),
         "blocks": ("16", "32x8", "64x1x1"),
-        "measures": ("kernel", "global"),
+        "measures": ("kernel", "end-to-end"),
         "memories": ("pageable", "pinned"),
         "caches": ("warm", "cold"),
     }
     assert ids(**wanted) == [
-        f"upc.kernel11-64x64x64-b16{way}" for way in ("", "-cold", "-global-pageable", "-global-pinned")
+        f"upc.kernel11-64x64x64-b16{way}" for way in ("", "-cold", "-end-to-end-pageable", "-end-to-end-pinned")
     ]
-    refused = [str(refusal).split(":")[0] for refusal in select(**wanted).refused]
-    assert refused == [f"upc.kernel11 64×64×64 in {block} blocks" for block in ("32×8", "64×1")]
+    refused = [each.split(":")[0] for each in select(**wanted).refused]
+    assert refused == [
+        f"upc.kernel11 64×64×64 with block={block}, TILE={tile}" for block, tile in (("32x8", 32), ("64x1", 64))
+    ]
 
 
-def test_every_kernel_without_known_faults_has_a_cell_for_each_of_its_blocks_by_default() -> None:
-    for device in (GPU, Emulator()):
-        found = select(device)
-        kernels = {name: each.kernel for name, each in registry().kernels.items()}
-        assert set(found.faulty) == {name for name, kernel in kernels.items() if kernel.known_bugs}
-        assert not found.refused
-        measured = {(cell.point.kernel.name, cell.point.block) for cell in found.cells.values()}
-        assert measured == {
-            (name, block) for name, kernel in kernels.items() if name not in found.faulty for block in kernel.blocks
-        }
+@pytest.mark.parametrize("supports_timing", [True, False])
+def test_every_kernel_without_known_bugs_has_a_cell_for_each_of_its_configs_by_default(supports_timing: bool) -> None:
+    found = select(supports_timing=supports_timing)
+    kernels = {name: each.item for name, each in registry().kernels.items()}
+    assert set(found.buggy) == {name for name, kernel in kernels.items() if kernel.known_bugs}
+    assert not found.refused
+    assert {(each.kernel.name, each.config) for each in found.benchmarks.values()} == {
+        (name, config) for name, kernel in kernels.items() if name not in found.buggy for config in kernel.usual_configs
+    }
 
 
 def test_an_emulator_is_given_smaller_problems() -> None:
-    largest = [max(cell.point.problem.n for cell in select(device).cells.values()) for device in (GPU, Emulator())]
+    largest = [max(each.problem.n for each in select(supports_timing=t).benchmarks.values()) for t in (True, False)]
     assert largest[0] > 1000 > 200 > largest[1]
 
 
-def test_a_variant_with_known_faults_is_measured_when_it_is_named() -> None:
-    faulty = "upc.kernel11_naive_guard"
-    assert not any(faulty in each for each in ids(kernels=("upc.*",)))
-    assert ids(kernels=(faulty,), blocks=("32",), sizes=(Sizes(64, 64, 64),)) == [f"{faulty}-64x64x64-b32"]
+def test_a_variant_with_known_bugs_is_measured_when_it_is_named() -> None:
+    buggy = "upc.kernel11_naive_guard"
+    assert not any(buggy in each for each in ids(kernels=("upc.*",)))
+    assert ids(kernels=(buggy,), blocks=("32",), sizes=(Sizes(64, 64, 64),)) == [f"{buggy}-64x64x64-b32"]
 
 
-def test_sizes_that_a_rule_forbids_are_refused_with_its_reason() -> None:
+def test_sizes_that_a_constraint_forbids_are_listed_with_its_reason() -> None:
     found = select(kernels=("poznan.v3", "upc.kernel01"), blocks=("16",), sizes=(Sizes(65, 65, 65),))
-    assert [cell.id for cell in found.cells.values()] == ["upc.kernel01-65x65x65-b16"]
-    (refusal,) = found.refused
-    assert str(refusal) == "poznan.v3 65×65×65 in 16×16 blocks: n = 65 is not a multiple of block.x = 16"
+    assert [each.id for each in found.benchmarks.values()] == ["upc.kernel01-65x65x65-b16"]
+    assert found.refused == ["poznan.v3 65×65×65 with block=16x16: n = 65 is not a multiple of block.x = 16"]
 
 
-def test_a_device_limit_is_a_reason_too() -> None:
-    ((_, reason),) = select(kernels=("unsa.tiled",), blocks=("50",), sizes=(Sizes(500, 500, 500),)).refused
-    assert reason == "a 50×50 block has 2500 threads; the device allows 1024"
+def test_a_devices_limits_are_asked_when_a_cells_turn_comes() -> None:
+    found = select(kernels=("unsa.tiled",), blocks=("50",), sizes=(Sizes(500, 500, 500),))
+    assert len(found.benchmarks) == 1
+    assert not found.refused
+
+
+@pytest.fixture
+def tiled(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A kernel of a space of configs, of which one is usual."""
+    kernel = Kernel(
+        name="acme.tiled",
+        configs=Space(
+            {"BM": (32, 64), "BN": (32, 64), "block": lambda config: (config.BM * config.BN // 16,)},
+            where=lambda config: config.BM * config.BN < 4096,
+            default=[{"BM": 64, "BN": 32}],
+        ),
+        launch=lambda problem, config, device: Launch(grid=(1,), block=config.block),
+        arguments=("A", "B", "C"),
+        entry="f",
+    )
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+    return kernel.name
+
+
+def test_configs_are_chosen_by_their_parameters(tiled: str) -> None:
+    wanted: dict[str, Any] = {"kernels": (tiled,), "sizes": (Sizes(64, 64, 64),)}
+    assert ids(**wanted) == ["acme.tiled-64x64x64-BM64-BN32"]
+    assert ids(**wanted, configs=({"BM": 32},)) == ["acme.tiled-64x64x64-BM32-BN32"]
+    assert ids(**wanted, all_configs=True) == [
+        f"acme.tiled-64x64x64-BM{m}-BN{n}" for m, n in ((64, 32), (32, 32), (32, 64))
+    ]
+    assert ids(**wanted, all_configs=True, configs=({"BN": 64},)) == ["acme.tiled-64x64x64-BM32-BN64"]
+    with pytest.raises(MmcoreError, match="acme.tiled: there is no parameter 'BK'; there are block, BM, BN"):
+        select(**wanted, configs=({"BK": 8},))
+    assert ids(kernels=("acme.*", "upc.kernel0*"), configs=({"BM": 64},)) == [
+        "acme.tiled-640x640x640-BM64-BN32",
+        "acme.tiled-1024x1024x1024-BM64-BN32",
+    ]
 
 
 def test_kernels_are_chosen_by_type() -> None:
     found = select(dtypes=("float64",))
     theirs, ours = {"lezione9.kernel1", "lezione9.kernel2"}, {"mmcore.kernel1_columns", "mmcore.kernel2_columns"}
-    assert {cell.point.kernel.name for cell in found.cells.values()} == theirs | ours
+    assert {each.kernel.name for each in found.benchmarks.values()} == theirs | ours
 
 
 @pytest.mark.parametrize(
@@ -163,12 +195,12 @@ def test_kernels_are_chosen_by_type() -> None:
     ],
 )
 def test_a_selection_of_nothing_is_refused(wanted: dict[str, Any], reason: str) -> None:
-    with pytest.raises(MmcoreError) as refusal:
+    with pytest.raises(MmcoreError) as error:
         select(**wanted)
-    assert str(refusal.value).startswith(reason)
+    assert str(error.value).startswith(reason)
 
 
-@pytest.mark.parametrize("wanted", [{"measures": ("global",)}, {"caches": ("cold",)}])
-def test_an_emulator_measures_neither_copies_nor_caches(wanted: dict[str, Any]) -> None:
-    with pytest.raises(MmcoreError, match="emulator keeps no device time"):
-        select(Emulator(), **wanted)
+@pytest.mark.parametrize("wanted", [{"measures": ("end-to-end",)}, {"caches": ("cold",)}])
+def test_a_device_without_timing_measures_neither_copies_nor_caches(wanted: dict[str, Any]) -> None:
+    with pytest.raises(MmcoreError, match="supports no timing, so there are neither"):
+        select(supports_timing=False, **wanted)

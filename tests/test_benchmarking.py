@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from mmcore.pytest_plugin import session as session_module
-from mmcore.registry import Registered, registry
-from mmcore_emulator.device import Emulator
-from tests.timed_emulator import TimedEmulator
+from mmcore.executor import worker
+from mmcore.registry import Origin, Registered, registry
+from tests.timed_emulator import TimedEmulator, TimedProvider
 
 BENCH_FILE = """
 def test_kernel(mm_benchmark):
@@ -39,11 +38,13 @@ def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 def use(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Use:
     """Gives the benchmarks a device: ``use(device)``, or the timed emulator with times in µs by .cu file."""
     pytester.makepyfile(test_bench=BENCH_FILE)
+    provider = Registered(TimedProvider(), Origin("timed", "tests"))
+    monkeypatch.setitem(registry().providers, "timed", provider)  # type: ignore[arg-type]
 
     def use(device: Any = None, product: str = "Test GPU", **options: Any) -> None:
         microseconds = {**MICROSECONDS, **options}
         opened = device or TimedEmulator(lambda source: microseconds[source.replace("_", ".")] * 1e-6, product)
-        monkeypatch.setattr(session_module, "open_device", lambda *_: opened)
+        monkeypatch.setitem(worker._devices, "timed:0", opened)
 
     use()
     return use
@@ -56,14 +57,14 @@ def add_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     source = tmp_path / "wrong.cu"
     source.write_text(right.source_text().replace("column < n", "column < n - 1"))
     wrong = dataclasses.replace(right, name="acme.wrong", source=source)
-    monkeypatch.setitem(registry().kernels, "acme.wrong", Registered(wrong, "acme.wrong", "acme"))
+    monkeypatch.setitem(registry().kernels, "acme.wrong", Registered(wrong, Origin("acme.wrong", "acme")))
 
 
-def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+def run(pytester: pytest.Pytester, *options: str, device: str = "timed") -> pytest.RunResult:
     with warnings.catch_warnings():
         # This run's own filters are no business of the inner one's.
         warnings.simplefilter("ignore")
-        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", f"--mm-device={device}", *options)
 
 
 def saved(pytester: pytest.Pytester) -> list[dict[str, Any]]:
@@ -84,7 +85,7 @@ def test_the_times_are_the_devices(pytester: pytest.Pytester) -> None:
         expected = MICROSECONDS[f"{name.split('-')[0].removeprefix('upc.')}.cu"] * 1e-6
         assert each["stats"]["median"] == pytest.approx(expected, rel=1e-6)
         assert each["stats"]["max"] == pytest.approx(expected * 1.01, rel=1e-6)
-        assert each["stats"]["rounds"] * each["stats"]["iterations"] * expected == pytest.approx(1.0, rel=0.05)
+        assert each["stats"]["rounds"] * each["stats"]["iterations"] * expected == pytest.approx(0.7, rel=0.05)
         assert each["stats"]["iterations"] * expected >= 2e-3
 
 
@@ -121,9 +122,9 @@ def test_results_carry_what_the_summary_shows(pytester: pytest.Pytester) -> None
     assert float(rows[1]["median_ms"]) == pytest.approx(0.12)
     result.stdout.fnmatch_lines([
         "*32×32×32 C=AB float32, kernel time, warm L2, on Test GPU*",
-        "kernel * median, µs *spread *GFLOP/s *of peak *of best *registers *shared, B *occupancy *verified",
-        "upc.kernel10 *16×16 *70.00 *0.936 * 93.6 % *100.0 % *2048 *100 %*every element*",
-        "upc.kernel01 *16×16 *120.00 *0.546 * 54.6 % *58.3 %*",
+        "kernel * config *median, µs *spread *GFLOP/s *of peak *of best *registers *shared, B *occupancy *verified",
+        "upc.kernel10 *b16 *70.00 *0.936 * 93.6 % *100.0 % *2048 *1 *all*",
+        "upc.kernel01 *b16 *120.00 *0.546 * 54.6 % *58.3 %*",
     ])  # fmt: skip
 
 
@@ -131,10 +132,10 @@ def test_results_carry_what_the_summary_shows(pytester: pytest.Pytester) -> None
 def test_every_cell_is_reported_when_it_is_done(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--mm-kernel", "upc.kernel01,upc.kernel10", *SMALL)
     result.stdout.fnmatch_lines([
-        "mmcore: timed:0 (Test GPU)*",
+        "mmcore: timed:0",
         "[[]1/2[]] upc.kernel01-32x32x32-b16: verified, 120.00 µs ±* %, 0.546 GFLOP/s",
         "[[]2/2[]] upc.kernel10-32x32x32-b16: verified, 70.00 µs ±*",
-        "2 cells in * s: compiling and loading * s, verifying * s, measured *, everything else *",
+        "2 cells in * s: compiling * s, verifying * s, timing * s, everything else *",
     ])  # fmt: skip
 
 
@@ -152,7 +153,7 @@ def test_a_wrong_product_fails_and_has_no_time(pytester: pytest.Pytester) -> Non
     assert result.stdout.str().count("no time is reported") == 1
     assert list(cells(saved(pytester)[0])) == ["upc.kernel01-32x32x32-b16"]
     assert "acme.wrong" not in (pytester.path / "out.csv").read_text()
-    table = result.stdout.str().partition("Name (time")[2]
+    table = result.stdout.str().rpartition("median, µs")[2]
     assert "upc.kernel01" in table
     assert "acme.wrong" not in table.partition("short test summary")[0]
 
@@ -162,9 +163,9 @@ def test_a_time_faster_than_the_device_fails_and_is_not_saved(pytester: pytest.P
     use(**{"kernel01.cu": 0.97 * least, "kernel10.cu": 0.99 * least})
     result = run(pytester, "--mm-kernel", "upc.kernel01,upc.kernel10", *SMALL)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*implausible: 63.6 µs for upc.kernel01-32x32x32-b16, which takes 65.5 µs at*"])
+    result.stdout.fnmatch_lines(["implausible: 63.6 µs for 32×32×32, which takes 65.5 µs at*"])
     assert list(cells(saved(pytester)[0])) == ["upc.kernel10-32x32x32-b16"]
-    assert "test_kernel[upc.kernel01" not in result.stdout.str().partition("Name (time")[2].partition("Legend")[0]
+    assert "upc.kernel01" not in result.stdout.str().rpartition("median, µs")[2].partition("short test")[0]
 
 
 def test_memory_traffic_is_held_against_the_clock_too(pytester: pytest.Pytester, use: Use) -> None:
@@ -180,8 +181,9 @@ def test_memory_traffic_is_held_against_the_clock_too(pytester: pytest.Pytester,
 INTERRUPTED = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from mmcore.pytest_plugin import session
-from tests.timed_emulator import TimedEmulator
+from mmcore.executor import worker
+from mmcore.registry import Origin, Registered, registry
+from tests.timed_emulator import TimedEmulator, TimedProvider
 
 readings = 0
 
@@ -192,7 +194,8 @@ def seconds(source):
         raise KeyboardInterrupt
     return 1e-4
 
-session.open_device = lambda *_: TimedEmulator(seconds)
+registry().providers["timed"] = Registered(TimedProvider(), Origin("timed", "tests"))
+worker._devices["timed:0"] = TimedEmulator(seconds)
 """
 
 
@@ -200,25 +203,24 @@ def test_an_interrupted_run_reports_and_saves_what_it_has(pytester: pytest.Pytes
     pytester.makepyfile(test_bench=BENCH_FILE)
     pytester.makeconftest(INTERRUPTED)
     kernels = "upc.kernel0*,upc.kernel10,upc.kernel11"
-    result = pytester.runpytest_subprocess("--mm-kernel", kernels, "--mm-csv", "out.csv", *SMALL)
+    result = pytester.runpytest_subprocess("--mm-device=timed", "--mm-kernel", kernels, "--mm-csv", "out.csv", *SMALL)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     done = ["upc.kernel00-32x32x32-b16", "upc.kernel01-32x32x32-b16"]
     assert list(cells(saved(pytester)[0])) == done
     result.stdout.fnmatch_lines([
-        "*benchmark '32×32×32 C=AB float32, kernel time, warm L2, on Test GPU': 2 tests*",
         "32×32×32 C=AB float32, kernel time, warm L2, on Test GPU",
         "kernel *",
         "upc.kernel0*",
         "upc.kernel0*",
     ])  # fmt: skip
-    assert "kernel10" not in result.stdout.str().partition("Name (time")[2]
+    assert "kernel10" not in result.stdout.str().rpartition("median, µs")[2]
     assert (pytester.path / "out.csv").read_text().count("upc.kernel") == 2
 
 
 def test_a_run_interrupted_in_its_first_cell_leaves_the_last_one_to_compare_with(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_bench=BENCH_FILE)
     pytester.makeconftest(INTERRUPTED)
-    result = pytester.runpytest_subprocess("--mm-kernel", "upc.kernel10", *SMALL)
+    result = pytester.runpytest_subprocess("--mm-device=timed", "--mm-kernel", "upc.kernel10", *SMALL)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert saved(pytester) == []
 
@@ -229,7 +231,7 @@ def test_the_second_run_is_compared_with_the_first(pytester: pytest.Pytester, us
     with warnings.catch_warnings():
         # Such as pytest-benchmark's, of a machine_info that is different.
         warnings.simplefilter("error")
-        assert pytester.runpytest_inprocess(*options, "--benchmark-compare").ret == 0
+        assert pytester.runpytest_inprocess("--mm-device=timed", *options, "--benchmark-compare").ret == 0
     assert len(saved(pytester)) == 2
     use(**{"kernel01.cu": 132.0})
     slower = run(pytester, *options, "--benchmark-compare")
@@ -263,21 +265,23 @@ def test_a_comparison_that_must_fail_needs_something_to_compare_with(pytester: p
     assert saved(pytester) == []
 
 
-def test_emulation_is_no_ground_to_fail_on(pytester: pytest.Pytester, use: Use) -> None:
-    use(Emulator())
+@pytest.mark.usefixtures("use")
+def test_counts_are_no_ground_to_fail_on(pytester: pytest.Pytester) -> None:
     options = ("--mm-kernel", KERNEL, *SMALL)
-    run(pytester, *options)
-    result = run(pytester, *options, "--benchmark-compare", "--benchmark-compare-fail=median:5%")
+    run(pytester, *options, device="emulator")
+    result = run(pytester, *options, "--benchmark-compare", "--benchmark-compare-fail=median:5%", device="emulator")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: emulation times say nothing about a kernel's speed, so *needs a GPU"])
 
 
 @pytest.mark.usefixtures("use")
-def test_pytest_benchmarks_table_is_narrow_unless_told_otherwise(pytester: pytest.Pytester) -> None:
+def test_pytest_benchmarks_table_is_for_comparisons_and_narrow(pytester: pytest.Pytester) -> None:
     options = ("--mm-kernel", KERNEL, *SMALL)
-    run(pytester, *options).stdout.re_match_lines([r"Name \(time in us\) +Median +IQR +Rounds$"])
-    chosen = run(pytester, *options, "--benchmark-columns=min,max")
-    chosen.stdout.re_match_lines([r"Name \(time in us\) +Min +Max$"])
+    run(pytester, *options).stdout.no_re_match_line(r"Name \(time in us\)")
+    compared = run(pytester, *options, "--benchmark-compare")
+    compared.stdout.re_match_lines([r"Name \(time in us\) +Median +IQR +Rounds *$"])
+    chosen = run(pytester, *options, "--benchmark-compare", "--benchmark-columns=min,max")
+    chosen.stdout.re_match_lines([r"Name \(time in us\) +Min +Max *$"])
 
 
 @pytest.mark.usefixtures("use")
@@ -304,63 +308,69 @@ def test_results_of_another_device_are_not_compared(pytester: pytest.Pytester, u
     assert run(pytester, *options, "--benchmark-compare", "--mm-allow-other-device").ret == 0
 
 
-def test_emulation_is_not_compared_with_a_gpu(pytester: pytest.Pytester, use: Use) -> None:
+@pytest.mark.usefixtures("use")
+def test_emulation_is_not_compared_with_a_gpu(pytester: pytest.Pytester) -> None:
     run(pytester, "--mm-kernel", KERNEL, *SMALL)
-    use(Emulator())
-    result = run(pytester, "--mm-kernel", KERNEL, *SMALL, "--benchmark-compare")
+    result = run(pytester, "--mm-kernel", KERNEL, *SMALL, "--benchmark-compare", device="emulator")
     result.stderr.fnmatch_lines(["ERROR: *measured on Test GPU, and this run is on emulator;*"])
 
 
-def test_emulation_is_called_emulation_on_every_table(pytester: pytest.Pytester, use: Use) -> None:
-    use(Emulator())
-    result = run(pytester, "--mm-kernel", "upc.kernel01,lezione9.kernel1", "--mm-csv", "out.csv", *SMALL)
-    result.assert_outcomes(passed=2)
-    warning = "*EMULATION times on the host, not kernel times*"
-    result.stdout.fnmatch_lines(
-        [
-            f"mmcore: emulator {warning}",
-            f"*benchmark '32×32×32 C=AB float32: {warning}",
-            f"32×32×32 C=AB float32: {warning}",
-        ]
-    )
-    assert "GFLOP/s" not in result.stdout.str()
+@pytest.mark.usefixtures("use")
+def test_the_emulators_run_is_one_table_of_counts_in_eighty_columns(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    kernels = ("--mm-kernel", "upc.kernel0?,mmcore.kernel2_columns", "--mm-size", "32")
+    result = run(pytester, *kernels, "--mm-csv", "out.csv", device="emulator")
+    result.assert_outcomes(passed=7)
+    output = result.stdout.str()
+    assert not any(word in output for word in ("GFLOP/s", "median", "EMULATION", "Name (time"))
+    assert output.count("upc.kernel01") == 3
+    result.stdout.fnmatch_lines(["mmcore: emulator; counts, no times: *", "32×32×32 C=AB float32: counts, no times: *"])
+    table = output[output.index("32×32×32 C=") : output.index("7 cells in")]
+    assert max(map(len, table.splitlines())) <= 80
+    assert table.index("upc.kernel00 b32") < table.index("upc.kernel00 b16") < table.index("upc.kernel01 b32")
     info = cells(saved(pytester)[0])["upc.kernel01-32x32x32-b16"]["extra_info"]
-    assert info["gflops"] is info["kernel_ms"] is info["percent_of_peak"] is None
-    row, _ = csv.DictReader((pytester.path / "out.csv").read_text().splitlines())
+    assert info["gflops"] is info["kernel_ms"] is info["percent_of_peak"] is info["percent_of_best"] is None
+    assert info["figures"]["flop_per_byte"] == pytest.approx(2 * 32**3 / info["figures"]["global_sectors"] / 32)
+    row = next(csv.DictReader((pytester.path / "out.csv").read_text().splitlines()))
     assert row["median_ms"] == row["gflops"] == ""
     assert float(row["emulation_ms"]) > 0
+    assert int(row["instructions"]) > 0
 
 
 @pytest.mark.usefixtures("use")
-def test_global_and_cold_times_have_tables_of_their_own(pytester: pytest.Pytester) -> None:
+def test_end_to_end_and_cold_times_have_tables_of_their_own(pytester: pytest.Pytester) -> None:
     run(
-        pytester, "--mm-kernel", KERNEL, *SMALL, "--mm-measure=kernel,global", "--mm-memory=pageable,pinned",
+        pytester, "--mm-kernel", KERNEL, *SMALL, "--mm-measure=kernel,end-to-end", "--mm-memory=pageable,pinned",
         "--mm-cold", "--mm-warm", "--benchmark-max-time=0.1",
     )  # fmt: skip
     found = cells(saved(pytester)[0])
     times = {name.removeprefix("upc.kernel01-32x32x32-b16"): each["stats"]["median"] for name, each in found.items()}
-    expected = {"": 120, "-cold": 180, "-global-pageable": 600, "-global-pinned": 360}
+    expected = {"": 120, "-cold": 180, "-end-to-end-pageable": 600, "-end-to-end-pinned": 360}
     assert {way: round(seconds * 1e6) for way, seconds in times.items()} == expected
     assert len({each["group"] for each in found.values()}) == 4
-    info = found["upc.kernel01-32x32x32-b16-global-pinned"]["extra_info"]
-    assert (info["measure"], info["memory"], info["caches"]) == ("global", "pinned", None)
+    info = found["upc.kernel01-32x32x32-b16-end-to-end-pinned"]["extra_info"]
+    assert (info["measure"], info["memory"], info["caches"]) == ("end-to-end", "pinned", None)
     assert info["end_to_end_ms"] == pytest.approx(0.36)
     assert info["kernel_ms"] is None
 
 
 @pytest.mark.usefixtures("use")
 def test_cells_may_be_grouped_by_any_of_their_parameters(pytester: pytest.Pytester) -> None:
-    result = run(pytester, "--mm-kernel", "upc.kernel0*", *SMALL, "--benchmark-group-by=param:mm_kernel")
-    result.stdout.fnmatch_lines(["*benchmark 'mm_kernel=upc.kernel00': 1 tests*"])
+    options = ("--mm-kernel", "upc.kernel0*", *SMALL, "--benchmark-group-by=param:mm_kernel")
+    run(pytester, *options)
+    result = run(pytester, *options, "--benchmark-compare")
+    result.stdout.fnmatch_lines(["*benchmark 'mm_kernel=upc.kernel00': 2 tests*"])
 
 
 @pytest.mark.usefixtures("use")
 def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -> None:
     options = ("--mm-kernel", "poznan.v3,upc.kernel01", "--mm-size", "33", "--mm-block", "16", "--collect-only")
-    reason = "  refused: poznan.v3 33×33×33 in 16×16 blocks: n = 33 is not a multiple of block.x = 16"
+    reason = "  refused: poznan.v3 33×33×33 with block=16x16: n = 33 is not a multiple of block.x = 16"
     run(pytester, *options, "--mm-show-refused").stdout.fnmatch_lines([reason])
     without = run(pytester, *options)
-    without.stdout.fnmatch_lines(["mmcore: launch rules refuse 1 of the combinations*; --mm-show-refused lists them"])
+    without.stdout.fnmatch_lines(["mmcore: constraints forbid 1 of the combinations*; --mm-show-refused lists them"])
     without.stdout.no_fnmatch_line("*refused: poznan*")
 
 
@@ -370,9 +380,9 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
         (["--mm-size", "8x8"], "*argument --mm-size: '8x8' is not a size: give N, or all of MxNxK"),
         (["--mm-block", "16,0"], "*argument --mm-block: '0' is not a block: *"),
         (["--mm-dtype", "int8"], "*argument --mm-dtype: 'int8' is not an element type; there are *"),
-        (["--mm-measure", "cold"], "*argument --mm-measure: 'cold' is neither kernel nor global"),
-        (["--mm-memory", "pinned"], "ERROR: --mm-memory is for global times; add --mm-measure global"),
-        (["--mm-cold", "--mm-measure", "global"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),
+        (["--mm-measure", "cold"], "*argument --mm-measure: 'cold' is neither kernel nor end-to-end"),
+        (["--mm-memory", "pinned"], "ERROR: --mm-memory is for end-to-end times; add --mm-measure end-to-end"),
+        (["--mm-cold", "--mm-measure", "end-to-end"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),
         (["--mm-csv", "nowhere/out.csv"], "*argument --mm-csv: there is no folder 'nowhere'"),
         (["--mm-csv", "."], "*argument --mm-csv: '.' is a folder"),
     ],
@@ -390,7 +400,7 @@ def test_options_that_make_no_sense_stop_the_run(pytester: pytest.Pytester, opti
         (["--mm-kernel", "upc.kernel12"], "there is no kernel 'upc.kernel12'; did you mean *"),
         (
             ["--mm-kernel", "poznan.v3", "--mm-size", "7"],
-            "there is nothing to measure; all that was selected is refused:",
+            "there is nothing to measure; the kernels' constraints forbid all that was selected:",
         ),
     ],
 )
@@ -406,7 +416,7 @@ def test_a_selection_of_nothing_is_an_error_of_one_sentence(
 
 def test_an_unknown_device_is_an_error_of_one_sentence(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_bench=BENCH_FILE)
-    result = run(pytester, "--mm-device", "abacus")
+    result = run(pytester, device="abacus")
     result.stdout.fnmatch_lines(["*'abacus'*"])
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
 
@@ -430,7 +440,7 @@ def test_a_kernel_that_does_not_compile_costs_its_own_cell_only(
     source = tmp_path / "broken.cu"
     source.write_text('extern "C" __global__ void kernel01() { nonsense; }')
     broken = dataclasses.replace(registry().kernel(KERNEL), name="acme.broken", source=source)
-    monkeypatch.setitem(registry().kernels, "acme.broken", Registered(broken, "acme.broken", "acme"))
+    monkeypatch.setitem(registry().kernels, "acme.broken", Registered(broken, Origin("acme.broken", "acme")))
     result = run(pytester, "--mm-kernel", "upc.kernel01,acme.broken", *SMALL)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*broken.cu(1): error: *nonsense*"])
@@ -456,7 +466,7 @@ def test_other_benchmarks_know_nothing_of_mmcore(pytester: pytest.Pytester, monk
     def refuse(*_: object) -> None:
         raise AssertionError("no device may be opened")
 
-    monkeypatch.setattr(session_module, "open_device", refuse)
+    monkeypatch.setattr(worker, "opened", refuse)
     pytester.makepyfile("def test_other(benchmark):\n    benchmark(lambda: None)")
     options = ("--benchmark-autosave", "--benchmark-max-time=0.01", "--benchmark-min-rounds=1")
     run(pytester, *options).assert_outcomes(passed=1)
@@ -473,9 +483,75 @@ def test_a_run_without_pytest_benchmark_is_left_alone(pytester: pytest.Pytester)
 
 def test_cells_on_each_device_of_this_machine(pytester: pytest.Pytester, device: Any) -> None:
     pytester.makepyfile(test_bench=BENCH_FILE)
-    options = ("--mm-kernel", "upc.kernel1?,lezione9.*", "--mm-size", "64", "--mm-device", device.name)
-    result = run(pytester, *options, "--benchmark-max-time=0.05")
+    options = ("--mm-kernel", "upc.kernel1?,lezione9.*", "--mm-size", "64", "--benchmark-max-time=0.05")
+    result = run(pytester, *options, device=device.name)
     result.assert_outcomes(passed=8)
     info = [each["extra_info"] for each in saved(pytester)[0]["benchmarks"]]
     assert len(info) == 8
     assert all((each["gflops"] is not None) == device.supports_timing for each in info)
+
+
+@pytest.mark.usefixtures("use")
+def test_collecting_opens_no_device(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("no device may be opened")
+
+    monkeypatch.setattr(worker, "opened", refuse)
+    result = run(pytester, "--mm-kernel", "upc.kernel0*", *SMALL, "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["*[[]upc.kernel00-32x32x32-b16[]]", "*[[]upc.kernel01-32x32x32-b16[]]"])
+
+
+@pytest.mark.usefixtures("use")
+def test_what_the_device_forbids_is_skipped_with_its_reason(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mm-kernel", KERNEL, "--mm-size", "32", "--mm-block", "16,64", "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED *: a 64×64 block has 4096 threads; the device allows 1024"])
+
+
+@pytest.mark.usefixtures("use")
+def test_a_time_limit_reached_is_no_wrong_product(pytester: pytest.Pytester) -> None:
+    limited = ("--mm-kernel", KERNEL, "--mm-size", "256", "--mm-block", "16", "--mm-timeout", "0.05")
+    result = run(pytester, *limited, device="emulator")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([
+        "upc.kernel01 256×256×256 was not finished on emulator: the limit of 0.05 s was reached, which --mm-timeout sets",
+        "timeout: thread * was still running after 0.05 s at kernel01.cu:*",
+    ])  # fmt: skip
+    assert "is wrong" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("--benchmark-cprofile=tottime", "kernels run in a process of their own"),
+        ("--benchmark-timer=time.process_time", "times are device seconds"),
+    ],
+)
+@pytest.mark.usefixtures("use")
+def test_options_of_pytest_benchmark_without_a_meaning_are_refused(
+    pytester: pytest.Pytester, option: str, reason: str
+) -> None:
+    result = run(pytester, "--mm-kernel", KERNEL, *SMALL, option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {option.partition('=')[0]} means nothing here: {reason}*"])
+
+
+@pytest.mark.usefixtures("use")
+def test_results_of_0_1_are_compared_by_their_old_names(pytester: pytest.Pytester) -> None:
+    options = ("--mm-kernel", KERNEL, *SMALL, "--mm-measure=kernel,end-to-end", "--benchmark-compare")
+    run(pytester, *options[:-1])
+    (path,) = pytester.path.glob(".benchmarks/*/*.json")
+    document = json.loads(path.read_text())
+    for each in document["benchmarks"]:
+        info = each["extra_info"]
+        del info["schema"], info["config"], info["violations"]
+        info["faults"] = []
+        info["measure"] = info["measure"].replace("end-to-end", "global")
+        for name in ("name", "fullname", "param"):
+            each[name] = each[name].replace("end-to-end", "global")
+        each["params"] = {"mm_kernel": KERNEL, "mm_size": "32x32x32", "mm_block": "16", "mm_measure": info["measure"]}
+    path.write_text(json.dumps(document))
+    result = run(pytester, *options)
+    result.assert_outcomes(passed=2)
+    result.stdout.no_fnmatch_line("*no counterpart*")
+    assert result.stdout.str().count("(NOW)") == 2

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Profile
+import mmcore_emulator
+from mmcore import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
 from tests.command_line import mmcore as command
@@ -18,13 +20,13 @@ MEASURED = list(csv.DictReader((Path(__file__).parent / "published" / "poznan_me
 Row = dict[str, str]
 
 
-def profile(name: str, size: int, block: int) -> Profile:
-    return mmcore.profile(name, size, block=block, device="emulator", seed=1)
+def profile(name: str, size: int, block: int) -> Any:
+    return mmcore_emulator.profile(name, size, block=block, device="emulator", seed=1)
 
 
 def grid(name: str, size: int, block: int, *, force: bool = False) -> Dim3:
     kernel = mmcore.kernels()[name]
-    planned = plan(kernel, kernel.problem(size, size, size), kernel.block(block), DeviceProperties(), force=force)
+    planned = plan(kernel, kernel.problem(size, size, size), kernel.config(block), DeviceProperties(), force=force)
     return planned.launches[0].grid_dim
 
 
@@ -32,36 +34,36 @@ def test_claim_1_kernel00_covers_640_and_leaves_the_last_column_of_641_unwritten
     assert grid("upc.kernel00", 640, 32) == Dim3(20, 20)
     assert mmcore.run("upc.kernel00", 640, block=32, device="emulator").verified
     assert grid("upc.kernel00", 641, 32, force=True) == Dim3(20, 20)
-    outcome = mmcore.run("upc.kernel00", 641, block=32, device="emulator", force=True)
-    assert outcome.verification is not None
-    assert outcome.verification.mismatch is not None
-    mismatch = outcome.verification.mismatch
+    result = mmcore.run("upc.kernel00", 641, block=32, device="emulator", force=True)
+    assert result.verification is not None
+    assert result.verification.mismatch is not None
+    mismatch = result.verification.mismatch
     assert (mismatch.row, mismatch.column, mismatch.unwritten) == (0, 640, True)
 
 
 def test_claim_2_kernel01_takes_641_and_kernel10_leaves_its_memory() -> None:
     assert grid("upc.kernel01", 641, 32) == grid("upc.kernel10", 641, 32, force=True) == Dim3(21, 21)
     assert mmcore.run("upc.kernel01", 641, block=32, device="emulator").verified
-    outcome = mmcore.run("upc.kernel10", 641, block=32, device="emulator", force=True)
-    assert {(violation.kind, violation.array) for violation in outcome.violations} == {
+    result = mmcore.run("upc.kernel10", 641, block=32, device="emulator", force=True)
+    assert {(violation.kind, violation.array) for violation in result.violations} == {
         ("out-of-bounds-read", "A"),
         ("out-of-bounds-write", "C"),
     }
 
 
 def test_claim_3_kernel11s_first_try_drops_the_remainder_of_k() -> None:
-    outcome = mmcore.run("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, device="emulator", force=True)
-    assert outcome.violations == ()
-    assert not outcome.verified
-    counters = mmcore.profile("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, force=True).counters
+    result = mmcore.run("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, device="emulator", force=True)
+    assert result.violations == ()
+    assert not result.verified
+    counters = mmcore_emulator.profile("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, force=True).counters
     assert counters.fmas == 64 * 64 * 64, "one of 65 products of each element is left out"
     assert mmcore.run("upc.kernel11", m=64, n=64, k=65, block=32, device="emulator").verified
 
 
 def test_claim_3_kernel11s_first_try_has_its_barrier_in_a_divergent_branch() -> None:
-    found = mmcore.check("upc.kernel11_naive_guard", 65, block=32, force=True)
-    assert "divergent-barrier" in {finding.kind for finding in found.findings}
-    assert mmcore.check("upc.kernel11", 65, block=32).findings == ()
+    found = mmcore_emulator.check("upc.kernel11_naive_guard", 65, block=32, force=True)
+    assert "divergent-barrier" in {violation.kind for violation in found.violations}
+    assert mmcore_emulator.check("upc.kernel11", 65, block=32).violations == ()
 
 
 @pytest.mark.parametrize("block", [8, 16, 32])
@@ -110,7 +112,7 @@ def test_claim_6_a_block_of_2500_threads_is_refused_and_the_four_that_ran_are_ri
 def test_claim_7_kernel1_makes_2k_global_accesses_for_2k_flops_and_kernel2_a_32nd_of_them() -> None:
     k, threads = 96, 64 * 128
     for name, inputs in (("lezione9.kernel1", 2 * k), ("lezione9.kernel2", 2 * k // 32)):
-        found = mmcore.profile(name, m=64, n=128, k=k, device="emulator")
+        found = mmcore_emulator.profile(name, m=64, n=128, k=k, device="emulator")
         assert found.counters.flops == 2 * k * threads
         assert found.counters.global_loads == (inputs + 1) * threads, "C's own value is read once"
         assert found.counters.global_stores == threads
@@ -164,12 +166,7 @@ def test_claim_9_38_of_the_57_published_cgma_come_out_within_3_percent(decoded: 
 
 @pytest.mark.parametrize(
     ("version", "block", "size", "published"),
-    [
-        ("v3", 8, 352, "128.0"),
-        ("v4a", 8, 128, "120.47"),
-        ("v4b", 16, 512, "496.485"),
-        ("v5", 8, 128, "240.94"),
-    ],
+    [("v3", 8, 352, "128.0"), ("v4a", 8, 128, "120.47"), ("v4b", 16, 512, "496.485"), ("v5", 8, 128, "240.94")],
 )
 def test_claim_9_some_come_out_to_the_last_digit(
     decoded: list[tuple[Row, float]], version: str, block: int, size: int, published: str
