@@ -13,7 +13,8 @@ from click.testing import CliRunner
 from bench.tables.pages import TABLES, with_tables
 from mmcore import Kernel
 from mmcore.cli import main
-from mmcore.registry import registry
+from mmcore.registry import DISTRIBUTION, registry
+from mmcore_experiments.preset import presets
 from tests import test_third_party
 
 ROOT = Path(__file__).parent.parent
@@ -57,13 +58,13 @@ def test_a_table_that_was_changed_by_hand_is_noticed() -> None:
 
 
 def test_the_readme_lists_every_kernel() -> None:
-    ours = {name for name, registered in registry().kernels.items() if registered.distribution == "mmcore"}
+    ours = {name for name, each in registry().kernels.items() if each.origin.distribution == DISTRIBUTION}
     assert set(re.findall(r"`(\w+\.\w+)`", README)) >= ours
 
 
-def test_the_experiments_page_lists_every_experiment() -> None:
+def test_the_experiments_page_lists_every_preset() -> None:
     page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    ours = {name for name, registered in registry().sweeps.items() if registered.distribution == "mmcore"}
+    ours = {name for name, each in presets(registry()).items() if each.origin.distribution == DISTRIBUTION}
     assert set(re.findall(r"^\| `([a-z0-9]+-[a-z0-9-]+)` \|", page, re.MULTILINE)) == ours
 
 
