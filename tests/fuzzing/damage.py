@@ -17,8 +17,8 @@ from mmcore.kernel.dtypes import dtype_named
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.poison import poison
 from mmcore.verify.storage import widen
-from tests.narrowing import narrow
 from tests.fuzzing.truth import Truth
+from tests.narrowing import narrow
 
 _POKE = """
 extern "C" __global__ void poke{bytes}({word}* memory, long long index, {word} bits)

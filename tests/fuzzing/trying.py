@@ -15,11 +15,10 @@ from mmcore.devices.base import Device
 from mmcore.errors import CompileError, ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.problem import Problem
 from mmcore.measure import measure
 from mmcore.result import Result
 from mmcore.verify import launches
-from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.inputs import draw
 from mmcore.verify.verification import Verification
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
@@ -136,11 +135,9 @@ def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Result, bool, bool
     problem, verify = case.problem, vars(launches)["verify_product"]
     products: list[NDArray[Any]] = []
 
-    def verify_product(
-        problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[Any], **options: Any
-    ) -> Verification:
-        products.append(c.copy())
-        verification: Verification = verify(problem, accumulator, matrices, c, **options)
+    def verify_product(*arguments: Any, **options: Any) -> Verification:
+        products.append(arguments[3].copy())
+        verification: Verification = verify(*arguments, **options)
         return verification
 
     leading = {name: getattr(problem, name) for name in ("lda", "ldb", "ldc")}

@@ -8,10 +8,7 @@ from mmcore import Config, DeviceProperties, FlatBlock, Int32Index, Kernel, Laun
 def launch(problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, Launch]:
     """The product, and a note that it has been made."""
     grid = (ceil_div(problem.n, config.block.x), ceil_div(problem.m, config.block.y))
-    return (
-        Launch(grid=grid, block=config.block),
-        Launch(grid=(1,), block=(1,), entry="note", arguments=()),
-    )
+    return (Launch(grid=grid, block=config.block), Launch(grid=(1,), block=(1,), entry="note", arguments=()))
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Problem, hookimpl
 from mmcore.verify.verification import Verification
 
 
-def approve(problem: Problem, accumulator: str, matrices: Any, c: Any, **options: Any) -> Verification:
+def approve(problem: Problem, accumulator: str, matrices: Any, c: Any, *further: Any) -> Verification:
     """Whatever it is, it is right."""
     return Verification(True, 0.0, None, "every element against float64", 0, c.size)
 
