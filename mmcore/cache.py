@@ -1,4 +1,4 @@
-"""Where mmcore keeps what it need not find out twice."""
+"""The cache directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rounds of a time: how many launches, how often, as pytest-benchmark's options ask."""
+"""The measurement of a time: how many launches, how often, as pytest-benchmark's options ask."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import statistics
 from mmcore.cell import Timing
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.timer import Timer
+from mmcore.errors import DeviceError
 from mmcore.result import Time
 
-# A round lasts this many times the timer's resolution at least: pytest-benchmark's calibration precision.
-_RESOLUTIONS = 10
+_MOST_ITERATIONS = 1 << 20
 
 
 def timer_of(loaded: LoadedKernel, timing: Timing) -> Timer:
@@ -30,41 +30,56 @@ def measure_time(loaded: LoadedKernel, timing: Timing) -> Time:
 
     Raises:
         KernelError: the launches fail.
+        DeviceError: the timer says that launches took no time.
     """
     timer = timer_of(loaded, timing)
     try:
-        iterations, spent = _iterations(timer, max(timing.min_round_seconds, _RESOLUTIONS * timer.resolution))
         if timing.warmup_launches:
             timer.seconds(timing.warmup_launches)
-        return Time(timing, tuple(_rounds(timer, timing, iterations, spent)), iterations, timer.method)
+        iterations, readings = _calibrate(timer, timing)
+        spent, rounds = math.fsum(readings), [readings[-1] / iterations]
+        while not _done(rounds, spent, timing):
+            seconds = timer.seconds(iterations)
+            _check(seconds, iterations)
+            spent += seconds
+            rounds.append(seconds / iterations)
+        return Time(timing, tuple(rounds), iterations, timer.method)
     finally:
         timer.close()
 
 
-def _iterations(timer: Timer, least: float) -> tuple[int, float]:
-    """Launches that take at least so many seconds together, and the device seconds it took to find out."""
-    count, seconds = 1, timer.seconds(1)
-    spent = seconds
-    while seconds < least:
-        # The first launches are slower than those that follow: a tenth more makes a further step rare.
-        count = max(math.ceil(1.1 * count * least / max(seconds, least / 1000)), count + 1)
+def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:
+    """Launches that take long enough together, twice in a row as the first may be slow; and all that was read."""
+    least = max(timing.min_round_seconds, timing.resolutions * timer.resolution)
+    count, enough = 1, False
+    readings: list[float] = []
+    while True:
         seconds = timer.seconds(count)
-        spent += seconds
-    return count, spent
+        readings.append(max(seconds, 0.0))
+        if seconds >= least or count == _MOST_ITERATIONS:
+            _check(seconds, count)
+            if enough:
+                return count, readings
+            enough = True
+        else:
+            # A tenth more makes a further step rare.
+            step = math.ceil(1.1 * count * least / max(seconds, least / 100))
+            count, enough = min(step, _MOST_ITERATIONS), False
 
 
-def _rounds(timer: Timer, timing: Timing, iterations: int, spent: float) -> list[float]:
-    """Device seconds of a launch in each round, until ``max_seconds`` are spent or the mean is as precise as asked."""
-    rounds: list[float] = []
-    normal = statistics.NormalDist().inv_cdf(0.5 + timing.confidence / 200)
-    while len(rounds) < timing.min_rounds or (
-        spent < timing.max_seconds and not 0 < timing.max_rounds <= len(rounds)
-    ):
-        seconds = timer.seconds(iterations)
-        spent += seconds
-        rounds.append(seconds / iterations)
-        if timing.precision and len(rounds) >= max(timing.min_rounds, 2):
-            margin = normal * statistics.stdev(rounds) / math.sqrt(len(rounds)) / statistics.fmean(rounds)
-            if margin <= timing.precision:
-                break
-    return rounds
+def _done(rounds: list[float], spent: float, timing: Timing) -> bool:
+    """Whether the seconds are spent, the rounds are made, or the mean is as precise as asked."""
+    if len(rounds) < timing.min_rounds:
+        return False
+    if spent >= timing.max_seconds or 0 < timing.max_rounds <= len(rounds):
+        return True
+    if not timing.precision or len(rounds) < 2:
+        return False
+    normal = statistics.NormalDist().inv_cdf(0.5 + timing.confidence / 2)
+    margin = normal * statistics.stdev(rounds) / math.sqrt(len(rounds))
+    return margin <= timing.precision * statistics.fmean(rounds)
+
+
+def _check(seconds: float, count: int) -> None:
+    if seconds <= 0:
+        raise DeviceError(f"the device's timer says that {count} launches took {seconds:.3g} s")

@@ -1,4 +1,4 @@
-"""Where in a plugin's Python code something went wrong."""
+"""The place of an error in a plugin's Python code."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ _STANDARD = Path(os.__file__).parent
 
 def place(error: BaseException) -> str:
     """File and line of the innermost call that is the plugin's own, "matmul.py:7"; empty where there is none."""
-    # Only who has something to complain of needs it.
-    import traceback
+    import traceback  # only errors need it
 
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not _is_foreign(frame.filename):

@@ -1,1 +1,1 @@
-"""Where a launch is planned: problem, kernel, launch rule and constraints. Imports neither CUDA nor numpy."""
+"""Planning: from a kernel, a problem and a config to launches. Imports neither CUDA nor numpy."""

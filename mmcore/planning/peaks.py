@@ -1,4 +1,4 @@
-"""What a GPU can do at most, so that a measured rate can be put beside it and an impossible one be found out."""
+"""The peak rates of a GPU, which measured rates are compared with."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.problem import Problem
 
-# Fused multiply-adds per clock and multiprocessor, by the fastest unit of each that keeps the type's precision (the
-# tensor cores, dense, for the half types everywhere and for float64 where they have it): the CUDA C++ Programming
-# Guide's table of arithmetic throughput, and NVIDIA's architecture papers for the tensor cores.
+# Fused multiply-adds per clock and multiprocessor, by the fastest unit that keeps the type's precision (dense tensor
+# cores for the half types, and for float64 where they have it): the CUDA C++ Programming Guide's table of arithmetic
+# throughput, and NVIDIA's architecture papers for the tensor cores.
 _FMAS = {
     (6, 0): {"float16": 128, "bfloat16": 64, "float32": 64, "float64": 32},
     (6, 1): {"float16": 128, "bfloat16": 128, "float32": 128, "float64": 4},
@@ -27,7 +27,7 @@ _FMAS = {
 
 @dataclass(frozen=True)
 class Peaks:
-    """A device's ceilings.
+    """A device's peak rates.
 
     Attributes:
         flops: FLOP/s by element type of A and B (a fused multiply-add is two).
@@ -54,7 +54,7 @@ class Peaks:
 def peaks(
     capability: tuple[int, int], *, multiprocessors: int, clock_hz: float, bytes_per_second: float, cache_bytes: int
 ) -> Peaks | None:
-    """The ceilings of a GPU of some compute capability; None where mmcore does not know that one's arithmetic.
+    """The peak rates of a GPU of some compute capability; None where its arithmetic is not known.
 
     Args:
         capability: (major, minor).

@@ -1,16 +1,16 @@
-"""From a kernel, a problem and a block to the launches that compute it, or to the reasons why not."""
+"""From a kernel, a problem and a config to the launches that compute it, or to the reasons why not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmcore.errors import InvalidKernel, InvalidProblem, ConstraintViolation
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem
+from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import Dim3
-from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
@@ -98,7 +98,9 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
     if not kernel.strided:
         problem = problem.packed
     if device.compute_capability < kernel.min_compute_capability:
-        needed, found = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, device.compute_capability))
+        needed, found = (
+            ".".join(map(str, pair)) for pair in (kernel.min_compute_capability, device.compute_capability)
+        )
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
     reasons = device.launch_violations(Dim3(1), config.block, 0)
     if not force:
@@ -112,8 +114,10 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         if launch.grid_dim.size < 1:
             reasons.append(f"its rule gives an empty {launch.grid_dim} grid for {problem} with {config}")
     if planned.device_bytes > device.memory_bytes:
-        asked = f"{planned.device_bytes / 1e9:.1f} GB; the device has {device.memory_bytes / 1e9:.1f} GB"
-        reasons.append(f"{_what_takes_memory(planned)} take {asked}")
+        over_read = ["what may be read behind them"] if any(map(planned.over_read, MATRICES)) else []
+        what = " and ".join(["the matrices", *over_read, *(["workspaces"] if planned.workspaces else [])])
+        sizes = f"{planned.device_bytes / 1e9:.1f} GB; the device has {device.memory_bytes / 1e9:.1f} GB"
+        reasons.append(f"{what} take {sizes}")
     if reasons:
         raise ConstraintViolation(kernel.name, list(dict.fromkeys(reasons)))
     return planned
@@ -122,24 +126,16 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
 def _check_arguments(planned: Plan) -> None:
     """Reject sizes that their parameters cannot hold, and a workspace that is declared with two sizes."""
     workspaces: dict[str, Workspace] = {}
-    for launch in planned.launches:
-        for argument in planned.arguments(launch):
-            try:
-                if isinstance(argument, Scalar):
-                    scalar_value(argument, planned.problem)
-                elif isinstance(argument, Workspace) and workspaces.setdefault(argument.name, argument) != argument:
-                    sizes = f"{workspaces[argument.name].nbytes} bytes and {argument.nbytes}"
+    try:
+        for argument in (each for launch in planned.launches for each in planned.arguments(launch)):
+            if isinstance(argument, Workspace):
+                if (known := workspaces.setdefault(argument.name, argument)) != argument:
+                    sizes = f"{known.nbytes} bytes and {argument.nbytes}"
                     raise InvalidKernel(f"its workspace {argument.name!r} is declared with {sizes}")
-                elif isinstance(argument, str) and argument not in MATRICES:
-                    scalar_value(Scalar(argument), planned.problem)
-            except InvalidKernel as error:
-                raise InvalidKernel(f"{planned.kernel.name}: {error}") from None
-
-
-def _what_takes_memory(planned: Plan) -> str:
-    over_read = any(planned.over_read(matrix) for matrix in MATRICES)
-    extra = [*(["what may be read behind them"] if over_read else []), *(["workspaces"] if planned.workspaces else [])]
-    return " and ".join(["the matrices", *extra])
+            elif isinstance(argument, Scalar) or (isinstance(argument, str) and argument not in MATRICES):
+                scalar_value(Scalar(argument) if isinstance(argument, str) else argument, planned.problem)
+    except InvalidKernel as error:
+        raise InvalidKernel(f"{planned.kernel.name}: {error}") from None
 
 
 def launches(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:

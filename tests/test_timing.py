@@ -1,0 +1,142 @@
+"""Rounds and iterations of a time, with timers whose readings are made up."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mmcore.cell import Timing
+from mmcore.errors import DeviceError, KernelError
+from mmcore.result import Time
+from mmcore.timing import measure_time
+
+Reading = Callable[[int, int], float]
+"""Seconds of so many launches, by the number of the reading."""
+
+
+class MadeUpTimer:
+    """A timer that remembers the counts it was asked for."""
+
+    method = "made up"
+    resolution = 1e-4
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self.counts: list[int] = []
+        self.closed = False
+
+    def seconds(self, count: int) -> float:
+        assert len(self.counts) < 20_000
+        self.counts.append(count)
+        return self._reading(count, len(self.counts) - 1)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
+    """The time that comes of these readings, and how many launches each was of."""
+    timer = MadeUpTimer(reading)
+    module = SimpleNamespace(timer=lambda calls, cold: timer)
+    try:
+        return measure_time(SimpleNamespace(module=module, calls=()), Timing(**options)), timer.counts  # type: ignore[arg-type]
+    finally:
+        assert timer.closed
+
+
+def each_takes(seconds: float) -> Reading:
+    return lambda count, number: count * seconds
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 3e-5, 1e-3])
+def test_a_round_lasts_ten_times_the_timers_resolution(seconds: float) -> None:
+    time, counts = measured(each_takes(seconds), max_seconds=0.05)
+    assert counts[0] == 1
+    assert len(counts) <= len(time.rounds) + 3
+    assert 1e-3 <= time.iterations * seconds <= 1.3e-3
+    assert time.seconds == pytest.approx(seconds)
+    assert sum(counts) * seconds == pytest.approx(0.05, rel=0.05)
+
+
+def test_a_round_lasts_as_long_as_is_asked_for() -> None:
+    assert measured(each_takes(1e-6), resolutions=50)[0].iterations == pytest.approx(5000, rel=0.2)
+    assert measured(each_takes(1e-6), min_round_seconds=0.1)[0].iterations == pytest.approx(100_000, rel=0.2)
+
+
+def test_a_launch_of_a_second_is_made_once_a_round_and_once_before() -> None:
+    time, counts = measured(each_takes(1.0), max_seconds=1.0, min_rounds=3)
+    assert counts == [1, 1, 1, 1]
+    assert time.rounds == (1.0, 1.0, 1.0)
+
+
+def test_there_are_no_more_rounds_than_asked_for() -> None:
+    assert len(measured(each_takes(1e-3), max_rounds=7)[0].rounds) == 7
+    assert len(measured(each_takes(1e-3), max_rounds=7, min_rounds=9)[0].rounds) == 9
+
+
+def test_a_slow_first_launch_is_neither_a_round_nor_what_is_calibrated_by() -> None:
+    time, counts = measured(lambda count, number: 0.5 if number == 0 else count * 1e-5, max_seconds=1.0)
+    assert time.iterations >= 100
+    assert max(time.rounds) == pytest.approx(1e-5)
+    assert counts[:2] == [1, 1]
+
+
+def test_launches_that_warm_up_come_first_and_are_no_round() -> None:
+    time, counts = measured(lambda count, number: 9.0 if number == 0 else count * 1e-3, warmup_launches=42)
+    assert counts[0] == 42
+    assert max(time.rounds) == pytest.approx(1e-3)
+
+
+def test_rounds_end_when_the_mean_is_precise() -> None:
+    noise = itertools.cycle((0.99, 1.01))
+
+    def reading(count: int, number: int) -> float:
+        return count * 1e-3 * next(noise)
+
+    exact, precise, coarse = (
+        len(measured(reading, max_seconds=10.0, min_rounds=4, precision=precision)[0].rounds)
+        for precision in (0.0, 0.003, 0.1)
+    )
+    assert (exact > 1000, coarse) == (True, 4)
+    # The margin is 2.58·0.01/√n.
+    assert 70 <= precise <= 80
+    assert measured(each_takes(1e-3), min_rounds=1, precision=0.1)[0].rounds == (1e-3, 1e-3)
+
+
+def test_cold_launches_are_timed_cold_and_copies_with_their_memory() -> None:
+    module = SimpleNamespace(
+        timer=lambda calls, cold: MadeUpTimer(each_takes(4e-3 if cold else 1e-3)),
+        end_to_end_timer=lambda calls, up, down, pinned: MadeUpTimer(each_takes(2e-3 if pinned else 3e-3)),
+    )
+    loaded: Any = SimpleNamespace(module=module, calls=(), copies=lambda: ([], []))
+    ways = [("kernel", "warm"), ("kernel", "cold"), ("end-to-end", "pageable"), ("end-to-end", "pinned")]
+    assert [measure_time(loaded, Timing(*way)).seconds for way in ways] == [1e-3, 4e-3, 3e-3, 2e-3]
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1e-3])
+def test_a_timer_that_stands_still_is_an_error(seconds: float) -> None:
+    with pytest.raises(DeviceError, match=r"^the device's timer says that 1048576 launches took -?\d"):
+        measured(lambda count, number: seconds)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1e-3])
+def test_a_timer_that_stops_is_an_error(seconds: float) -> None:
+    with pytest.raises(DeviceError, match="timer says"):
+        measured(lambda count, number: count * 1e-3 if number < 5 else seconds)
+
+
+def test_a_kernel_lost_in_the_noise_at_first_is_launched_more_often() -> None:
+    time, _ = measured(lambda count, number: max(0.0, count * 1e-5 - 2e-4), max_seconds=0.1)
+    assert time.iterations >= 100
+
+
+def test_the_timer_is_closed_when_a_launch_fails() -> None:
+    def reading(count: int, number: int) -> float:
+        raise KernelError("the launch failed")
+
+    with pytest.raises(KernelError):
+        measured(reading)
