@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from mmcore import profile
+from mmcore_emulator import profile
 
 PRINTED = Path(__file__).parent.parent / "tests" / "published" / "poznan_measured.csv"
 

@@ -13,44 +13,42 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from mmcore.api import device, kernels
-from mmcore.pytest_plugin.machine import describe
-from mmcore.kernel.geometry import dim3
+from mmcore import Cell, kernels
+from mmcore.devices.choose import open_device
+from mmcore_emulator.device import Emulator
+from mmcore_emulator.profiler.profile import profile_cell
 from mmcore_ncu.ncu import COUNTERS, profiles_by_ncu
-from mmcore_emulator.profiler.profile import profile_kernel
 
 SIZE = 640
 
 
 def main(path: Path) -> None:
     """Count, and write the results."""
-    gpu = device("cuda")
-    asked = [
-        (kernel, kernel.square_problem(SIZE, dim3(block)), dim3(block))
-        for kernel in kernels().values()
-        for block in kernel.blocks
+    configs = [(kernel, config) for kernel in kernels().values() for config in kernel.usual_configs]
+    sizes = [kernel.square_problem(SIZE, config).n for kernel, config in configs]
+    cells = [
+        Cell(kernel.name, n, n, n, config=config.to_json()) for (kernel, config), n in zip(configs, sizes, strict=True)
     ]
-    cases = [(kernel.name, problem.n, block.x) for kernel, problem, block in asked]
     rows = []
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         # Those that take longest to emulate, one block walking over all of C, come first.
-        emulated = {case: pool.submit(_emulated, *case) for case in sorted(cases, key=lambda case: "v1" not in case[0])}
-        for case, counted in zip(cases, profiles_by_ncu(asked, gpu), strict=True):
-            ours, theirs = emulated[case].result(), counted.counts(counted.counters)
+        order = sorted(cells, key=lambda cell: "v1" not in str(cell.kernel))
+        emulated = {id(cell): pool.submit(_emulated, cell) for cell in order}
+        for cell, counted in zip(cells, profiles_by_ncu(cells), strict=True):
+            ours, theirs = emulated[id(cell)].result(), counted.counts(counted.counters)
             both = {name: [ours[name], theirs[name]] for name in COUNTERS}
+            case = (cell.kernel, cell.n, cell.config["block"][0])
             rows.append({"kernel": case[0], "n": case[1], "block": case[2], **both})
             differing = {name: pair for name, pair in both.items() if pair[0] != pair[1]}
             print(*case, json.dumps(differing), flush=True)
-    machine: dict[str, Any] = {}
-    describe(machine, gpu)
+    machine: dict[str, Any] = {"mmcore": dict(open_device("cuda").facts)}
     lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
     head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
     path.write_text(f'{head},\n "emulator_and_ncu": [\n{lines}\n ]\n}}\n')
 
 
-def _emulated(name: str, n: int, block: int) -> dict[str, int | None]:
-    kernel = kernels()[name]
-    found = profile_kernel(kernel, kernel.problem(n, n, n), kernel.block(block), device("emulator"), exact=True)
+def _emulated(cell: Cell) -> dict[str, int | None]:
+    found = profile_cell(cell, Emulator(), exact=True)
     return found.counts(found.counters)
 
 

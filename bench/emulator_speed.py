@@ -5,25 +5,27 @@ from __future__ import annotations
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from mmcore.api import device, kernels
-from mmcore.experiment import host_arrays
-from mmcore.verify.inputs import draw
+from mmcore import kernels
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.planning.plan import plan
+from mmcore.verify.inputs import draw
+from mmcore.verify.launches import host_arrays
+from mmcore_emulator.device import EmulatedModule, Emulator
 
 
 @pytest.mark.parametrize(("name", "block"), [("upc.kernel01", 32), ("upc.kernel11", 32), ("poznan.v3", 16)])
 def test_emulated_instructions_per_second(
     name: str, block: int, benchmark: BenchmarkFixture, summary: list[str]
 ) -> None:
-    emulator, kernel = device("emulator"), kernels()[name]
-    planned = plan(kernel, kernel.problem(640, 640, 640), kernel.block(block), emulator.limits)
+    emulator, kernel = Emulator(), kernels()[name]
+    planned = plan(kernel, kernel.problem(640, 640, 640), kernel.config(block=block), emulator.properties)
     benchmark.group = "emulator, 640×640×640: EMULATION time on the host, not kernel time"
-    with LoadedKernel(planned, emulator) as prepared:
-        prepared.upload(host_arrays(planned, draw(planned.problem, seed=1)))
-        violations = benchmark.pedantic(prepared.run, rounds=1)
+    with LoadedKernel(planned, emulator) as loaded:
+        loaded.upload(host_arrays(planned, draw(planned.problem, seed=1)))
+        violations = benchmark.pedantic(loaded.run, rounds=1)
         assert not violations
-        instructions = prepared.program.thread_instructions  # type: ignore[attr-defined]
+        assert isinstance(loaded.module, EmulatedModule)
+        instructions = loaded.module.thread_instructions
     if benchmark.stats is None:  # --benchmark-disable
         return
     rate = instructions / benchmark.stats.stats.mean

@@ -64,7 +64,9 @@ def test_nothing_is_wrong_with_kernel11_at_sizes_with_remainders(sizes: tuple[in
 
 @pytest.mark.parametrize(
     # CUDA's headers of bfloat16 take seconds to compile.
-    "kernel", [SPLIT_K, pytest.param(BF16_PANEL, marks=pytest.mark.slow)], ids=lambda kernel: kernel.name
+    "kernel",
+    [SPLIT_K, pytest.param(BF16_PANEL, marks=pytest.mark.slow)],
+    ids=lambda kernel: kernel.name,
 )
 def test_nothing_is_wrong_with_several_launches_and_leading_dimensions(kernel: Kernel) -> None:
     leading: dict[str, Any] = {"lda": 50, "ldb": 60, "ldc": 70} if kernel.strided else {}
@@ -459,7 +461,9 @@ def test_a_result_that_is_stored_over_unread_is_lost(cu_file: Path) -> None:
 def test_every_thread_that_does_it_is_counted_once_in_any_number_of_batches(cu_file: Path) -> None:
     body = "for (int i = 0; i < 5; ++i) C[threadIdx.x] += A[n * n + i + blockIdx.x % 2];"
     violations = found(cu_file, body, grid=(100,), block=(512,), accumulate=True, size=32)
-    (outside,) = (violation for violation in violations if violation.kind == "out-of-bounds-read" and violation.array == "A")
+    (outside,) = (
+        violation for violation in violations if violation.kind == "out-of-bounds-read" and violation.array == "A"
+    )
     assert outside.count == 100 * 512
     assert (outside.block, outside.thread) == (Dim3(0, 0, 0), Dim3(0, 0, 0))
 
@@ -498,6 +502,8 @@ def test_a_device_that_cannot_look_is_refused_in_a_sentence() -> None:
 
 
 def test_a_time_limit_is_an_error_that_says_how_long_the_whole_would_take() -> None:
-    pattern = r"^upc.kernel01: thread .* was still running after 0.3 s at kernel01.cu:\d+; .* would take (about|at least)"
+    pattern = (
+        r"^upc.kernel01: thread .* was still running after 0.3 s at kernel01.cu:\d+; .* would take (about|at least)"
+    )
     with pytest.raises(TimeLimit, match=pattern):
         check("upc.kernel01", 1500, block=32, timeout=0.3)

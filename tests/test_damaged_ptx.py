@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import mmcore
-import mmcore.api
-from mmcore.errors import MmcoreError
-from mmcore.experiment import Experiment, rows_of_product
-from mmcore.verify.inputs import draw
-from mmcore.devices import loaded
 from mmcore.compile.compiler import compile_plan
+from mmcore.devices import loaded
+from mmcore.devices.loaded import LoadedKernel
+from mmcore.errors import MmcoreError
 from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.geometry import dim3
-from mmcore.planning.plan import plan
+from mmcore.planning.plan import Plan, plan
+from mmcore.verify.inputs import draw
+from mmcore.verify.launches import rows_of_product, verify_launches
+from mmcore_emulator.device import Emulator
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.translate import translate
@@ -36,12 +36,13 @@ LEAST = 16
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
     """The PTX of every kernel."""
-    found = {}
-    for name, kernel in mmcore.kernels().items():
-        block = dim3(kernel.blocks[-1])
-        planned = plan(kernel, kernel.square_problem(LEAST, block), block, mmcore.api.device("emulator").limits)
-        found[name] = compile_plan(planned, "90").ptx
-    return found
+    return {name: compile_plan(planned(name), "90").ptx for name in NAMES}
+
+
+def planned(name: str) -> Plan:
+    kernel = mmcore.kernels()[name]
+    config = kernel.usual_configs[-1]
+    return plan(kernel, kernel.square_problem(LEAST, config), config, Emulator().properties)
 
 
 class NeverEndsError(Exception):
@@ -66,7 +67,7 @@ def ending_within(seconds: float) -> Iterator[None]:
 def test_damaged_ptx_is_read_or_refused_in_one_sentence(mangle: Mangle, texts: dict[str, str]) -> None:
     rng, others = random.Random(1), list(texts.values())
     sentences = []
-    for text in others * 6:
+    for text in others * 2:
         try:
             with ending_within(20):
                 for function in parse(mangle(rng, text, others)).values():
@@ -88,38 +89,29 @@ def test_what_damaged_ptx_computes_is_judged_for_what_it_is(
 
 def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """What becomes of a kernel whose PTX is this text."""
-    monkeypatch.setattr(prepared, "compile_plan", lambda *arguments: replace(compile_plan(*arguments), ptx=text))
-    kernel = mmcore.kernels()[name]
-    block = dim3(kernel.blocks[-1])
-    problem = kernel.square_problem(LEAST, block)
+    monkeypatch.setattr(loaded, "compile_plan", lambda *arguments: replace(compile_plan(*arguments), ptx=text))
+    made = planned(name)
+    problem = made.problem
     try:
-        with (
-            ending_within(2),
-            Experiment(kernel, problem, block, mmcore.api.device("emulator"), seed=1) as experiment,
-        ):
-            outcome = experiment.verify()
+        with ending_within(1), LoadedKernel(made, Emulator()) as damaged:
+            verified = verify_launches(damaged, problem, seed=1)
             flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
-            experiment.prepared.buffers["C"].download(flat)
-            product = widened(problem, rows_of_product(experiment.prepared.plan, flat))
+            damaged.buffers["C"].download(flat)
+            product = widened(problem, rows_of_product(made, flat))
     except NeverEndsError:
         return "never ends"
     except MmcoreError:
         return "refused"
-    truth = truth_of(problem, kernel.accumulator, draw(problem, 1))
-    assert outcome.verification is not None
-    assert not (outcome.verification.verified and truth.wrong(product))
-    assert not (truth.right(product) and not outcome.verification.verified)
-    return "right" if outcome.verified else "wrong"
+    truth = truth_of(problem, made.kernel.accumulator, draw(problem, 1))
+    assert verified.verification is not None
+    assert not (verified.verification.verified and truth.wrong(product))
+    assert not (truth.right(product) and not verified.verification.verified)
+    return "right" if verified.right else "wrong"
 
 
 @pytest.mark.parametrize("digits", ["18446744073709551616", "9" * 5000])
 @pytest.mark.parametrize(
-    "module",
-    [
-        ".shared .align 4 .b8 tile[{}];",
-        ".shared .align {} .b8 tile[64];",
-        '.file {} "other.cu"',
-    ],
+    "module", [".shared .align 4 .b8 tile[{}];", ".shared .align {} .b8 tile[64];", '.file {} "other.cu"']
 )
 def test_a_number_of_more_than_64_bits_is_refused(module: str, digits: str) -> None:
     with pytest.raises(PtxError, match="does not fit into 64 bits"):
@@ -166,11 +158,9 @@ def test_a_parameter_that_stands_twice_is_refused() -> None:
         ),
     ],
 )
-def test_ptx_of_another_function_is_refused(
-    texts: dict[str, str], monkeypatch: pytest.MonkeyPatch, changed: tuple[str, str], reason: str
-) -> None:
+def test_ptx_of_another_function_is_refused(texts: dict[str, str], changed: tuple[str, str], reason: str) -> None:
     text = texts["upc.kernel01"].replace(*changed)
     assert text != texts["upc.kernel01"]
-    monkeypatch.setattr(prepared, "compile_plan", lambda *arguments: replace(compile_plan(*arguments), ptx=text))
-    with pytest.raises(PtxError, match=reason):
-        mmcore.run("upc.kernel01", LEAST, device="emulator")
+    compiled = replace(compile_plan(planned("upc.kernel01"), "90"), ptx=text)
+    with pytest.raises(PtxError, match=reason), LoadedKernel(planned("upc.kernel01"), Emulator(), compiled) as damaged:
+        damaged.run()

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.verify.poison import is_poison
-from mmcore.compile.module import CompiledModule, CompiledFunction
+from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch
 from mmcore.devices.violations import Violation
 from mmcore.kernel.launch import Launch
+from mmcore.verify.poison import is_poison
 from mmcore_emulator.device import EmulatedBuffer, Emulator
 from tests.emulation import emulate, ptx_kernel, ptx_of, words
 
@@ -23,7 +23,9 @@ def on(
 ) -> list[Violation]:
     """What a kernel ``f`` does wrong with buffers that outlive it."""
     program = emulator.load(CompiledModule("sm_90", "test.cu", {}, b"", ptx_of(source)))
-    return program.run([BoundLaunch(CompiledFunction("f", 16, 0, 0), Launch(grid=tuple(grid), block=tuple(block)), buffers)])
+    return program.run(
+        [BoundLaunch(CompiledFunction("f", 16, 0, 0), Launch(grid=tuple(grid), block=tuple(block)), buffers)]
+    )
 
 
 def content(buffer: EmulatedBuffer, count: int, dtype: Any = np.float32) -> NDArray[Any]:
@@ -90,11 +92,9 @@ def test_every_thread_may_go_somewhere_else() -> None:
         out[2 + threadIdx.x] = *place;
     }"""
     run = emulate(source, np.arange(8, dtype=np.float32), np.arange(10, 18, dtype=np.float32), block=(6,))
-    assert {(violation.array, violation.thread) for violation in run.violations if violation.kind == "out-of-bounds-read"} == {
-        ("P", (2, 0, 0)),
-        ("Q", (3, 0, 0)),
-        (None, (4, 0, 0)),
-    }
+    assert {
+        (violation.array, violation.thread) for violation in run.violations if violation.kind == "out-of-bounds-read"
+    } == {("P", (2, 0, 0)), ("Q", (3, 0, 0)), (None, (4, 0, 0))}
     assert run.arrays[0][2:4].tolist() == [1, 12]
     assert np.isnan(run.arrays[0][4:]).all()
 
@@ -165,7 +165,12 @@ def test_a_threads_own_array_has_bounds() -> None:
         out[threadIdx.x] = mine[threadIdx.x + n];
     }"""
     (violation,) = emulate(source, np.zeros(32, np.int32), np.int32(2), block=(7,)).violations
-    assert (violation.kind, violation.array, violation.line, violation.thread) == ("out-of-bounds-read", "local", 5, (6, 0, 0))
+    assert (violation.kind, violation.array, violation.line, violation.thread) == (
+        "out-of-bounds-read",
+        "local",
+        5,
+        (6, 0, 0),
+    )
 
 
 def test_parameters_have_bounds() -> None:

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.devices.choose import open_device
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import BoundLaunch, Device
-from mmcore.kernel.geometry import Dim3
+from mmcore.devices.choose import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan
-from mmcore.registry import registry
 from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.operations import operation
 from tests.conftest import DEVICES
@@ -100,18 +98,16 @@ def source_of(opcode: str) -> str:
 def run_on(device: Device, path: Path, source: str, out: int, words: Words, block: int, threads: int) -> Words:
     """What a kernel of (out, in) puts in its ``out`` words of 64 bits, zero before."""
     path.write_text(source, encoding="utf-8")
+    launch = Launch(grid=(threads // block,), block=(block,))
     kernel = Kernel(
         name="test.f",
-        title="a test's own",
-        lecture="none",
         source=path,
         entry="f",
         arguments=("C", "A"),
-        launch=lambda problem, block, limits: Launch(grid=(1,), block=block),
-        blocks=((block,),),
+        launch=lambda problem, config, device: launch,
+        configs=[{"block": (block, 1)}],
     )
-    launch = Launch(grid=(threads // block,), block=(block,))
-    plan = Plan(kernel, kernel.problem(8, 8, 8), Dim3(block), (launch,))
+    plan = Plan(kernel, kernel.problem(8, 8, 8), kernel.usual_configs[0], (launch,))
     code = compile_plan(plan, device.architecture)
     result, buffers = np.zeros(out, np.uint64), (device.allocate("C", 8 * out), device.allocate("A", words.nbytes))
     program = device.load(code)
@@ -129,7 +125,7 @@ def run_on(device: Device, path: Path, source: str, out: int, words: Words, bloc
 
 def on_both(path: Path, source: str, out: int, words: Words, block: int = 128, threads: int = THREADS) -> list[Words]:
     """The same on the emulator and on the GPU."""
-    devices = [open_device(name, registry().providers) for name in ("emulator", "cuda")]
+    devices = [open_device(name) for name in ("emulator", "cuda")]
     return [run_on(device, path, source, out, words, block, threads) for device in devices]
 
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mmcore
-from mmcore.compile.compiler import header_options
 from mmcore.cell import Cell
+from mmcore.compile.compiler import header_options
 from mmcore.measure import measure
 from mmcore_emulator import lanes
 from mmcore_emulator.device import Emulator
@@ -372,7 +372,11 @@ def test_atomic_additions_all_count() -> None:
 def one_thread(statement: str, *, line: int = 3) -> tuple[Any, ...]:
     source = f'extern "C" __global__ void f(float* P, const float* Q, int n)\n{{\n    {statement}\n}}'
     run = emulate(source, np.zeros(8, np.float32), np.ones(8, np.float32), np.int32(8), block=(4,), grid=(2,))
-    return tuple((violation.kind, violation.array, violation.block, violation.thread) for violation in run.violations if violation.line == line)
+    return tuple(
+        (violation.kind, violation.array, violation.block, violation.thread)
+        for violation in run.violations
+        if violation.line == line
+    )
 
 
 @pytest.mark.parametrize(
@@ -413,7 +417,12 @@ def test_shared_memory_has_bounds_too() -> None:
         out[threadIdx.x] = s[threadIdx.x];
     }"""
     (violation,) = emulate(source, ints(32)).violations
-    assert (violation.kind, violation.array, violation.line, violation.thread) == ("out-of-bounds-write", "shared", 4, (31, 0, 0))
+    assert (violation.kind, violation.array, violation.line, violation.thread) == (
+        "out-of-bounds-write",
+        "shared",
+        4,
+        (31, 0, 0),
+    )
 
 
 def test_a_shared_array_ends_where_it_ends_and_not_where_the_next_does() -> None:
@@ -426,7 +435,12 @@ def test_a_shared_array_ends_where_it_ends_and_not_where_the_next_does() -> None
         out[threadIdx.x] = first[threadIdx.x + out[0] + 8];
     }"""
     (violation,) = emulate(source, ints(32)).violations
-    assert (violation.kind, violation.array, violation.line, violation.thread) == ("out-of-bounds-read", "shared", 7, (24, 0, 0))
+    assert (violation.kind, violation.array, violation.line, violation.thread) == (
+        "out-of-bounds-read",
+        "shared",
+        7,
+        (24, 0, 0),
+    )
 
 
 def test_one_bad_access_in_many_leaves_the_others_alone() -> None:
@@ -458,7 +472,12 @@ def test_threads_that_never_come_to_a_barrier_are_named() -> None:
     }}"""
     run = emulate(source, ints(64), grid=(2,))
     (violation,) = run.violations
-    assert (violation.kind, violation.line, violation.block, violation.thread) == ("divergent-barrier", 6, (1, 0, 0), (8, 0, 0))
+    assert (violation.kind, violation.line, violation.block, violation.thread) == (
+        "divergent-barrier",
+        6,
+        (1, 0, 0),
+        (8, 0, 0),
+    )
     assert run.arrays[0].tolist() == [2] * 40 + [0] * 24
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmcore.errors import DeviceError
-from mmcore.compile.module import CompiledModule
-from mmcore.compile.module import CompiledFunction
+from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch
+from mmcore.errors import DeviceError
 from mmcore.kernel.launch import Launch
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.literals import Constant, PtxError

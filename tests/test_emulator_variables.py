@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 import mmcore_emulator
 from mmcore import Launch
-from mmcore_emulator.sanitizer.over_read import over_read_elements
-from mmcore.errors import DeviceError
-from mmcore.compile.module import CompiledModule, CompiledFunction
-from mmcore.devices.base import BoundLaunch, Device
-from mmcore.devices.violations import Violation
-from mmcore.devices.loaded import LoadedKernel
-from mmcore.planning.plan import plan
-from mmcore_emulator.profiler.counters import Counters
 from mmcore.api import cell
+from mmcore.compile.module import CompiledFunction, CompiledModule
+from mmcore.devices.base import BoundLaunch, Device
+from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.errors import DeviceError
 from mmcore.measure import measure
+from mmcore.planning.plan import plan
 from mmcore_emulator.declarations import Variable, module_variables, variable
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.layout import as_written
 from mmcore_emulator.literals import PtxError
-from mmcore_emulator.ptx import UnsupportedInstruction, parse
+from mmcore_emulator.profiler.counters import Counters
 from mmcore_emulator.profiler.sampling import depends_on_data
+from mmcore_emulator.ptx import UnsupportedInstruction, parse
+from mmcore_emulator.sanitizer.over_read import over_read_elements
 from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
 from tests.own_kernel import FIRST_LINE, own
 
@@ -435,7 +435,9 @@ def test_a_launch_that_a_variable_steers_runs_each_of_its_blocks_once() -> None:
     extern "C" __global__ void steered(int* out, int n) { ++runs[blockIdx.x]; if (limit > n) out[0] = 1; }
     extern "C" __global__ void f(int* out, int n) { out[threadIdx.x] = runs[threadIdx.x + n]; }"""
     run = Loaded(source)
-    launch = BoundLaunch(CompiledFunction("steered", 16, 0, 0), Launch(grid=(40,), block=(1,)), (run.buffer, np.int32(0)))
+    launch = BoundLaunch(
+        CompiledFunction("steered", 16, 0, 0), Launch(grid=(40,), block=(1,)), (run.buffer, np.int32(0))
+    )
     (counted,) = run.program.count([launch], every_block=False).launches
     assert (counted.blocks, counted.blocks_run) == (40, 40)
     assert run.launch(8) == []
@@ -456,7 +458,9 @@ def test_a_launch_that_leaves_what_steers_another_is_run_as_a_whole(
     extern "C" __global__ void second(int* out, int n) {{ {statement} }}"""
     run = Loaded(source)
     launch = Launch(grid=(40,), block=(32,))
-    calls = [BoundLaunch(CompiledFunction(name, 16, 0, 0), launch, (run.buffer, np.int32(0))) for name in ("first", "second")]
+    calls = [
+        BoundLaunch(CompiledFunction(name, 16, 0, 0), launch, (run.buffer, np.int32(0))) for name in ("first", "second")
+    ]
     launches = run.program.count(calls, every_block=False).launches
     assert tuple(each.blocks_run for each in launches) == blocks_run
 

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mmcore
-from mmcore.api import device, kernels
-from mmcore.errors import DeviceError, InvalidKernel, NoDevice
-from mmcore.kernel.geometry import Dim3
+from mmcore import Cell
+from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
+from mmcore_emulator.device import Emulator
+from mmcore_emulator.profiler.profile import Profile, profile_cell
+from mmcore_ncu import under_ncu
 from mmcore_ncu.ncu import METRICS, parse, profiles_by_ncu
-from mmcore_emulator.profiler.profile import Profile, profile_kernel
 from tests.command_line import mmcore as command_line
 from tests.conftest import DEVICES
-from tests.timed_emulator import TimedEmulator
 
 EQUAL = ("fmas", "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors")
-GPU = TimedEmulator(lambda source: 1e-4)
+
+
+class Provider:
+    """Of GPUs that are emulators."""
+
+    name = "cuda"
+    supports_timing = True
+
+    def count(self) -> int:
+        return 1
+
+    def open(self, index: int) -> Emulator:
+        return Emulator()
 
 
 def log(*launches: dict[str, str]) -> str:
@@ -35,27 +48,45 @@ def log(*launches: dict[str, str]) -> str:
 
 
 @pytest.fixture
-def ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An ncu that writes the log it is given, and says what else it is given; neither counts anything."""
-    text = f"""#!{sys.executable}
-import pathlib, sys
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU, as far as the names of devices go."""
+    monkeypatch.setattr("mmcore_ncu.ncu.chosen", lambda spec: (Provider(), 0))
+    monkeypatch.setattr("mmcore_ncu.ncu.device_name", lambda spec: "cuda:0")
+    for name in ("cuProfilerStart", "cuProfilerStop"):
+        monkeypatch.setattr(f"cuda.bindings.driver.{name}", lambda: None)
+
+
+@pytest.fixture
+def ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gpu: None) -> Path:
+    """An ncu that writes the log it is given, and says what else it is given; neither counts nor runs anything.
+
+    What the program that it should watch would write is made by the emulator.
+    """
+    text = f"""#!{sys.executable} -S
+import pathlib, shutil, sys, time
 here = pathlib.Path({str(tmp_path)!r})
 (here / "arguments").write_text("\\n".join(sys.argv))
+time.sleep(float((here / "delay").read_text()))
 log = pathlib.Path(sys.argv[sys.argv.index("--log-file") + 1])
 log.write_text((here / "log").read_text())
+if (here / "launched").exists(): shutil.copy(here / "launched", sys.argv[-1])
 print((here / "said").read_text())
 """
     program = tmp_path / "ncu"
     program.write_text(text)
     program.chmod(0o755)
     (tmp_path / "said").write_text("")
+    (tmp_path / "delay").write_text("0")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     return tmp_path
 
 
-def profiles(*names: str) -> list[Profile]:
-    asked = [(kernels()[name], kernels()[name].problem(32, 32, 32), Dim3(16, 16)) for name in names]
-    return profiles_by_ncu(asked, GPU, seed=1)
+def profiles(folder: Path, *names: str, **cell: Any) -> list[Profile]:
+    """What comes of some kernels with that ncu."""
+    cells = [Cell(name, 32, 32, 32, config={"block": [16, 16, 1]}, **cell) for name in names]
+    launched = [under_ncu.launch(cell, Emulator()) for cell in cells]
+    (folder / "launched").write_text(json.dumps({"launched": launched}))
+    return profiles_by_ncu(cells)
 
 
 def test_a_log_is_read_between_other_lines() -> None:
@@ -81,20 +112,20 @@ def test_a_log_without_launches_holds_none(text: str) -> None:
 
 def test_launches_become_profiles_in_order(ncu: Path) -> None:
     (ncu / "log").write_text(log({METRICS[0]: "100"}, {METRICS[0]: "200"}))
-    first, second = profiles("upc.kernel01", "upc.kernel10")
+    first, second = profiles(ncu, "upc.kernel01", "upc.kernel10")
     assert (first.counters.thread_instructions, second.counters.thread_instructions) == (100, 200)
-    assert (first.plan.kernel.name, second.plan.kernel.name) == ("upc.kernel01", "upc.kernel10")
+    assert (first.launched.kernel, second.launched.kernel) == ("upc.kernel01", "upc.kernel10")
     document = first.to_json()
     assert document["global_load_requests"] == 7
     assert document["barriers"] is document["cgma_cc1x"] is document["global_accesses_per_thread"] is None
-    assert document["gips"] == pytest.approx(1.0)
+    assert document["gips"] == pytest.approx(100 / 7 if METRICS[0].startswith("smsp__inst") else 1.0)
     assert document["achieved_occupancy"] == pytest.approx(0.07)
     assert document["global_load_throughput"] == pytest.approx(32.0)
 
 
 def test_clocks_are_left_alone(ncu: Path) -> None:
     (ncu / "log").write_text(log({}))
-    profiles("upc.kernel01")
+    profiles(ncu, "upc.kernel01")
     arguments = (ncu / "arguments").read_text().split("\n")
     assert arguments[arguments.index("--clock-control") + 1] == "none"
 
@@ -102,11 +133,7 @@ def test_clocks_are_left_alone(ncu: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "error", "sentence"),
     [
-        (
-            "==ERROR== ERR_NVGPUCTRPERM - The user may not",
-            NoDevice,
-            "may not read this GPU's counters",
-        ),
+        ("==ERROR== ERR_NVGPUCTRPERM - The user may not", NoDevice, "may not read this GPU's counters"),
         ("==ERROR== The application returned an error code (1).", DeviceError, "ncu counted nothing: The application"),
         ("", DeviceError, "ncu counted nothing: it said nothing"),
     ],
@@ -117,52 +144,61 @@ def test_why_ncu_counts_nothing_is_said_in_a_sentence(
     (ncu / "log").write_text("")
     (ncu / "said").write_text(said)
     with pytest.raises(error, match=sentence):
-        profiles("upc.kernel01")
+        profiles(ncu, "upc.kernel01")
 
 
 def test_fewer_launches_than_were_made_are_a_failure(ncu: Path) -> None:
     (ncu / "log").write_text(log({}))
     with pytest.raises(DeviceError, match="ncu counted nothing"):
-        profiles("upc.kernel01", "upc.kernel10")
+        profiles(ncu, "upc.kernel01", "upc.kernel10")
 
 
-def test_without_ncu_the_answer_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_keeps_a_launch_from_being_made_is_told_as_it_is(ncu: Path) -> None:
+    (ncu / "log").write_text("")
+    (ncu / "launched").write_text(json.dumps({"error": "ConstraintViolation", "text": "upc.kernel10: k = 65 is odd"}))
+    with pytest.raises(MmcoreError, match=r"^upc\.kernel10: k = 65 is odd$"):
+        profiles_by_ncu([Cell("upc.kernel10", 65, 65, 65)])
+
+
+def test_ncu_is_ended_at_the_time_limit(ncu: Path) -> None:
+    (ncu / "log").write_text(log({}))
+    (ncu / "delay").write_text("30")
+    with pytest.raises(TimeLimit, match=r"^ncu had not ended after 0\.2 s$"):
+        profiles(ncu, "upc.kernel01", timeout=0.2)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_without_ncu_the_command_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(NoDevice, match="ncu is not on the PATH; it comes with NVIDIA's Nsight Compute"):
-        profiles("upc.kernel01")
+    result = command_line("ncu", "upc.kernel01")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "ncu is not on the PATH; it comes with NVIDIA's Nsight Compute" in result.stderr
 
 
-def test_ncu_needs_a_gpu_and_a_kernel_that_another_process_finds() -> None:
-    kernel = kernels()["upc.kernel01"]
-    asked = (kernel, kernel.problem(8, 8, 8), Dim3(8, 8))
-    with pytest.raises(NoDevice, match="ncu counts on a GPU, and emulator is none"):
-        profiles_by_ncu([asked], device("emulator"))
-    changed = dataclasses.replace(kernel, title="another")
-    with pytest.raises(InvalidKernel, match="knows registered kernels only"):
-        profiles_by_ncu([(changed, *asked[1:])], GPU)
+def test_ncu_needs_a_gpu() -> None:
+    result = command_line("ncu", "upc.kernel01", "--device", "emulator")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "ncu counts on a GPU, and emulator is none" in result.stderr
 
 
-@pytest.mark.parametrize("option", ["--exact", "--by-line", "--coalescing=cc1x"])
-def test_what_only_the_emulator_counts_is_not_asked_of_ncu(option: str) -> None:
-    result = command_line("profile", "upc.kernel01", "--with", "ncu", option)
-    assert result.exit_code == 2
-    assert "are the emulator's; ncu counts on a GPU, in all" in result.stderr
+def test_the_command_reports_what_was_counted(ncu: Path) -> None:
+    (ncu / "log").write_text(log({}))
+    profiles(ncu, "upc.kernel01")
+    output = command_line("ncu", "upc.kernel01", "--size", "32", "--block", "16").stdout
+    assert "fused multiply-adds" in output
+    assert "occupancy  0.07 of the warps that fit, active on average" in output
+    document = json.loads(command_line("ncu", "upc.kernel01", "--size", "32", "--block", "16", "--json").stdout)
+    assert (document["kernel"], document["fmas"]) == ("upc.kernel01", 14)
 
 
 @pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
 @pytest.mark.skipif(shutil.which("ncu") is None, reason="ncu is not installed")
 def test_ncu_and_the_emulator_count_the_same_accesses_and_arithmetic() -> None:
     names = ("upc.kernel01", "upc.kernel11", "lezione9.kernel1", "poznan.v4a", "poznan.v5")
-    asked = [(kernels()[name], kernels()[name].square_problem(160), Dim3(*kernels()[name].blocks[0])) for name in names]
-    asked.append((kernels()["upc.kernel01"], kernels()["upc.kernel01"].problem(161, 67, 33), Dim3(16, 16)))
-    for request, counted in zip(asked, profiles_by_ncu(asked, device("cuda")), strict=True):
-        emulated = profile_kernel(*request, device("emulator"), exact=True).counters
-        for name in (
-            "fmas",
-            "global_load_requests",
-            "global_load_sectors",
-            "global_store_requests",
-            "global_store_sectors",
-        ):
-            assert getattr(counted.counters, name) == getattr(emulated, name), (counted.plan.kernel.name, name)
-    assert mmcore.profile("upc.kernel01", 64, ncu=True).rates()["gips"]
+    cells = [Cell(name, 160, 160, 160) for name in names]
+    cells.append(Cell("upc.kernel01", 161, 67, 33, config=mmcore.kernels()["upc.kernel01"].config(block=16).to_json()))
+    for cell, counted in zip(cells, profiles_by_ncu(cells), strict=True):
+        emulated = profile_cell(cell, Emulator(), exact=True).counters
+        for name in EQUAL:
+            assert getattr(counted.counters, name) == getattr(emulated, name), (cell.kernel, name)
+        assert counted.rates()["gips"]

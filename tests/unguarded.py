@@ -14,23 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
-from mmcore.experiment import Experiment
-from mmcore.devices.choose import open_in_process
+from mmcore import Cell, Kernel
+from mmcore.devices.choose import open_device
 from mmcore.devices.cuda import memory
-from mmcore.kernel.geometry import dim3
-from mmcore.registry import registry
-
-
-def without_over_read(kernel: Kernel) -> Kernel:
-    """The kernel with a launch rule that declares no over-read."""
-
-    def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-        made = kernel.launch(problem, block, limits)
-        assert isinstance(made, Launch)
-        return replace(made, over_read={})
-
-    return replace(kernel, launch=launch)
+from mmcore.measure import measure
 
 
 def without_barrier(kernel: Kernel, number: int) -> Kernel:
@@ -42,7 +29,7 @@ def without_barrier(kernel: Kernel, number: int) -> Kernel:
 
 
 def main(arguments: list[str]) -> None:
-    """Run the kernels in all their blocks, at a size with remainders where they allow one."""
+    """Run the kernels in all their configs, at a size with remainders where they allow one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--without-over-read", action="store_true")
@@ -50,19 +37,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--size", type=int)
     options = parser.parse_args(arguments)
     memory.GUARD_BYTES = 0
-    device, kernels = open_in_process("cuda", registry().providers), mmcore.kernels()
+    device, kernels = open_device("cuda"), mmcore.kernels()
     for name in options.names or [name for name, kernel in kernels.items() if not kernel.known_bugs]:
         kernel = kernels[name]
         if options.without_over_read:
-            kernel = without_over_read(kernel)
+            kernel = replace(kernel, over_read=None)
         if options.without_barrier:
             kernel = without_barrier(kernel, options.without_barrier)
-        for block in [dim3((32, 32))] if options.size else [dim3(shape) for shape in kernel.blocks]:
-            size = options.size
-            problem = kernel.problem(size, size, size) if size else kernel.square_problem(97, block)
-            with Experiment(kernel, problem, block, device, force=bool(size)) as experiment:
-                verified = experiment.verify().verified
-            print(f"{name} {problem} {block}: {'verified' if verified else 'WRONG'}")
+        for config in [kernel.config(block=32)] if options.size else kernel.usual_configs:
+            n = options.size or kernel.square_problem(97, config).n
+            cell = Cell(name, n, n, n, config=config.to_json(), force=bool(options.size))
+            verified = measure(cell, device, kernel).verified
+            print(f"{name} {n}×{n}×{n} {config.block}: {'verified' if verified else 'WRONG'}")
 
 
 if __name__ == "__main__":

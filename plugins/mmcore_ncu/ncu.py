@@ -119,18 +119,17 @@ def _count(cells: Sequence[Cell], limit: float | None) -> tuple[list[Launched], 
 
 def _output(command: Sequence[str], limit: float | None) -> str:
     """What a command and its children say; all of them are ended at the time limit."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-    try:
-        return process.communicate(timeout=limit)[0]
-    except subprocess.TimeoutExpired:
-        raise TimeLimit(f"ncu had not ended after {limit:g} s") from None
-    finally:
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    ) as process:
+        try:
+            return process.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            raise TimeLimit(f"ncu had not ended after {limit:g} s") from None
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
 def parse(text: str) -> list[tuple[Counters, Measured]]:
