@@ -31,11 +31,12 @@ class Timing:
         how: "warm" or "cold" caches for kernel times, "pageable" or "pinned" host memory for end-to-end ones.
         max_seconds: device time that all rounds together may take.
         min_rounds: rounds at least, however long they take.
-        min_round_seconds: device time of a round at least; never less than ten times the timer's resolution.
+        min_round_seconds: device time of a round at least.
+        resolutions: how many times the timer's resolution a round takes at least.
         max_rounds: rounds at most; as many as ``max_seconds`` allows when 0.
         warmup_launches: launches before the first round, besides those that find out how long one takes.
         precision: relative margin of the mean at which rounds end early; they do not when 0.
-        confidence: of that margin, in per cent.
+        confidence: of that margin.
     """
 
     what: str = "kernel"
@@ -44,9 +45,10 @@ class Timing:
     min_rounds: int = 5
     min_round_seconds: float = 5e-6
     max_rounds: int = 0
+    resolutions: int = 10
     warmup_launches: int = 0
     precision: float = 0.0
-    confidence: float = 99.0
+    confidence: float = 0.99
 
     def __post_init__(self) -> None:
         if self.how not in WAYS.get(self.what, ()):
@@ -58,7 +60,7 @@ class Timing:
 
 
 #: A kernel time and an end-to-end time as a command shows them: the median of a few rounds, in a fraction of a second.
-BRIEFLY = {"max_seconds": 0.1, "min_rounds": 3, "min_round_seconds": 5e-3, "max_rounds": 20}
+BRIEFLY: dict[str, Any] = {"max_seconds": 0.1, "min_rounds": 3, "min_round_seconds": 5e-3, "max_rounds": 20}
 
 
 @dataclass(frozen=True)

@@ -30,21 +30,21 @@ def grid(name: str, size: int, block: int, *, force: bool = False) -> Dim3:
     return planned.launches[0].grid_dim
 
 
-def test_claim_1_kernel00_covers_640_and_leaves_the_last_column_of_641_unwritten() -> None:
+def test_claim_1_kernel00_covers_640_and_leaves_a_last_column_of_one_unwritten() -> None:
     assert grid("upc.kernel00", 640, 32) == Dim3(20, 20)
-    assert mmcore.run("upc.kernel00", 640, block=32, device="emulator").verified
     assert grid("upc.kernel00", 641, 32, force=True) == Dim3(20, 20)
-    result = mmcore.run("upc.kernel00", 641, block=32, device="emulator", force=True)
+    assert mmcore.run("upc.kernel00", 64, block=32, device="emulator").verified
+    result = mmcore.run("upc.kernel00", 65, block=32, device="emulator", force=True)
     assert result.verification is not None
     assert result.verification.mismatch is not None
     mismatch = result.verification.mismatch
-    assert (mismatch.row, mismatch.column, mismatch.unwritten) == (0, 640, True)
+    assert (mismatch.row, mismatch.column, mismatch.unwritten) == (0, 64, True)
 
 
 def test_claim_2_kernel01_takes_641_and_kernel10_leaves_its_memory() -> None:
     assert grid("upc.kernel01", 641, 32) == grid("upc.kernel10", 641, 32, force=True) == Dim3(21, 21)
-    assert mmcore.run("upc.kernel01", 641, block=32, device="emulator").verified
-    result = mmcore.run("upc.kernel10", 641, block=32, device="emulator", force=True)
+    assert mmcore.run("upc.kernel01", 65, block=32, device="emulator").verified
+    result = mmcore.run("upc.kernel10", 65, block=32, device="emulator", force=True)
     assert {(violation.kind, violation.array) for violation in result.violations} == {
         ("out-of-bounds-read", "A"),
         ("out-of-bounds-write", "C"),
@@ -106,7 +106,7 @@ def test_claim_6_a_block_of_2500_threads_is_refused_and_the_four_that_ran_are_ri
             assert (refused.exit_code, refused.stdout) == (2, "")
             assert f"{threads} threads" in refused.stderr
     for edge in (5, 10, 20, 25):
-        assert mmcore.run(name, 500, block=edge, device="emulator").verified
+        assert mmcore.run(name, 100, block=edge, device="emulator").verified
 
 
 def test_claim_7_kernel1_makes_2k_global_accesses_for_2k_flops_and_kernel2_a_32nd_of_them() -> None:
@@ -138,12 +138,6 @@ def arithmetic_cgma_of_v1(n: int, block: int) -> float:
     return n**3 / transactions
 
 
-@pytest.fixture(scope="module")
-def decoded() -> list[tuple[Row, float]]:
-    """The published rows and our CGMA of each; v1's at 352 and 528, which take minutes, by arithmetic."""
-    return [(row, _cgma(row["version"], int(row["size"]), int(row["block"]))) for row in MEASURED]
-
-
 def _cgma(version: str, size: int, block: int) -> float:
     if version == "v1" and size > 176:
         return arithmetic_cgma_of_v1(size, block)
@@ -158,10 +152,21 @@ def test_claim_9_the_arithmetic_that_stands_for_v1_is_what_is_counted(block: int
         assert profile("poznan.v1", size, block).cgma_cc1x == arithmetic_cgma_of_v1(size, block)
 
 
-def test_claim_9_38_of_the_57_published_cgma_come_out_within_3_percent(decoded: list[tuple[Row, float]]) -> None:
-    assert len(decoded) == 57
-    close = [row for row, ours in decoded if abs(ours / float(row["cgma"]) - 1) <= 0.03]
-    assert len(close) >= 38
+def _close(rows: list[Row]) -> int:
+    """How many published CGMA ours comes within 3 % of."""
+    ours = [_cgma(row["version"], int(row["size"]), int(row["block"])) for row in rows]
+    return sum(abs(value / float(row["cgma"]) - 1) <= 0.03 for row, value in zip(rows, ours, strict=True))
+
+
+@pytest.mark.slow
+def test_claim_9_38_of_the_57_published_cgma_come_out_within_3_percent() -> None:
+    assert len(MEASURED) == 57
+    assert _close(MEASURED) >= 38
+
+
+def test_claim_9_published_cgma_of_blocks_of_8_come_out_within_3_percent() -> None:
+    small = [row for row in MEASURED if int(row["size"]) <= 176 and row["block"] == "8" and row["version"] != "v1"]
+    assert (len(small), _close(small)) == (5, 4)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +174,11 @@ def test_claim_9_38_of_the_57_published_cgma_come_out_within_3_percent(decoded: 
     [("v3", 8, 352, "128.0"), ("v4a", 8, 128, "120.47"), ("v4b", 16, 512, "496.485"), ("v5", 8, 128, "240.94")],
 )
 def test_claim_9_some_come_out_to_the_last_digit(
-    decoded: list[tuple[Row, float]], version: str, block: int, size: int, published: str
+    version: str, block: int, size: int, published: str
 ) -> None:
     asked = (version, str(block), str(size))
-    ((row, ours),) = [(row, ours) for row, ours in decoded if (row["version"], row["block"], row["size"]) == asked]
+    (row,) = [row for row in MEASURED if (row["version"], row["block"], row["size"]) == asked]
+    ours = _cgma(version, size, block)
     digits = len(published.partition(".")[2])
     assert f"{ours:.{digits}f}" == published == f"{float(row['cgma']):.{digits}f}"
 
