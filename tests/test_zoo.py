@@ -1,4 +1,4 @@
-"""With every bad plugin installed, each is reported with its cause, and everything else works as without them."""
+"""With the bad plugins installed, each is reported with its cause, and everything else works as without them."""
 
 from __future__ import annotations
 
@@ -8,45 +8,42 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
+from xml.etree import ElementTree
 
 import pytest
+from pytest_benchmark.stats import Stats
 
 from bench import zoo_comparison
-from bench.zoo_comparison import Benchmarks, Comparison, benchmarks, beside, cause, written
-from tests import command_line
+from bench.zoo_comparison import ROOT, Comparison, Run, cause, measured, written
+from mmcore.registry import registry
+from tests.command_line import mmcore, process
 from tests.conftest import DEVICES
 from tests.zoo.installation import GOOD, PLUGINS, install
-from tests.zoo.table import MEASURED, ZOO, BadPlugin
+from tests.zoo.table import HARMFUL, INSTALLED, MEASURED, ZOO, BadPlugin
 
-# The emulator: on either side of the blocks' multiples, and small, so that nothing but what never ends needs the limit.
-# A GPU: large enough for a product to take longer than a launch; the slowest good kernel takes 5 s there when nobody
-# else uses it.
-OPTIONS = {
-    "emulator": ("--mm-size=64,100", "--mm-timeout=5", "--benchmark-max-time=0.05"),
-    "cuda": ("--mm-size=640", "--mm-timeout=20", "--benchmark-max-time=0.05"),
-}
-BY_NAME = {plugin.name: plugin for plugin in ZOO}
-SHOWN_BY_A_COMMAND = [plugin for plugin in ZOO if plugin.command]
+# On a GPU, large enough for a product to take longer than a launch.
+SIZES = {"emulator": 40, "cuda": 640}
+TIMEOUTS = {"emulator": 1, "cuda": 20}
+
+every_plugin = pytest.mark.parametrize("plugin", INSTALLED, ids=lambda plugin: plugin.name)
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a stranger's good plugin is installed, and nothing else."""
-    return install(tmp_path_factory.mktemp("alone"), (GOOD,))
+@dataclass(frozen=True)
+class Benchmarks:
+    """What came of ``pytest bench/``: its output, what was said of each cell, and the cells whose times were saved."""
 
+    output: str
+    said: Mapping[str, str]
+    saved: set[str]
 
-@pytest.fixture(scope="module")
-def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the whole zoo is installed, and the good plugin with it."""
-    return install(tmp_path_factory.mktemp("zoo"), (GOOD, *BY_NAME))
-
-
-@pytest.fixture(scope="module")
-def swift(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, without the plugin that every command waits for until its time is over."""
-    names = [name for name in BY_NAME if name != "never_imported"]
-    return install(tmp_path_factory.mktemp("swift"), (GOOD, *names))
+    def said_of(self, plugin: BadPlugin) -> str:
+        of_cells = [text for cell, text in self.said.items() if cell.startswith(f"zoo.{plugin.name}-")]
+        of_plugin = [line for line in self.output.splitlines() if f"zoo.{plugin.name} of " in line]
+        return "\n".join([*of_plugin, *of_cells])
 
 
 @pytest.fixture(scope="module", params=DEVICES)
@@ -56,186 +53,154 @@ def where(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def ran(where: str, zoo: Path) -> Benchmarks:
-    """The benchmarks beside the whole zoo."""
-    return quick(where, zoo)
+def ran(where: str, tmp_path_factory: pytest.TempPathFactory) -> Benchmarks:
+    """The benchmarks beside the whole zoo, in a process of their own, and in a worker process from there."""
+    folder = tmp_path_factory.mktemp("zoo")
+    site = install(folder / "site", (GOOD, *(plugin.name for plugin in INSTALLED)))
+    results, report = folder / "results.json", folder / "report.xml"
+    options = (f"--mm-device={where}", f"--mm-size={SIZES[where]}", f"--mm-timeout={TIMEOUTS[where]}")
+    quickly = ("--benchmark-max-time=0.05", f"--benchmark-storage={folder}", "-p", "no:cacheprovider")
+    saving = (f"--benchmark-json={results}", f"--junitxml={report}")
+    command = (sys.executable, "-m", "pytest", "bench/test_kernels.py", *options, *quickly, *saving)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    environment |= {"PYTHONPATH": str(site), "MMCORE_IN_PROCESS": ""}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-4000:]
+    said = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        reasons = [reason.get("message", "") + (reason.text or "") for reason in case]
+        said[case.get("name", "").partition("[")[2].removesuffix("]")] = "\n".join(reasons) or MEASURED
+    saved = {each["param"] for each in json.loads(results.read_text())["benchmarks"]}
+    return Benchmarks(done.stdout, said, saved)
 
 
-def quick(where: str, site: Path) -> Benchmarks:
-    """The benchmarks beside the plugins in ``site``, every kernel at a size or two."""
-    return benchmarks(where, site, *OPTIONS[where])
-
-
-def mmcore(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``mmcore …`` beside the plugins in ``site``."""
-    command = [sys.executable, "-m", "mmcore", *arguments]
-    return subprocess.run(command, env=beside(site), capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize("plugin", ZOO, ids=lambda plugin: plugin.name)
-def test_each_bad_plugin_is_reported_with_its_cause(plugin: BadPlugin, where: str, ran: Benchmarks) -> None:
-    said = ran.said_of(f"zoo.{plugin.name}")
+@every_plugin
+def test_each_bad_plugin_is_reported_with_its_cause_and_what_is_wrong_has_no_saved_result(
+    plugin: BadPlugin, where: str, ran: Benchmarks
+) -> None:
+    said = ran.said_of(plugin)
     assert re.search(plugin.emulator if where == "emulator" else plugin.gpu, said), said
+    assert any(cell.startswith(f"zoo.{plugin.name}-") for cell in ran.saved) == (said == MEASURED)
 
 
-@pytest.mark.parametrize("plugin", ZOO, ids=lambda plugin: plugin.name)
-def test_what_is_reported_as_wrong_has_no_saved_result(plugin: BadPlugin, ran: Benchmarks) -> None:
-    saved = [cell for cell in ran.medians if cell.startswith(f"zoo.{plugin.name}-")]
-    assert bool(saved) == (ran.said_of(f"zoo.{plugin.name}") == MEASURED)
+def test_every_other_cell_is_measured(where: str, ran: Benchmarks) -> None:
+    size = SIZES[where]
+    expected = {f"zoo.good-{size}x{size}x{size}-b16"}
+    for kernel in registry().matching(())[0]:
+        problem = kernel.problem(size, size, size)
+        allowed = [config for config in kernel.usual_configs if not kernel.violations(problem, config)]
+        expected |= {f"{kernel.name}-{size}x{size}x{size}-{config.id}" for config in allowed}
+    bad = tuple(f"zoo.{plugin.name}-" for plugin in INSTALLED)
+    assert {cell for cell in ran.saved if not cell.startswith(bad)} == expected
+    assert len(expected) > 15
 
 
-def test_every_other_cell_is_measured_as_without_the_zoo(where: str, ran: Benchmarks, alone: Path) -> None:
-    without = quick(where, alone)
-    assert set(ran.of_others()) == set(without.medians)
-    assert {cell.split(".")[0] for cell in without.medians} == {
-        *("hpsee", "lezione9", "mmcore", "poznan", "unsa", "upc", "zoo")
-    }
-    assert not without.failures
+@pytest.mark.parametrize("plugin", [plugin for plugin in INSTALLED if plugin.command], ids=lambda plugin: plugin.name)
+def test_what_no_benchmark_can_show_a_command_shows(plugin: BadPlugin, tmp_path: Path) -> None:
+    result = mmcore(*shlex.split(plugin.command), site=install(tmp_path, (plugin.name,)))
+    assert result.exit_code == 1
+    assert re.search(plugin.shown, result.stdout), result.stdout
 
 
-@pytest.mark.parametrize("plugin", SHOWN_BY_A_COMMAND, ids=lambda plugin: plugin.name)
-def test_what_no_benchmark_can_show_a_command_shows(plugin: BadPlugin, swift: Path) -> None:
-    found = mmcore(swift, *shlex.split(plugin.command))
-    assert found.returncode == 1, found.stderr
-    assert re.search(plugin.shown, found.stdout), found.stdout
+def test_every_file_of_the_zoo_belongs_to_a_plugin_of_the_table() -> None:
+    assert {path.stem for path in PLUGINS.iterdir() if path.is_file()} == {GOOD, *(plugin.name for plugin in ZOO)}
 
 
-def test_the_table_has_every_plugin_and_each_is_wrong_in_its_own_way() -> None:
-    there = {path.stem for path in PLUGINS.iterdir() if path.suffix in (".py", ".cu")}
-    assert set(BY_NAME) == there - {GOOD}
-    assert len({plugin.does for plugin in ZOO}) == len(ZOO)
-
-
-def test_the_published_outcomes_are_those_it_must_get() -> None:
-    published = json.loads((zoo_comparison.ROOT / "bench" / "results" / "nvidia-h200" / "zoo.json").read_text())
-    reported = {row["plugin"]: row["reported"] for row in published["plugins"]}
-    assert set(reported) == {f"zoo.{name}" for name in BY_NAME}
-    for plugin in ZOO:
-        assert re.search(plugin.gpu, reported[f"zoo.{plugin.name}"]), plugin.name
-
-
-def test_json_stays_one_document_whatever_plugins_print(swift: Path) -> None:
-    kernels = json.loads(mmcore(swift, "list-kernels", "--json").stdout)
-    assert {"upc.kernel01", "zoo.good", "zoo.prints_at_import"} <= {kernel["name"] for kernel in kernels}
-    for kernel in ("zoo.rule_prints", "zoo.prints_at_import", "upc.kernel01"):
-        outcome = json.loads(mmcore(swift, "run", kernel, "--size", "20", "--device", "emulator", "--json").stdout)
-        assert outcome["kernel"] == kernel
-        assert outcome["verified"] is True
-
-
-def test_doctor_says_which_plugins_are_set_aside(zoo: Path) -> None:
-    examined = mmcore(zoo, "doctor", "--json")
-    findings = json.loads(examined.stdout)
-    aside = {f"zoo.{plugin.name}" for plugin in ZOO if "set aside" in plugin.emulator}
-    assert {broken["plugin"] for broken in findings["broken"]} == aside
-    assert findings["can_run"] is True
-    assert examined.returncode == 0
-
-
-def test_a_good_kernel_whose_name_is_claimed_is_nobodys_and_all_others_are_measured(tmp_path: Path) -> None:
+def test_a_lectures_kernel_whose_name_is_brought_twice_is_not_measured_and_the_others_are(tmp_path: Path) -> None:
     site = install(tmp_path, (GOOD, "claims_a_name"))
     module = site / "zoo_claims_a_name" / "__init__.py"
     module.write_text(module.read_text().replace("upc.kernel11_naive_guard", "upc.kernel01"))
-    run = benchmarks("emulator", site, "--mm-kernel=upc.kernel0?,zoo.*")
+    run = measured("emulator", site, ("upc.kernel0?", "zoo.*"))
     assert {cell.split("-")[0] for cell in run.medians} == {"upc.kernel00", "zoo.good"}
-    assert "kernel 'upc.kernel01' is claimed by upc.kernel01 of mmcore and zoo.claims_a_name" in run.output
+    (warning,) = run.warnings
+    assert warning.startswith(
+        "kernel 'upc.kernel01' is brought by upc.kernel01 of mmcore-cuda and zoo.claims_a_name of"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("exits_at_import", 0), ("segfaults_at_import", -11), ("interrupts_at_import", 130)]
+)
+def test_a_plugin_that_kills_its_importer_takes_every_command_down(name: str, code: int, tmp_path: Path) -> None:
+    result = process("list-kernels", PYTHONPATH=str(install(tmp_path, (name,))))
+    assert (result.returncode, result.stdout) == (code, "")
+
+
+def test_a_plugin_that_is_never_imported_keeps_every_command(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(install(tmp_path, ("never_imported",)))}
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run([sys.executable, "-m", "mmcore", "list-kernels"], env=environment, timeout=1, check=False)
+
+
+def test_nothing_keeps_a_plugins_python_from_tampering(tmp_path: Path) -> None:
+    site = install(tmp_path, ("patches_mmcore", "patches_benchmark"))
+    try:
+        result = mmcore("run", "zoo.patches_mmcore", "--size", "8", "-q", "--device", "emulator", site=site)
+        assert result.stdout == "TEST PASS\n"
+        assert Stats.update.__name__ == "note_a_thousandth"
+    finally:
+        patch.stopall()
+    assert Stats.update.__name__ == "update"
+    assert {plugin.name for plugin in HARMFUL} >= {"patches_mmcore", "patches_benchmark", "never_imported"}
 
 
 def test_the_cause_is_the_line_that_says_what_is_wrong() -> None:
-    report = "zoo.x 4×4×4 is wrong on cuda:0; nothing was timed\n0:1: expected 1.0 - got 2.0\n5 of 16 are wrong"
-    assert cause(report) == "0:1: expected 1.0 - got 2.0"
     assert (
-        cause("x.cu does not compile:\n\n  x.cu(3): error\n  x.cu(4): error") == "x.cu does not compile: x.cu(3): error"
+        cause("x.cu does not compile:\n\n x.cu(3): error\n x.cu(4): error") == "x.cu does not compile: x.cu(3): error"
     )
     assert cause("it says:") == "it says:"
     assert cause("") == "no reason"
 
 
-def test_a_cell_that_is_slower_or_faster_beside_the_zoo_or_missing_is_complained_of() -> None:
+def test_a_cell_that_is_slower_or_faster_beside_the_zoo_or_missing_is_told() -> None:
     before = {"same": 1.0, "slower": 1.0, "faster": 2.0, "drifting": 1.0, "lost": 1.0}
-    beside_the_zoo = {"same": 1.029, "slower": 1.031, "faster": 1.93, "drifting": 1.05}
+    beside = {"same": 1.029, "slower": 1.031, "faster": 1.93, "drifting": 1.05}
     after = {"same": 1.0, "slower": 1.0, "faster": 2.0, "drifting": 1.1, "lost": 1.0}
-    assert Comparison(before, beside_the_zoo, after).complaints == [
+    assert Comparison(before, beside, after).failures == [
         "lost was not measured in every run",
         "slower took +3.1 % beside the zoo",
         "faster took -3.5 % beside the zoo",
     ]
 
 
-def test_where_no_time_is_kept_only_missing_cells_are_complained_of() -> None:
-    cells: dict[str, float | None] = {"one": None, "two": None}
-    assert Comparison(cells, cells, cells).complaints == []
-    assert Comparison(cells, cells, cells).conclusion == "2 other cells are measured beside the zoo"
-    assert Comparison(cells, {"one": None}, cells).complaints == ["two was not measured in every run"]
-
-
 def test_the_results_have_a_line_for_each_plugin_and_each_other_cell() -> None:
-    said = "mmcore: warning: plugin zoo.hook_raises of zoo-hook-raises is set aside: RuntimeError: no\n"
-    run = Benchmarks(said, {"zoo.good-8": 1e-3, "zoo.races-8": 1e-3}, {"zoo.traps-8": "trap"}, {"mmcore": {}})
-    others = run.of_others()
-    text = written(run, Comparison(others, others, others))
+    warning = "plugin zoo.hook_raises of zoo-hook-raises failed to load: RuntimeError: no"
+    run = Run([warning], {"zoo.good-8": MEASURED, "zoo.races-8": MEASURED, "zoo.traps-8": "trap"}, {"zoo.good-8": 1e-3})
+    text = written({"mmcore": {}}, run, Comparison(run.of_others(), run.of_others(), run.of_others()))
     document = json.loads(text)
-    reported = {row["plugin"]: row["reported"] for row in document["plugins"]}
-    assert set(reported) == {f"zoo.{name}" for name in BY_NAME}
-    assert reported["zoo.hook_raises"] == "plugin zoo.hook_raises of zoo-hook-raises is set aside: RuntimeError: no"
-    assert (reported["zoo.races"], reported["zoo.traps"], reported["zoo.drops_last_k"]) == (MEASURED, "trap", "nothing")
+    reported = {row["plugin"].removeprefix("zoo."): row["reported"] for row in document["plugins"]}
+    assert set(reported) == {plugin.name for plugin in ZOO}
+    assert reported["hook_raises"] == warning
+    assert (reported["races"], reported["traps"], reported["drops_last_k"]) == (MEASURED, "trap", "nothing")
+    assert reported["segfaults_at_import"] == "every command: has it killed by SIGSEGV"
     assert document["before_beside_after"] == [{"cell": "zoo.good-8", "seconds": [1e-3, 1e-3, 1e-3]}]
     assert all(json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("  {"))
 
 
-TIMED = """
-from mmcore import hookimpl
-from tests.timed_emulator import TimedEmulator
-
-
-class Provider:
-    name, supports_timing, isolated = "timed", True, False
-
-    def count(self):
-        return 1
-
-    def findings(self):
-        return {}
-
-    def open(self, index):
-        return TimedEmulator(lambda source: 1e-4)
-
-
-@hookimpl
-def mmcore_devices():
-    return [Provider()]
-"""
-
-
-def test_the_comparison_finds_no_difference_where_times_are_made_up(
+def test_the_comparison_measures_beside_the_zoo_and_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command_line.install(tmp_path, "timed-device", "timed", TIMED)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(zoo_comparison.ROOT)]))
-    options = ("--mm-size=32", "--mm-kernel=upc.kernel01,zoo.*", "--benchmark-max-time=0.01", "--mm-timeout=5")
-    zoo_comparison.main(tmp_path / "new" / "zoo.json", "timed", *options)
+    monkeypatch.setattr(zoo_comparison, "EMULATED_SIZES", (16,))
+    chosen = ("upc.kernel01", "zoo.good", "zoo.writes_z*")
+    sites = iter([(GOOD, "writes_zeros"), (GOOD, "writes_zeros", "hook_raises"), (GOOD, "writes_zeros")])
+    monkeypatch.setattr(zoo_comparison, "install", lambda site, names: install(site, next(sites)))
+    zoo_comparison.main(tmp_path / "new" / "zoo.json", "emulator", *chosen)
     document = json.loads((tmp_path / "new" / "zoo.json").read_text())
-    assert document["machine_info"]["mmcore"]["name"] == "Test GPU"
-    cells = {row["cell"]: row["seconds"] for row in document["before_beside_after"]}
-    assert list(cells) == [f"upc.kernel01-32x32x32-b{block}" for block in (32, 16, 8)] + ["zoo.good-32x32x32-b16"]
-    assert all(seconds == pytest.approx([1e-4] * 3) for seconds in cells.values())
-    assert (
-        "4 other cells are measured beside the zoo, 0.0 % at most from their times without it"
-        in capsys.readouterr().out
-    )
+    assert document["machine_info"]["mmcore"]["name"] == "emulator"
+    reported = {row["plugin"]: row["reported"] for row in document["plugins"]}
+    assert re.fullmatch(r"0:0: expected \S+ - got 0\.000000", reported["zoo.writes_zeros"])
+    assert "the licence of this kernel has run out" in reported["zoo.hook_raises"]
+    blocks = [f"upc.kernel01-16x16x16-b{block}" for block in (32, 16, 8)]
+    assert [row["cell"] for row in document["before_beside_after"]] == [*blocks, "zoo.good-16x16x16-b16"]
+    assert "4 other cells are measured beside the zoo\n" in capsys.readouterr().out
 
 
 def test_the_comparison_fails_where_a_cell_is_lost_and_writes_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = iter(Benchmarks("", dict.fromkeys(cells, 0.001), {}, {}) for cells in ("ab", "a", "ab"))
-    monkeypatch.setattr(zoo_comparison, "benchmarks", lambda *_: next(runs))
+    runs = iter(Run([], {}, dict.fromkeys(cells, 0.001)) for cells in ("ab", "a", "ab"))
+    monkeypatch.setattr(zoo_comparison, "measured", lambda *_: next(runs))
     with pytest.raises(SystemExit, match=r"^b was not measured in every run$"):
-        zoo_comparison.main(tmp_path / "zoo.json")
+        zoo_comparison.main(tmp_path / "zoo.json", "emulator")
     document = json.loads((tmp_path / "zoo.json").read_text())
     assert document["before_beside_after"] == [{"cell": "a", "seconds": [1e-3] * 3}]
-
-
-def test_a_run_that_ends_without_results_is_shown_as_it_ended(alone: Path) -> None:
-    with pytest.raises(SystemExit, match=r"pytest ended with 4:(?s:.)*argument --mm-size"):
-        zoo_comparison.benchmarks("emulator", alone, "--mm-size=none")

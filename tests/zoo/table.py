@@ -12,7 +12,7 @@ _WRONG = r"\d+:\d+: expected \S+ - got -?\d"
 _UNKNOWN = r"the emulator does not know the instruction "
 _AGAIN = "unrepeatable: it was verified at first, and run again on other inputs it is wrong"
 _NOT_ITS_OWN = "unrepeatable: |implausible: "
-_SET_ASIDE = r"plugin zoo\.\w+ of zoo-\S+ is set aside: "
+_FAILED = r"plugin zoo\.\w+ of zoo-\S+ failed to load: "
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class BadPlugin:
         gpu: the same on a GPU.
         command: the mmcore command that shows what is wrong where no benchmark can; empty where the benchmark does.
         shown: what that command says, as a regular expression.
+        harm: what it does to every command while it is installed, so that it is not installed beside the others: a
+            plugin's Python runs with the user's rights, and nothing keeps it from this. Empty for all but a few.
     """
 
     name: str
@@ -34,6 +36,7 @@ class BadPlugin:
     gpu: str
     command: str = ""
     shown: str = ""
+    harm: str = ""
 
 
 def _on_both(name: str, does: str, reported: str, command: str = "", shown: str = "") -> BadPlugin:
@@ -98,10 +101,7 @@ _PRODUCT = (
 
 _MEMORIES = (
     BadPlugin(
-        "first_input_only",
-        "counts its launches in a device variable, and is right in the first only",
-        _AGAIN,
-        _AGAIN,
+        "first_input_only", "counts its launches in a device variable, and is right in the first only", _AGAIN, _AGAIN
     ),
     BadPlugin(
         "stale_result",
@@ -127,9 +127,7 @@ _MEMORIES = (
         _AGAIN,
     ),
     _on_both(
-        "stale_result_workspace",
-        "keeps its first product in a workspace, and copies it in every later launch",
-        _AGAIN,
+        "stale_result_workspace", "keeps its first product in a workspace, and copies it in every later launch", _AGAIN
     ),
     BadPlugin(
         "every_other_launch_workspace",
@@ -183,9 +181,13 @@ _RESOURCES = (
     _on_both(
         "all_shared_memory",
         "asks for more shared memory than there is",
-        r"refused: .* bytes of dynamic shared memory; the device allows \d+",
+        r"a block asks for \d+ bytes of dynamic shared memory; the device allows \d+",
     ),
-    _on_both("too_many_threads", "asks for blocks of 2048 threads", r"refused: .*2048 threads; the device allows 1024"),
+    _on_both(
+        "too_many_threads",
+        "asks for blocks of 2048 threads",
+        r"a 16×16×8 block has 2048 threads; the device allows 1024",
+    ),
     _on_both(
         "too_many_registers",
         "asks for more registers than there are",
@@ -203,47 +205,41 @@ _PYTHON = (
     _on_both("rule_raises", "raises in its launch rule", r"its launch rule failed: ZeroDivisionError"),
     _on_both("rule_prints", "prints megabytes in its launch rule", MEASURED),
     _on_both("prints_at_import", "prints megabytes when it is imported", MEASURED),
-    _on_both("hook_raises", "raises in its hook", _SET_ASIDE + "RuntimeError: the licence"),
-    _on_both("invalid_name", "calls its kernel what no kernel can be called", _SET_ASIDE + ".* is not a kernel name"),
+    _on_both("hook_raises", "raises in its hook", _FAILED + "RuntimeError: the licence"),
+    _on_both("invalid_name", "calls its kernel what no kernel can be called", _FAILED + ".* is not a kernel name"),
     _on_both(
         "claims_a_name",
-        "claims upc.kernel11_naive_guard",
-        r"kernel 'upc\.kernel11_naive_guard' is claimed by .* and zoo\.claims_a_name of zoo-claims-a-name",
+        "brings a kernel called upc.kernel11_naive_guard",
+        r"kernel 'upc\.kernel11_naive_guard' is brought by .* and zoo\.claims_a_name of zoo-claims-a-name",
     ),
 )
 
-_IMPORTS = (
-    _on_both(
-        "exits_at_import",
-        "calls os._exit when it is imported",
-        _SET_ASIDE + "it ends the process that loads it, with status 0",
-    ),
-    _on_both(
-        "segfaults_at_import",
-        "reads address 0 when it is imported",
-        _SET_ASIDE + "the process that loads it is killed by SIGSEGV",
-    ),
-    _on_both(
-        "interrupts_at_import",
-        "raises KeyboardInterrupt when it is imported",
-        _SET_ASIDE + "the process that loads it is killed by SIGINT",
-    ),
-    _on_both("never_imported", "takes for ever to import", _SET_ASIDE + r"loading it does not end within \d+ s"),
-    _on_both(
-        "patches_mmcore",
-        "has mmcore call every product right",
-        _SET_ASIDE + r"loading it replaces mmcore\.experiment\.judge",
-    ),
-    _on_both(
+_SOURCE = _on_both(
+    "source_elsewhere",
+    "passes a lecture's source off as its own",
+    _FAILED + r"the source of zoo\.source_elsewhere, .*kernel01\.cu, lies outside its package",
+)
+
+
+def _harmful(name: str, does: str, harm: str) -> BadPlugin:
+    return BadPlugin(name, does, "", "", harm=harm)
+
+
+HARMFUL = (
+    _harmful("exits_at_import", "calls os._exit when it is imported", "ends it without a word, with status 0"),
+    _harmful("segfaults_at_import", "reads address 0 when it is imported", "has it killed by SIGSEGV"),
+    _harmful("interrupts_at_import", "raises KeyboardInterrupt when it is imported", "ends it as Ctrl-C does"),
+    _harmful("never_imported", "takes for ever to import", "keeps it from ever beginning"),
+    _harmful("patches_mmcore", "has mmcore call every product right", "makes it say so"),
+    _harmful(
         "patches_benchmark",
         "has pytest-benchmark note a thousandth of every time",
-        _SET_ASIDE + r"loading it replaces pytest_benchmark\.stats\.Stats\.update",
-    ),
-    _on_both(
-        "source_elsewhere",
-        "passes a lecture's source off as its own",
-        _SET_ASIDE + r"the source of zoo\.source_elsewhere, .*kernel01\.cu, lies outside its package",
+        "leaves it alone, and makes the times that pytest saves wrong",
     ),
 )
+"""What only not installing it helps against."""
 
-ZOO = (*_MEMORY, *_PRODUCT, *_MEMORIES, *_THREADS, *_RESOURCES, *_SOURCES, *_PYTHON, *_IMPORTS)
+INSTALLED = (*_MEMORY, *_PRODUCT, *_MEMORIES, *_THREADS, *_RESOURCES, *_SOURCES, *_PYTHON, _SOURCE)
+"""What is installed beside the lectures' plugins, all at once."""
+
+ZOO = (*INSTALLED, *HARMFUL)
