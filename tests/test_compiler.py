@@ -1,262 +1,125 @@
-"""Compiling: what comes out, and a cache that can only save time."""
+"""Compiling: what comes out of NVRTC, and what is said of a source that does not compile."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import ctypes
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mmcore
-from mmcore import Dim3, Kernel, Launch, DeviceProperties, Problem
-from mmcore.cache import cache_directory
-from mmcore.compile import compiler
-from mmcore.deadline import Deadline
+from mmcore import DeviceProperties, Kernel
+from mmcore.compile.compiler import compile_plan
+from mmcore.compile.module import CompiledModule
 from mmcore.compile.nvrtc import compile_source, nvrtc_version
-from mmcore.kernel.properties import COMPUTE_9_0
 from mmcore.planning.plan import Plan, plan
-from tests.own_kernel import own
 
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
 
-# 2⁴¹ classes.
-TREE = (
-    "template <int N, long M> struct Tree "
-    "{ static const int value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value; }; "
-    "template <long M> struct Tree<0, M> { static const int value = 1; };"
-)
-ENDLESS = TREE + SOURCE.replace("VALUE", "Tree<40, 0>::value")
 
-
-def launch(problem: Problem, block: Dim3, limits: DeviceProperties) -> Launch:
-    return Launch(grid=(1,), block=block)
-
-
-def planned(source: Path, value: str = "1.0f", entry: str = "f", options: tuple[str, ...] = ()) -> Plan:
+def planned(source: Path, value: str = "1.0f", entry: str = "f", **declared: Any) -> Plan:
+    """One launch of ``source`` with the macro VALUE."""
     kernel = Kernel(
         name="test.f",
-        title="a test's own",
-        lecture="none",
         source=source,
         entry=entry,
         arguments=("A", "B", "C", "n"),
-        launch=launch,
-        blocks=((1,),),
+        grid=lambda problem, config: (1,),
+        configs=[{"block": (1,)}],
         defines={"VALUE": value},
-        options=options,
+        **declared,
     )
-    return plan(kernel, kernel.problem(8, 8, 8), Dim3(1), COMPUTE_9_0)
+    return plan(kernel, kernel.problem(8, 8, 8), kernel.usual_configs[0], DeviceProperties())
 
 
-@pytest.fixture(autouse=True)
-def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cache directory of the test's own, and nothing remembered in the process."""
-    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
-    forget()
-    yield
-    forget()
+def compiled(cu_file: Path, text: str, architecture: str = "90", **declared: Any) -> CompiledModule:
+    cu_file.write_text(text)
+    return compile_plan(planned(cu_file, **declared), architecture)
 
 
-def forget() -> None:
-    compiler.program_cache.cache_clear()
-    compiler._recent.clear()
-
-
-def entries() -> list[Path]:
-    return [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
-
-
-@pytest.fixture
-def no_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    def compiled(*arguments: object) -> None:
-        raise AssertionError("the cache was not used")
-
-    monkeypatch.setattr(compiler, "_compile", compiled)
+def failure(cu_file: Path, text: str, **declared: Any) -> str:
+    with pytest.raises(mmcore.CompileError) as error:
+        compiled(cu_file, text, **declared)
+    return str(error.value)
 
 
 def test_one_compilation_gives_machine_code_ptx_and_resources(cu_file: Path) -> None:
-    cu_file.write_text("template <int N> __global__ void f(float* A) { __shared__ float s[N]; s[threadIdx.x] = A[0]; "
-                       "__syncthreads(); A[1] = s[0] * VALUE; }")  # fmt: skip
-    code = compiler.compile_plan(planned(cu_file, entry="f<{n}>"), "80")
-    assert code.architecture == "sm_80"
+    body = "{ __shared__ float s[N]; s[threadIdx.x] = A[0]; __syncthreads(); A[1] = s[0] * VALUE * k; }"
+    text = f"struct S {{ int x[3]; }}; template <int N> __global__ void f(float* A, S s3, short k) {body}"
+    code = compiled(cu_file, text, "80", entry="f<{n}>")
+    assert (code.architecture, code.source) == ("sm_80", "kernel.cu")
     assert code.cubin.startswith(b"\x7fELF")
     assert ".target sm_80" in code.ptx
     function = code.functions["f<8>"]
-    assert function.symbol in code.ptx
-    assert function.static_shared_bytes == 32
-    assert function.registers > 0
-    assert function.spill_bytes == 0
+    assert f".entry {function.symbol}(" in code.ptx
+    assert (function.static_shared_bytes, function.spill_bytes, function.parameter_bytes) == (32, 0, (8, 12, 2))
+    assert 0 < function.registers < 64
 
 
-def test_what_was_compiled_once_is_read_from_disk(cu_file: Path, request: pytest.FixtureRequest) -> None:
+def test_spilled_registers_are_counted(cu_file: Path) -> None:
+    sums = "".join(f" * s[{i}] + s[{63 - i}]" for i in range(64))
+    body = f"float s[64]; for (int i = 0; i < 64; ++i) s[i] = A[i]; __syncthreads(); C[0] = s[0]{sums}"
+    text = SOURCE.replace("C[0] = VALUE", body).replace("void f", "void __launch_bounds__(1024, 2) f")
+    assert compiled(cu_file, text).functions["f"].spill_bytes > 0
+
+
+def test_a_kernels_own_architecture_wins(cu_file: Path) -> None:
     cu_file.write_text(SOURCE)
-    first = compiler.compile_plan(planned(cu_file), "90")
-    forget()
-    request.getfixturevalue("no_compiling")
-    assert compiler.compile_plan(planned(cu_file), "90") == first
-
-
-@pytest.mark.parametrize("change", ["source", "define", "architecture", "header"])
-def test_whatever_changes_the_code_changes_the_cache_entry(cu_file: Path, change: str) -> None:
-    header = cu_file.with_name("value.cuh")
-    header.write_text("#define EXTRA 1.0f\n")
-    cu_file.write_text('#include "value.cuh"\n' + SOURCE.replace("VALUE", "VALUE + EXTRA"))
-    first = compiler.compile_plan(planned(cu_file), "90")
-    if change == "source":
-        cu_file.write_text(cu_file.read_text().replace("C[0]", "C[1]"))
-    elif change == "header":
-        header.write_text("#define EXTRA 2.0f\n")
-    value, architecture = ("3.0f" if change == "define" else "1.0f"), ("80" if change == "architecture" else "90")
-    assert compiler.compile_plan(planned(cu_file, value), architecture).cubin != first.cubin
-    assert len(entries()) == 2
-
-
-@pytest.mark.parametrize("damage", [b"", b"damaged", None])
-def test_a_damaged_entry_is_compiled_again(cu_file: Path, damage: bytes | None) -> None:
-    cu_file.write_text(SOURCE)
-    first = compiler.compile_plan(planned(cu_file), "90")
-    (entry,) = entries()
-    whole = entry.read_bytes()
-    entry.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
-    forget()
-    assert compiler.compile_plan(planned(cu_file), "90") == first
-    assert entry.read_bytes() == whole
-
-
-def test_without_a_writable_cache_directory_everything_compiles(
-    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "file"))
-    cu_file.write_text(SOURCE)
-    assert compiler.compile_plan(planned(cu_file), "90").functions
-
-
-def test_processes_that_compile_at_once_agree(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE)
-    script = (
-        "import sys; from pathlib import Path; from tests.test_compiler import planned\n"
-        "from mmcore.compile.compiler import compile_plan\n"
-        "print(len(compile_plan(planned(Path(sys.argv[1]), sys.argv[2]), '90').ptx))"
-    )
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(cu_file), f"{number % 2}.0f"],
-            stdout=subprocess.PIPE,
-            cwd=Path(__file__).parent.parent,
-            env=os.environ,
-        )
-        for number in range(4)
-    ]
-    outputs = [process.communicate()[0] for process in processes]
-    assert [process.returncode for process in processes] == [0] * 4
-    assert outputs[:2] == outputs[2:]
-    assert len(entries()) == 2
+    assert compile_plan(planned(cu_file, architecture="80"), "90").architecture == "sm_80"
 
 
 def test_cudas_own_headers_are_found(cu_file: Path) -> None:
-    cu_file.write_text(
-        '#include <cuda_bf16.h>\nextern "C" __global__ void f(__nv_bfloat16* A) { A[0] = __float2bfloat16(VALUE); }\n'
-    )
-    assert "cvt.rn.bf16" in compiler.compile_plan(planned(cu_file), "90").ptx
+    text = '#include <cuda_bf16.h>\nextern "C" __global__ void f(__nv_bfloat16* A) { A[0] = __float2bfloat16(VALUE); }'
+    assert "cvt.rn.bf16" in compiled(cu_file, text).ptx
 
 
 @pytest.mark.parametrize("declaration", ["template <int N>", "template <int N,\n typename T = float> static"])
 @pytest.mark.parametrize("entry", ["f", "q::f"])
 def test_a_template_is_called_so_and_its_instances_are_named(cu_file: Path, declaration: str, entry: str) -> None:
     function = f"{declaration} __global__ void __launch_bounds__(32) f(float* A) {{ A[0] = N * VALUE; }}\n"
-    cu_file.write_text(function if entry == "f" else f"namespace q {{\n{function}}}\n")
-    with pytest.raises(mmcore.CompileError) as error:
-        compiler.compile_plan(planned(cu_file, entry=entry), "90")
-    assert str(error.value) == (
+    text = function if entry == "f" else f"namespace q {{\n{function}}}\n"
+    assert failure(cu_file, text, entry=entry) == (
         f"test.f: {entry} in kernel.cu is a template, whose instances are named {entry}<16> or {entry}<{{block.x}}>, "
         "with a value for each of its parameters"
     )
-    assert compiler.compile_plan(planned(cu_file, entry=f"{entry}<{{block.x}}>"), "90").functions
+    assert compiled(cu_file, text, entry=f"{entry}<{{block.x}}>").functions
 
 
-def test_a_template_that_stands_before_a_function_makes_it_none(cu_file: Path) -> None:
-    cu_file.write_text("template <int N> struct S { float value; };\n" + SOURCE.replace("f(", "g("))
-    with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu has no function f; it has g$"):
-        compiler.compile_plan(planned(cu_file), "90")
+def test_every_function_that_is_missing_is_named() -> None:
+    text = "template <int N> struct S { float value; };\n" + SOURCE.replace("VALUE", "1.0f")
+    with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu has no function g or h; it has f$"):
+        compile_source("test.f", Path("kernel.cu"), text, ("-arch=sm_90",), ("f", "g", "h"))
 
 
-def test_an_error_that_costs_the_function_is_what_is_told(cu_file: Path) -> None:
-    cu_file.write_text("§" + SOURCE)
-    with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu does not compile:\n.*kernel\.cu\(1\): error:"):
-        compiler.compile_plan(planned(cu_file), "90")
+def test_a_function_that_is_no_kernel_is_told(cu_file: Path) -> None:
+    text = '__device__ float f;\nextern "C" __global__ void g(float* A) { A[0] = f * VALUE; }'
+    assert failure(cu_file, text, entry="&f") == "test.f: &f in kernel.cu is not a __global__ function"
 
 
-@pytest.mark.parametrize("option", ["-dlto", "--dlink-time-opt", "--optix-ir", "-fdevice-syntax-only"])
+def test_an_error_in_the_source_is_what_is_told(cu_file: Path) -> None:
+    begin, log = failure(cu_file, "§" + SOURCE).split("\n", 1)
+    assert begin == "test.f: kernel.cu does not compile:"
+    assert "kernel.cu(1): error:" in log
+
+
+@pytest.mark.parametrize("directive", ["#include <stdio.h>", '#include "mine.cuh"'])
+def test_a_header_that_is_not_there_is_told(cu_file: Path, directive: str) -> None:
+    begin, log = failure(cu_file, f"{directive}\n{SOURCE}").split("\n", 1)
+    why = "kernel.cu includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
+    assert begin == f"test.f: {why}:"
+    assert directive.split()[1].strip('<>"') in log
+
+
+@pytest.mark.parametrize("option", ["-dlto", "--optix-ir", "-fdevice-syntax-only"])
 def test_an_option_that_keeps_nvrtc_from_making_code_is_named(cu_file: Path, option: str) -> None:
-    cu_file.write_text(SOURCE)
-    with pytest.raises(mmcore.CompileError) as error:
-        compiler.compile_plan(planned(cu_file, options=(option,)), "90")
-    assert str(error.value) == (
+    assert failure(cu_file, SOURCE, options=(option,)) == (
         f"test.f: with the option {option} NVRTC does not make the machine code and the PTX that mmcore needs"
     )
 
 
 def test_a_source_may_begin_with_a_byte_order_mark(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE, encoding="utf-8-sig")
-    with_mark = compiler.compile_plan(planned(cu_file), "90")
-    cu_file.write_text(SOURCE)
-    assert compiler.compile_plan(planned(cu_file), "90") == with_mark
-
-
-def test_nvrtc_is_stopped_at_the_deadline_and_the_next_source_compiles(cu_file: Path) -> None:
-    cu_file.write_text(ENDLESS)
-    deadline = Deadline()
-    deadline.set(0.5)
-    with pytest.raises(mmcore.CompileError, match=r"^test\.f: NVRTC had not ended after 0\.5 s$"):
-        compiler.compile_plan(planned(cu_file), "90", deadline)
-    cu_file.write_text(SOURCE)
-    deadline.set(60)
-    assert compiler.compile_plan(planned(cu_file), "90", deadline).functions
-
-
-@pytest.mark.parametrize("death", [signal.SIGSEGV, signal.SIGKILL])
-def test_a_crash_of_nvrtc_is_an_error_and_the_next_source_compiles(cu_file: Path, death: signal.Signals) -> None:
-    cu_file.write_text(ENDLESS)
-    process = compiler._worker(os.getpid())._process
-    threading.Timer(0.3, process.send_signal, [death]).start()
-    with pytest.raises(mmcore.CompileError, match=rf"^test\.f: NVRTC crashed: .* killed by {death.name}$"):
-        compiler.compile_plan(planned(cu_file), "90")
-    cu_file.write_text(SOURCE)
-    assert compiler.compile_plan(planned(cu_file), "90").functions
-
-
-def test_ctrl_c_ends_nvrtc_and_the_next_source_compiles(cu_file: Path) -> None:
-    cu_file.write_text(ENDLESS)
-    process = compiler._worker(os.getpid())._process
-    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
-    with pytest.raises(KeyboardInterrupt):
-        compiler.compile_plan(planned(cu_file), "90")
-    assert process.poll() is not None
-    cu_file.write_text(SOURCE)
-    assert compiler.compile_plan(planned(cu_file), "90").functions
-
-
-def test_a_run_that_compiles_for_ever_ends_at_its_time_limit(cu_file: Path) -> None:
-    kernel = own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=TREE)
-    with pytest.raises(mmcore.CompileError, match=r"^tests\.own: NVRTC had not ended after 0\.5 s$"):
-        mmcore.run(kernel, 8, device="emulator", timeout=0.5)
-
-
-def test_threads_compile_one_after_the_other(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE)
-    values = [f"{number}.0f" for number in range(8)]
-    with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda value: compiler.compile_plan(planned(cu_file, value), "90"), values))
-    forget()
-    assert [compiler.compile_plan(planned(cu_file, value), "90") for value in values] == found
-    assert len({code.ptx for code in found}) == len(values)
+    assert compiled(cu_file, "\ufeff" + SOURCE) == compiled(cu_file, SOURCE)
 
 
 def test_a_machine_without_nvrtc_is_told_how_to_get_it(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,10 +130,9 @@ def test_a_machine_without_nvrtc_is_told_how_to_get_it(cu_file: Path, monkeypatc
 
     monkeypatch.setattr(nvrtc, "nvrtcVersion", missing)
     nvrtc_version.cache_clear()
-    cu_file.write_text(SOURCE)
     try:
         with pytest.raises(mmcore.CompilerMissing, match=r"pip install 'cuda-toolkit\[nvrtc\]==13\.\*'"):
-            compiler.compile_plan(planned(cu_file), "90")
+            compiled(cu_file, SOURCE)
     finally:
         nvrtc_version.cache_clear()
 
@@ -279,6 +141,10 @@ def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.M
     """Python keeps one object for each single byte; NVRTC writes the end of an empty log into what it is given."""
     from cuda.bindings import nvrtc
 
+    def write_end(program: object, text: bytes) -> tuple[object]:
+        ctypes.memset(id(text) + bytes.__basicsize__ - 1, 0, 1)
+        return (nvrtc.nvrtcResult.NVRTC_SUCCESS,)
+
     size = nvrtc.nvrtcGetProgramLogSize
     monkeypatch.setattr(nvrtc, "nvrtcGetProgramLogSize", lambda program: (size(program)[0], 1))
     monkeypatch.setattr(nvrtc, "nvrtcGetProgramLog", write_end)
@@ -286,13 +152,3 @@ def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.M
         compile_source("test.f", Path("kernel.cu"), SOURCE, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
     assert bytes([32]) + b"x" == bytes((32, 120))
     assert bytes([32])[0] == 32
-
-
-def write_end(program: object, text: bytes) -> tuple[object]:
-    """As NVRTC does it: the terminating zero, at the object's own address."""
-    import ctypes
-
-    from cuda.bindings import nvrtc
-
-    ctypes.memset(id(text) + bytes.__basicsize__ - 1, 0, 1)
-    return (nvrtc.nvrtcResult.NVRTC_SUCCESS,)

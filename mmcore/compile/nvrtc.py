@@ -95,7 +95,11 @@ def compile_source(
         for entry in entries:
             symbol = str(call("GetLoweredName", program, entry.encode()), "utf-8")  # type: ignore[call-overload]
             if symbol not in resources:
-                raise CompileError(f"{kernel}: {_not_compiled(source, entry, options)}")
+                not_code = "NVRTC does not make the machine code and the PTX that mmcore needs"
+                reasons = [f"with the option {option} {not_code}" for option in options if option in _MAKES_ELSE]
+                raise CompileError(
+                    f"{kernel}: {[*reasons, f'{entry} in {source.name} is not a __global__ function'][0]}"
+                )
             found = resources[symbol]
             functions[entry] = CompiledFunction(
                 symbol=symbol,
@@ -134,13 +138,6 @@ def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
         has = f"; it has {', '.join(functions)}" if functions else ""
         reasons.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
     return "; ".join(reasons)
-
-
-def _not_compiled(source: Path, entry: str, options: tuple[str, ...]) -> str:
-    """Why there is no report of ptxas on a function that the source has."""
-    if culprits := [option for option in options if option in _MAKES_ELSE]:
-        return f"with the option {culprits[0]} NVRTC does not make the machine code and the PTX that mmcore needs"
-    return f"{entry} in {source.name} is not a __global__ function"
 
 
 def _parameter_bytes(ptx: str, symbol: str) -> tuple[int, ...]:
