@@ -27,15 +27,7 @@ from mmcore.errors import (
 from mmcore.hookspecs import hookimpl, hookspec
 from mmcore.kernel.arguments import Scalar, TensorMap, Workspace
 from mmcore.kernel.configs import Config, Space
-from mmcore.kernel.constraints import (
-    BlockAmong,
-    Constraint,
-    FlatBlock,
-    Int32Index,
-    Multiple,
-    Square,
-    SquareBlock,
-)
+from mmcore.kernel.constraints import BlockAmong, Constraint, FlatBlock, Int32Index, Multiple, Square, SquareBlock
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch
@@ -48,46 +40,12 @@ if TYPE_CHECKING:
     from mmcore.result import Result
 
 __all__ = [
-    "BlockAmong",
-    "Cell",
-    "CompileError",
-    "CompilerMissing",
-    "Config",
-    "Constraint",
-    "ConstraintViolation",
-    "DeviceError",
-    "DeviceLost",
-    "DeviceProperties",
-    "Dim3",
-    "DuplicateName",
-    "FlatBlock",
-    "Int32Index",
-    "InvalidBlock",
-    "InvalidConfig",
-    "InvalidKernel",
-    "InvalidProblem",
-    "Kernel",
-    "KernelError",
-    "Launch",
-    "MmcoreError",
-    "Multiple",
-    "NoDevice",
-    "Problem",
-    "Result",
-    "Scalar",
-    "Space",
-    "Square",
-    "SquareBlock",
-    "TensorMap",
-    "UnknownKernel",
-    "Workspace",
-    "ceil_div",
-    "hookimpl",
-    "hookspec",
-    "kernels",
-    "matmul",
-    "run",
-]
+    "BlockAmong", "Cell", "CompileError", "CompilerMissing", "Config", "Constraint", "ConstraintViolation",
+    "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "FlatBlock", "Int32Index",
+    "InvalidBlock", "InvalidConfig", "InvalidKernel", "InvalidProblem", "Kernel", "KernelError", "Launch",
+    "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock",
+    "TensorMap", "UnknownKernel", "Workspace", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
+]  # fmt: skip
 
 _LAZY = {
     "Cell": "mmcore.cell",

@@ -1,4 +1,4 @@
-"""A moment until which everything must be done."""
+"""Time limits."""
 
 from __future__ import annotations
 
@@ -29,40 +29,29 @@ def parse_seconds(text: str) -> float:
 
 
 class Deadline:
-    """A time limit that can be set anew.
-
-    Args:
-        seconds: from now; never when None.
+    """A deadline that can be set anew.
 
     Attributes:
-        limit: seconds that were given; None without a limit.
+        limit: seconds from when it was set; None without a limit.
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
-        self.limit: float | None
-        self._end: float | None
-        self.set(seconds)
-
-    def set(self, seconds: float | None) -> None:
-        """Let it be ``seconds`` from now; never when None."""
-        self.limit = seconds
-        self._end = None if seconds is None else time.monotonic() + seconds
+    def __init__(self, limit: float | None = None) -> None:
+        self._set(limit)
 
     @contextmanager
-    def within(self, seconds: float | None) -> Iterator[None]:
-        """Let it be ``seconds`` from now, until the block ends."""
-        self.set(seconds)
+    def within(self, limit: float | None) -> Iterator[None]:
+        """Let it be ``limit`` seconds from now, until the block ends."""
+        self._set(limit)
         try:
             yield
         finally:
-            self.set(None)
+            self._set(None)
 
-    @property
-    def remaining(self) -> float | None:
-        """Seconds that are left, negative when it is over; None without a limit."""
-        return None if self._end is None else self._end - time.monotonic()
+    def _set(self, limit: float | None) -> None:
+        self.limit = limit
+        self._end = math.inf if limit is None else time.monotonic() + limit
 
     @property
     def passed(self) -> bool:
         """Whether it is over."""
-        return self._end is not None and time.monotonic() > self._end
+        return time.monotonic() > self._end
