@@ -109,13 +109,13 @@ def _of_kernel(
     one = requested_config(kernel, asked)
     target = capability_target(capability)
     columns: list[Column] = []
-    refused: list[tuple[Config, ConstraintViolation]] = []
+    refused: dict[Config, ConstraintViolation] = {}
     for config in kernel.usual_configs if one is None else (one,):
         try:
             problem = kernel.problem(*requested_sizes(kernel, asked, USUAL_SIZE, config))
             planned = target_plan(kernel, problem, config, target)
         except ConstraintViolation as violation:
-            refused.append((config, violation))
+            refused[config] = violation
             continue
         module, compiled = compiled_occupancies(planned, target)
         architecture = module.architecture if registers is None or shared is None else ""
@@ -127,11 +127,9 @@ def _of_kernel(
                 registers=found.registers_per_thread if registers is None else registers,
                 shared_bytes=found.shared_per_block if shared is None else shared,
             )
-            entry = planned.entry(launch)
-            columns.append(
-                Column(launch.block_dim, found, config, planned.problem, launch.grid_dim, entry, architecture)
-            )
+            made = (launch.block_dim, found, config, problem, launch.grid_dim, planned.entry(launch), architecture)
+            columns.append(Column(*made))
     if not columns:
-        raise refused[0][1]
-    reasons = tuple((config, violation.reasons) for config, violation in refused)
+        raise next(iter(refused.values()))
+    reasons = tuple((config, violation.reasons) for config, violation in refused.items())
     return Report(kernel, capability, tuple(columns), reasons, device)

@@ -39,8 +39,7 @@ def capability_target(capability: tuple[int, int]) -> Target:
     """Any device of a compute capability, (major, minor), here or not.
 
     Raises:
-        UnknownCapability: its limits are not known.
-        CompilerMissing: NVRTC cannot be loaded.
+        UnknownCapability, CompilerMissing: its limits are not known, or NVRTC cannot be loaded.
     """
     nvrtc_version()
     from cuda.bindings import nvrtc
@@ -70,19 +69,13 @@ def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int
     """
     found = []
     for launch in plan.launches:
-        function = module.functions[plan.entry(launch)]
+        function, threads = module.functions[plan.entry(launch)], launch.block_dim.size
         shared_bytes = function.static_shared_bytes + launch.shared_bytes
-        threads = launch.block_dim.size
         found.append(occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes))
     return tuple(found)
 
 
 def compiled_occupancies(plan: Plan, target: Target) -> tuple[CompiledModule, tuple[Occupancy, ...]]:
-    """Compile a plan for the target; the module, and the occupancy of each launch.
-
-    Raises:
-        CompileError, InvalidKernel: the source cannot be compiled.
-        CompilerMissing: NVRTC is not installed.
-    """
+    """Compile a plan for the target, as :func:`mmcore.compile.compiler.compile_plan`; the occupancy of each launch."""
     module = compile_plan(plan, target.architecture)
     return module, launch_occupancies(plan, module, target.capability)

@@ -126,11 +126,10 @@ class Report:
         return said
 
     def _problems(self) -> list[str]:
-        labels: dict[Problem, list[str]] = {}
+        labels: dict[str, dict[str, None]] = {}
         for column in self.columns:
-            if column.problem:
-                labels.setdefault(column.problem, []).append(column.label)
-        return [f"{problem} in {', '.join(dict.fromkeys(several))}" for problem, several in labels.items()]
+            labels.setdefault(str(column.problem or ""), {})[column.label] = None
+        return [f"{problem} in {', '.join(several)}" for problem, several in labels.items() if problem]
 
     def _sentences(self) -> list[str]:
         said = [f"{column.label}: {column.occupancy.advice}" for column in self.columns]

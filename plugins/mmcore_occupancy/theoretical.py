@@ -76,16 +76,12 @@ class Occupancy:
 
 
 def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
-    """The theoretical occupancy of one multiprocessor.
+    """The theoretical occupancy of one multiprocessor; of no blocks, with the reason in ``advice``, when none can run.
 
     Args:
         capability: compute capability, (major, minor).
-        threads: threads per block.
-        registers: registers per thread, as compiled; 0 when they do not matter.
+        threads, registers: threads per block, and registers per thread as compiled; 0 when they do not matter.
         shared_bytes: shared memory of a block, static and dynamic together, in bytes.
-
-    Returns:
-        The occupancy; of no blocks, with the reason in its ``advice``, when not even one block can run.
 
     Raises:
         UnknownCapability: the limits of that compute capability are not known.
