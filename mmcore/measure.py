@@ -150,9 +150,9 @@ def _result(
         operation=kernel.operation,
         config=planned.config.to_json(),
         config_id=planned.config.id,
-        violated=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
+        violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
         strided=kernel.strided,
-        launches=tuple(
+        launched=tuple(
             LaunchRecord(
                 planned.entry(launch),
                 launch.grid_dim,

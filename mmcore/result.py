@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
@@ -24,8 +24,7 @@ class LaunchRecord:
 
     Attributes:
         entry: name expression of its function.
-        grid: blocks along x, y, z.
-        block: threads along x, y, z.
+        grid, block: blocks, and threads of a block, along x, y, z.
         registers: registers per thread.
         shared_bytes: shared memory of a block, static and dynamic.
     """
@@ -35,6 +34,11 @@ class LaunchRecord:
     block: Dim3
     registers: int
     shared_bytes: int
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> LaunchRecord:
+        """A launch in a result's JSON."""
+        return cls(**{**values, "grid": Dim3(*values["grid"]), "block": Dim3(*values["block"])})
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,11 @@ class Time:
         first, _, third = statistics.quantiles(self.rounds, n=4, method="inclusive")
         return (third - first) / self.seconds
 
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Time:
+        """A time in a result's JSON."""
+        return cls(**{**values, "timing": Timing(**values["timing"]), "rounds": tuple(values["rounds"])})
+
 
 @dataclass(frozen=True)
 class Result:
@@ -74,12 +83,11 @@ class Result:
     Attributes:
         cell: what was asked for, the device and seed that were taken included.
         kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
-        distribution: who brings the kernel.
         config: every parameter by name, the block as [x, y, z].
         config_id: the config in a test's id.
-        violated: the kernel's constraints that were passed over, a clause each.
+        violated_constraints: the kernel's constraints that were passed over, a clause each.
         strided: whether the kernel takes leading dimensions; else its matrices were packed.
-        launches: what was launched, in turn.
+        launched: the launches, in turn.
         device_description: what the device is.
         verification: whether the product is right; None when a violation left no product.
         violations: what the launches did that they must not do.
@@ -98,12 +106,11 @@ class Result:
     output: str = "float32"
     accumulator: str = "float32"
     operation: str = "C=AB"
-    distribution: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     config_id: str = ""
-    violated: tuple[str, ...] = ()
+    violated_constraints: tuple[str, ...] = ()
     strided: bool = False
-    launches: tuple[LaunchRecord, ...] = ()
+    launched: tuple[LaunchRecord, ...] = ()
     device_description: str = ""
     verification: Verification | None = None
     violations: tuple[Violation, ...] = ()
@@ -130,11 +137,6 @@ class Result:
         return self.cell.device
 
     @property
-    def seed(self) -> int:
-        """Seed of the inputs."""
-        return self.cell.seed or 0
-
-    @property
     def flops(self) -> int:
         """Floating-point operations of the product: 2·m·n·k."""
         return 2 * self.cell.m * self.cell.n * self.cell.k
@@ -142,26 +144,22 @@ class Result:
     @property
     def shared_bytes(self) -> int:
         """Shared memory of a block (the most of all launches)."""
-        return max((launch.shared_bytes for launch in self.launches), default=0)
+        return max((launch.shared_bytes for launch in self.launched), default=0)
 
     @property
     def registers(self) -> int:
         """Registers per thread (the most of all launches)."""
-        return max((launch.registers for launch in self.launches), default=0)
-
-    def time(self, what: str) -> Time | None:
-        """The first time of that kind, "kernel" or "end-to-end"; None where there is none."""
-        return next((time for time in self.times if time.timing.what == what), None)
+        return max((launch.registers for launch in self.launched), default=0)
 
     @property
     def kernel_seconds(self) -> float | None:
         """Median device time of the launches."""
-        return None if (time := self.time("kernel")) is None else time.seconds
+        return self._seconds("kernel")
 
     @property
     def end_to_end_seconds(self) -> float | None:
         """Median device time of copies in, launches and copies out."""
-        return None if (time := self.time("end-to-end")) is None else time.seconds
+        return self._seconds("end-to-end")
 
     @property
     def kernel_gflops(self) -> float | None:
@@ -177,6 +175,9 @@ class Result:
         """The rate of the product in so many seconds, in GFLOP/s."""
         return None if seconds is None else self.flops / seconds / 1e9
 
+    def _seconds(self, what: str) -> float | None:
+        return next((time.seconds for time in self.times if time.timing.what == what), None)
+
     def failures(self) -> list[str]:
         """What is wrong, a line each: the violations, the first wrong element, how many there are."""
         lines = [str(violation) for violation in self.violations]
@@ -186,52 +187,43 @@ class Result:
         return lines
 
     def __str__(self) -> str:
-        block = Dim3(*self.config["block"]) if "block" in self.config else ""
+        block = f" in {Dim3(*self.config['block'])} blocks" if self.config else ""
         state = "verified" if self.verified else "not finished" if self.timed_out else "NOT verified"
-        sizes = f"{self.cell.m}×{self.cell.n}×{self.cell.k}"
         seconds, rate = self.kernel_seconds, self.kernel_gflops
         time = "" if seconds is None or rate is None else f", {seconds * 1e3:.4f} ms, {rate:.0f} GFLOP/s"
-        return f"{self.kernel} {sizes} in {block} blocks on {self.device}: {state}{time}"
+        return f"{self.kernel} {self.cell.m}×{self.cell.n}×{self.cell.k}{block} on {self.device}: {state}{time}"
 
     def __repr__(self) -> str:
         return f"<Result: {self}>"
 
     def _repr_html_(self) -> str:
         """The result in a notebook."""
-        lines = [f"<b>{escape(str(self))}</b>", *map(escape, self.failures())]
-        return "<br>".join(lines)
+        return "<br>".join([f"<b>{escape(str(self))}</b>", *map(escape, self.failures())])
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON-ready values; times in ms, rates in GFLOP/s, null where there is none."""
-        first = self.launches[0] if self.launches else None
-        verification, kernel, copies = self.verification, self.time("kernel"), self.time("end-to-end")
+        """The result as JSON-ready values; times in ms, rates in GFLOP/s, null where there is none.
+
+        What is timed first is also under "measure", "median_ms" and the like, whatever it is.
+        """
+        first, verification = next(iter(self.times), None), self.verification
+        timing = next(iter(self.cell.timings), None)
+        seconds = None if first is None else first.seconds
+        rate = self.gflops(seconds)
         return {
             "schema": SCHEMA,
-            "kernel": self.kernel,
-            "title": self.title,
-            "distribution": self.distribution,
+            **{name: getattr(self, name) for name in _PLAIN},
             "device": self.device,
-            "device_description": self.device_description,
             "problem": {"m": self.cell.m, "n": self.cell.n, "k": self.cell.k},
             "leading_dimensions": {name: getattr(self.cell, name) for name in ("lda", "ldb", "ldc")},
-            "dtype": self.dtype,
-            "output": self.output,
-            "accumulator": self.accumulator,
-            "operation": self.operation,
-            "config": dict(self.config),
-            "config_id": self.config_id,
-            "block": None if first is None else list(first.block),
-            "grid": None if first is None else list(first.grid),
-            "launches": len(self.launches),
-            "launched": [
-                {**vars(launch), "grid": list(launch.grid), "block": list(launch.block)} for launch in self.launches
-            ],
+            "block": list(self.launched[0].block) if self.launched else None,
+            "grid": list(self.launched[0].grid) if self.launched else None,
+            "launches": len(self.launched),
+            "launched": [asdict(launch) for launch in self.launched],
             "shared_bytes": self.shared_bytes,
             "registers": self.registers,
-            "strided": self.strided,
             "seed": self.cell.seed,
             "forced": self.cell.force,
-            "violated_constraints": list(self.violated),
+            "violated_constraints": list(self.violated_constraints),
             "verified": self.verified,
             "timed_out": self.timed_out,
             "verification": verification and verification.method,
@@ -240,20 +232,22 @@ class Result:
             "max_error": verification and verification.max_error,
             "first_mismatch": verification and verification.mismatch and verification.mismatch.to_json(),
             "violations": [violation.to_json() for violation in self.violations],
-            "memory": copies.timing.how if copies else None,
-            "caches": kernel.timing.how if kernel else None,
             "kernel_ms": _milliseconds(self.kernel_seconds),
             "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
             "kernel_gflops": self.kernel_gflops,
             "end_to_end_gflops": self.end_to_end_gflops,
-            "host_seconds": self.host_seconds,
-            "supports_timing": self.supports_timing,
-            "peak_flops": self.peak_flops,
+            "measure": timing.what if timing else "kernel",
+            "caches": next((each.how for each in self.cell.timings if each.what == "kernel"), None),
+            "memory": next((each.how for each in self.cell.timings if each.what == "end-to-end"), None),
+            "median_ms": _milliseconds(seconds),
+            "spread_percent": first and 100 * first.spread,
+            "clock": "the host's clock around the emulation" if first is None else first.method,
+            "gflops": rate,
+            "percent_of_peak": 100e9 * rate / self.peak_flops if rate and self.peak_flops else None,
+            "emulation_ms": None if self.supports_timing else self.host_seconds * 1e3,
             **self.figures,
-            "figures": dict(self.figures),
-            "phases": dict(self.phases),
             "cell": self.cell.to_json(),
-            "times": [{**vars(time), "timing": vars(time.timing), "rounds": list(time.rounds)} for time in self.times],
+            "times": [asdict(time) for time in self.times],
         }
 
     @classmethod
@@ -265,25 +259,22 @@ class Result:
         """
         if values.get("schema") != SCHEMA:
             raise InvalidProblem(f"the result is of version {values.get('schema')}; this mmcore reads version {SCHEMA}")
-        same = (
-            *("kernel", "title", "distribution", "device_description", "dtype", "output", "accumulator", "operation"),
-            *("config", "config_id", "strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-        )
         return cls(
             cell=Cell.from_json(values["cell"]),
-            **{name: values[name] for name in same},
-            violated=tuple(values["violated_constraints"]),
-            launches=tuple(
-                LaunchRecord(**{**launch, "grid": Dim3(*launch["grid"]), "block": Dim3(*launch["block"])})
-                for launch in values["launched"]
-            ),
+            **{name: values[name] for name in _PLAIN},
+            violated_constraints=tuple(values["violated_constraints"]),
+            launched=tuple(map(LaunchRecord.from_json, values["launched"])),
             verification=Verification.from_json(values),
-            violations=tuple(Violation.from_json(violation) for violation in values["violations"]),
-            times=tuple(
-                Time(**{**time, "timing": Timing(**time["timing"]), "rounds": tuple(time["rounds"])})
-                for time in values["times"]
-            ),
+            violations=tuple(map(Violation.from_json, values["violations"])),
+            times=tuple(map(Time.from_json, values["times"])),
         )
+
+
+# Attributes that are JSON as they are.
+_PLAIN = (
+    *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
+    *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
+)
 
 
 def _milliseconds(seconds: float | None) -> float | None:

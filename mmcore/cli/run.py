@@ -76,22 +76,22 @@ def _product(result: Result, kernel: Kernel, auto: bool) -> list[tuple[str, str]
 
 
 def _geometry(result: Result) -> list[tuple[str, str]]:
-    forced = "; ".join(result.violated) or "against nothing: its constraints hold"
+    forced = "; ".join(result.violated_constraints) or "against nothing: its constraints hold"
     config = ", ".join(f"{name}={value}" for name, value in result.config.items() if name != "block")
     return [
         ("forced", forced if result.cell.force else ""),
         ("config", config),
         ("block", _in_turn(result, lambda launch: _extent(launch.block, "thread"))),
         ("grid", _in_turn(result, lambda launch: _extent(launch.grid, "block"))),
-        ("registers", f"{result.registers} per thread" if result.launches else ""),
-        ("shared memory", f"{result.shared_bytes} bytes per block" if result.launches else ""),
+        ("registers", f"{result.registers} per thread" if result.launched else ""),
+        ("shared memory", f"{result.shared_bytes} bytes per block" if result.launched else ""),
     ]
 
 
 def _in_turn(result: Result, text: Callable[[LaunchRecord], str]) -> str:
     """Those of a few launches; of many, how many more there are."""
-    more = f", then {len(result.launches) - _MOST_LAUNCHES} more" if len(result.launches) > _MOST_LAUNCHES else ""
-    return ", then ".join(map(text, result.launches[:_MOST_LAUNCHES])) + more
+    more = f", then {len(result.launched) - _MOST_LAUNCHES} more" if len(result.launched) > _MOST_LAUNCHES else ""
+    return ", then ".join(map(text, result.launched[:_MOST_LAUNCHES])) + more
 
 
 def _extent(extent: Dim3, what: str) -> str:
@@ -99,7 +99,8 @@ def _extent(extent: Dim3, what: str) -> str:
 
 
 def _outcome(result: Result) -> list[tuple[str, str]]:
-    copies, verification = result.time("end-to-end"), "none: the violation left no product"
+    memory = next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")
+    verification = "none: the violation left no product"
     if result.timed_out:
         verification = "none: the time limit was reached"
     elif result.verification is not None:
@@ -107,7 +108,7 @@ def _outcome(result: Result) -> list[tuple[str, str]]:
         largest = "an element is not finite" if error is None else f"largest error {error:.3g}"
         verification = f"{result.verification.method}; {largest}"
     return [
-        ("host memory", copies.timing.how if copies else ""),
+        ("host memory", memory),
         ("kernel time", _time(result, result.kernel_seconds)),
         ("end-to-end time", _time(result, result.end_to_end_seconds)),
         ("seed", "" if result.cell.seed is None else str(result.cell.seed)),

@@ -13,7 +13,6 @@ from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.pytest_plugin.clock import DeviceClock
-from mmcore.pytest_plugin.record import record
 from mmcore.reproduce import launch_command
 from mmcore.result import Result
 
@@ -75,7 +74,8 @@ class CellBenchmark:
         self._clock.replay([seconds * iterations for seconds in rounds])
         self._fixture.pedantic(lambda: None, rounds=len(rounds), iterations=iterations)
         if self._fixture.stats is not None:  # it is with --benchmark-disable
-            self._fixture.extra_info.update(record(result, self.benchmark.timing))
+            # pytest-benchmark keeps the rounds itself.
+            self._fixture.extra_info.update({**result.to_json(), "times": None})
             self._keep(result)
         return result
 

@@ -12,7 +12,6 @@ from pytest_benchmark.stats import Stats
 
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.pytest_plugin.machine import describe
-from mmcore.pytest_plugin.record import record
 from mmcore.result import Result
 from mmcore.saved import KEY
 from mmcore_experiments.form import Form
@@ -36,7 +35,7 @@ def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
         "fullname": f"test_cells.py::test_cell[{benchmark.id}]",
         "params": dict(zip(("mm_kernel", "mm_size", "mm_config", "mm_measure"), benchmark.parameters, strict=True)),
         "param": benchmark.id,
-        "extra_info": {**record(result, benchmark.timing), CELL_KEY: key},
+        "extra_info": {**result.to_json(), "times": None, CELL_KEY: key},
         "options": {"max_time": benchmark.timing.max_seconds, "min_rounds": benchmark.timing.min_rounds},
         "stats": {**stats.as_dict(), "iterations": 1 if time is None else time.iterations},
     }
