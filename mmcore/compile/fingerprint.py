@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mmcore.cache import cache_directory
+
 _SUFFIXES = "|h|hh|hpp|hxx|cuh|cu|c|cc|cpp|cxx|inl|inc|ipp|tpp|txx|tcc|def|impl|ptx"
 # A name that is absolute or has a component that begins with a dot, wherever it stands between quotes.
 _ELSEWHERE = re.compile(rb'["<]((?:[^"<>\n]*/)?\.[^"<>\n]*|/[^"<>\n]*)[">]')
@@ -40,21 +42,21 @@ def fingerprint(source: Path, text: str, options: Sequence[str]) -> str | None:
     own = os.path.dirname(os.path.abspath(source))
     searched = [os.path.abspath(value) for value in _values(options, "-I", "--include-path")]
     trees = list(dict.fromkeys((own, *searched, *named)))
-    states: dict[str, str] = {}
     defined = "\n".join(f'"{word}"' for option in options for word in re.split('["<>=]', option))
     try:
-        elsewhere = _elsewhere(own, defined.encode(errors="surrogateescape"), searched)
+        states = {f"{os.path.realpath(cache_directory())}/": ""}  # as if it had been listed
+        elsewhere = _elsewhere(own, f"{text}\n{defined}".encode(errors="surrogateescape"), searched)
         for tree in trees:  # which grow meanwhile
             files = list(_files(tree, states))
             for path in files if len(files) <= _SMALL_TREE else ():
                 elsewhere |= _elsewhere(os.path.dirname(path), _content(path), searched)
             trees += sorted({os.path.dirname(path) for path in elsewhere}.difference(trees))
         states |= {path: _state(os.stat(path)) for path in elsewhere}
-    except (OSError, OverflowError):  # a file removed meanwhile, a folder that cannot be listed, or too many files
+    except (OSError, RuntimeError):  # a file removed meanwhile, a folder that cannot be listed, or too many files
         return None
     if _READS_OTHERS.search(" ".join(options)):
         return None
-    listed = "\n".join(f"{path} {state}" for path, state in sorted(states.items()))
+    listed = "\n".join(f"{path} {state}" for path, state in sorted(states.items()) if state)
     return hashlib.sha256(listed.encode(errors="surrogateescape")).hexdigest()
 
 
@@ -64,14 +66,14 @@ def _files(tree: str, states: dict[str, str]) -> Iterator[str]:
     while folders:
         folder = folders.pop()
         real = os.path.realpath(folder)
-        states[folder] = real
+        states |= {} if folder == real else {folder: real}
         if f"{real}/" in states or not os.access(real, os.X_OK):
             continue
-        states[f"{real}/"] = "listed"
+        states[f"{real}/"] = ""
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             entries += 1
             if entries > _MOST_ENTRIES:
-                raise OverflowError
+                raise RuntimeError(f"{tree} has too many files")
             if entry.is_dir():
                 folders += [] if entry.name.startswith(".") else [entry.path]
             elif os.path.splitext(entry.name)[1][1:] in suffixes and entry.is_file():

@@ -1,0 +1,328 @@
+"""The compile cache: what was compiled is not compiled again, and whatever a source includes is followed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mmcore.cache import cache_directory
+from mmcore.compile import compiler, fingerprint
+from mmcore.compile.module import CompiledModule
+from mmcore.compile.nvrtc import compile_source
+from tests.test_compiler import SOURCE, planned
+
+
+@pytest.fixture(autouse=True)
+def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A cache of the test's own; the sources that NVRTC compiled; and a working directory that is not the source's."""
+    names: list[str] = []
+
+    def compile_and_count(kernel: str, source: Path, *asked: tuple[str, ...]) -> CompiledModule:
+        names.append(source.name)
+        return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
+
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(compiler, "compile_source", compile_and_count)
+    (tmp_path / "cwd").mkdir()
+    monkeypatch.chdir(tmp_path / "cwd")
+    forget()
+    yield names
+    forget()
+
+
+def forget() -> None:
+    """Forget what this process remembers."""
+    compiler.program_cache.cache_clear()
+    compiler._recent.clear()
+
+
+def entries() -> list[Path]:
+    return [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
+
+
+def compiled(cu_file: Path, declarations: str = "", *options: str, value: str = "EXTRA") -> CompiledModule:
+    """The code of a kernel that writes ``value`` below ``declarations``, as another process would get it."""
+    text = f"{declarations}\n{SOURCE}"
+    if not cu_file.exists() or cu_file.read_text() != text:
+        cu_file.write_text(text)
+    forget()
+    return compiler.compile_plan(planned(cu_file, value, options=options), "90")
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def check_followed(compilations: list[str], header: Path, cu_file: Path, *asked: str) -> None:
+    """The code follows the header, and is taken from the cache where that has not changed."""
+    write(header, "#define EXTRA 1.0f\n")
+    first = compiled(cu_file, *asked)
+    assert compiled(cu_file, *asked) == first
+    assert len(compilations) == 1
+    write(header, "#define EXTRA 2.0f\n")
+    assert compiled(cu_file, *asked).cubin != first.cubin
+    assert len(compilations) == 2
+
+
+def test_the_source_its_macros_and_the_architecture_make_an_entry_each(cu_file: Path, compilations: list[str]) -> None:
+    code = [compiled(cu_file, value="1.0f"), compiled(cu_file, value="2.0f"), compiled(cu_file, "//", value="1.0f")]
+    code.append(compiler.compile_plan(planned(cu_file, "1.0f"), "80"))
+    assert len({module.cubin for module in code}) >= 3
+    assert len(entries()) == len(compilations) == 4
+
+
+def test_what_this_process_compiled_is_remembered_without_the_disk(cu_file: Path, compilations: list[str]) -> None:
+    first = compiled(cu_file, value="1.0f")
+    for entry in entries():
+        entry.unlink()
+    assert compiler.compile_plan(planned(cu_file, "1.0f"), "90") is first
+
+
+def test_without_a_writable_cache_directory_everything_compiles(
+    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(write(tmp_path / "file", "in the way")))
+    assert compiled(cu_file, value="1.0f").functions
+
+
+OPTIONS = {
+    "joined": ("-I{}",),
+    "joined by a sign": ("-I={}",),
+    "joined by a space": ("-I {}",),
+    "separate": ("-I", "{}"),
+    "long": ("--include-path={}",),
+    "long and separate": ("--include-path", "{}"),
+    "the second": ("-I/nowhere", "-I{}"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_a_header_in_a_folder_of_an_option(
+    cu_file: Path, tmp_path: Path, compilations: list[str], options: tuple[str, ...]
+) -> None:
+    asked = [each.replace("{}", "../sub") for each in options]
+    check_followed(compilations, tmp_path / "sub" / "mine.cuh", cu_file, "#include <mine.cuh>", *asked)
+
+
+@pytest.mark.parametrize("options", [("-include=mine.cuh",), ("--pre-include", "{}"), ("-include", "mine.cuh")])
+@pytest.mark.parametrize("folder", ["cwd", "sub"])
+def test_a_header_that_an_option_names(
+    cu_file: Path, tmp_path: Path, compilations: list[str], options: tuple[str, ...], folder: str
+) -> None:
+    header = tmp_path / folder / "mine.cuh"
+    asked = [each.replace("{}", str(header)) for each in options]
+    check_followed(compilations, header, cu_file, "", *asked, "-I../sub")
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        '#include "mine.cuh"',
+        '/* two\n   lines */ # /* a */ include"mine.cuh" // mine',
+        '#inc\\\nlude "mine.cuh"',
+        '%:include "mine.cuh"',
+        '#define H "mine.cuh"\n#include H',
+        '#if __has_include("mine.cuh")\n#include "mine.cuh"\n#endif',
+        '#include "{absolute}"',
+        '#define H "../{folder}/mine.cuh"\n#include H',
+    ],
+)
+def test_a_header_beside_the_source(cu_file: Path, compilations: list[str], directive: str) -> None:
+    header = cu_file.with_name("mine.cuh")
+    text = directive.replace("{folder}", header.parent.name).replace("{absolute}", str(header))
+    check_followed(compilations, header, cu_file, text)
+
+
+@pytest.mark.parametrize(
+    ("declarations", "options"),
+    [
+        ('#include "../out/mine.cuh"', ()),
+        ('#include "{out}/mine.cuh"', ()),
+        ("#include <../out/mine.cuh>", ("-I../sub",)),
+        ("#include H", ('-DH="../out/mine.cuh"',)),
+        ("#include H", ('-DH="{out}/mine.cuh"',)),
+        ('#include "../out/next.cuh"', ()),
+        ("#include <up.cuh>", ("-I../sub",)),
+        ('#include ".hidden/mine.cuh"', ()),
+        ('#include "mine.csv"', ()),
+        ('#include "link/mine.cuh"', ()),
+    ],
+)
+def test_a_header_outside_the_folders(
+    tmp_path: Path, compilations: list[str], declarations: str, options: tuple[str, ...]
+) -> None:
+    """In a neighbour of the source's folder, where it is named, or two steps away."""
+    out, own = tmp_path / "out", tmp_path / "own"
+    write(out / "next.cuh", '#include "deeper/mine.cuh"\n')
+    write(tmp_path / "sub" / "up.cuh", '#include "../out/mine.cuh"\n')
+    own.mkdir()
+    (own / "link").symlink_to("../out")
+    place = {"next": out / "deeper" / "mine.cuh", ".hid": own / ".hidden" / "mine.cuh", "csv": own / "mine.csv"}
+    header = next((path for word, path in place.items() if word in declarations), out / "mine.cuh")
+    asked = [text.replace("{out}", str(out)) for text in (declarations, *options)]
+    check_followed(compilations, header, own / "kernel.cu", *asked)
+
+
+def test_a_header_of_a_header_is_looked_for_beside_that(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
+    write(tmp_path / "sub" / "outer.cuh", '#include "deep/inner.cuh"\n')
+    header = tmp_path / "sub" / "deep" / "inner.cuh"
+    check_followed(compilations, header, cu_file, "#include <outer.cuh>", "-I../sub")
+
+
+def test_a_header_that_comes_to_be_found_first(cu_file: Path, tmp_path: Path) -> None:
+    asked = ("#include <mine.cuh>", "-I../first", "-I../second")
+    write(tmp_path / "second" / "mine.cuh", "#define EXTRA 1.0f\n")
+    first = compiled(cu_file, *asked)
+    header = write(tmp_path / "first" / "mine.cuh", "#define EXTRA 2.0f\n")
+    assert compiled(cu_file, *asked).cubin != first.cubin
+    header.unlink()
+    assert compiled(cu_file, *asked) == first
+
+
+def test_an_edit_that_keeps_size_and_time_is_seen(cu_file: Path) -> None:
+    header = write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+    first, times = compiled(cu_file, '#include "mine.cuh"'), os.stat(header).st_mtime_ns
+    write(header, "#define EXTRA 2.0f\n")
+    os.utime(header, ns=(times, times))
+    assert compiled(cu_file, '#include "mine.cuh"').cubin != first.cubin
+
+
+def test_a_link_that_leads_to_another_folder_is_seen(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write(tmp_path / "own" / f"v{number}" / "mine.cuh", f"#define EXTRA {number}.0f\n")
+    link = tmp_path / "own" / "current"
+    codes = []
+    for number in (1, 2):
+        link.unlink(missing_ok=True)
+        link.symlink_to(f"v{number}")
+        codes.append(compiled(tmp_path / "own" / "kernel.cu", '#include "current/mine.cuh"'))
+    assert codes[0].cubin != codes[1].cubin
+
+
+def test_links_that_go_round_are_walked_once(tmp_path: Path, compilations: list[str]) -> None:
+    own = tmp_path / "own"
+    (own / "sub").mkdir(parents=True)
+    (own / "sub" / "back").symlink_to("..")
+    check_followed(compilations, own / "sub" / "mine.cuh", own / "kernel.cu", '#include "sub/back/sub/mine.cuh"')
+
+
+def test_relative_paths_begin_in_the_working_directory_of_the_moment(
+    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = []
+    for value in (1, 2):
+        write(tmp_path / f"place{value}" / "sub" / "mine.cuh", f"#define EXTRA {value}.0f\n")
+        monkeypatch.chdir(tmp_path / f"place{value}")
+        codes.append(compiled(cu_file, "#include <mine.cuh>", "-Isub"))
+    assert codes[0].cubin != codes[1].cubin
+
+
+def test_a_header_that_changes_while_nvrtc_works_spoils_no_entry(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+
+    def edited_first(kernel: str, source: Path, *asked: tuple[str, ...]) -> CompiledModule:
+        write(header, "#define EXTRA 2.0f\n")
+        return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compiler, "compile_source", edited_first)
+    edited = compiled(cu_file, '#include "mine.cuh"')
+    assert entries() == []
+    monkeypatch.setattr(compiler, "compile_source", compile_source)
+    write(header, "#define EXTRA 1.0f\n")
+    assert compiled(cu_file, '#include "mine.cuh"').cubin != edited.cubin
+
+
+@pytest.mark.parametrize("options", [("--pch", "--pch-dir=."), ("-Xptxas=--options-file=further",)])
+def test_an_option_that_has_other_files_read_leaves_the_cache_out(cu_file: Path, options: tuple[str, ...]) -> None:
+    write(Path("further"), "-O1")
+    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+    assert compiled(cu_file, '#include "mine.cuh"', *options).functions
+    assert entries() == []
+
+
+def test_cudas_own_headers_cost_no_entry_each_time(cu_file: Path, compilations: list[str]) -> None:
+    declarations = "#include <cuda_bf16.h>\n#define EXTRA __bfloat162float(__nv_bfloat16(n))"
+    assert compiled(cu_file, declarations) == compiled(cu_file, declarations)
+    assert len(compilations) == 1
+
+
+def test_a_source_without_headers_does_not_mind_its_neighbours(tmp_path: Path, compilations: list[str]) -> None:
+    for number in range(2):
+        compiled(tmp_path / "kernel.cu", value="1.0f")
+        write(tmp_path / "other.cuh", str(number))
+    assert len(compilations) == 1
+
+
+def test_a_source_in_a_large_tree_is_read_itself(
+    tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "_SMALL_TREE", 0)
+    (tmp_path / "own").mkdir()
+    check_followed(compilations, tmp_path / "mine.cuh", tmp_path / "own" / "kernel.cu", '#include "../mine.cuh"')
+
+
+def test_a_library_of_thousands_of_headers_is_looked_through_in_an_instant(
+    cu_file: Path, tmp_path: Path, compilations: list[str]
+) -> None:
+    for number in range(2000):
+        write(tmp_path / "library" / str(number % 50) / f"{number}.h", '#include "../x.h"\n')
+    asked = ("-I../library",)
+    check_followed(compilations, tmp_path / "library" / "7" / "1007.h", cu_file, "#include <7/1007.h>", *asked)
+    begin = time.process_time()
+    compiled(cu_file, "#include <7/1007.h>", *asked)
+    assert time.process_time() - begin < 0.3
+    assert len(compilations) == 2
+
+
+def test_a_folder_of_too_many_files_is_not_looked_through(
+    tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "_MOST_ENTRIES", 20)
+    for number in range(21):
+        write(tmp_path / "crowd" / f"{number}.log", "")
+    for _ in range(2):
+        assert compiled(tmp_path / "crowd" / "kernel.cu", "// nothing to include", value="1.0f").functions
+    assert len(compilations) == 2
+    assert entries() == []
+
+
+def test_a_folder_that_cannot_be_listed_leaves_the_cache_out(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(folder: str) -> None:
+        raise PermissionError(folder)
+
+    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+    monkeypatch.setattr(os, "scandir", denied)
+    for _ in range(2):
+        compiled(cu_file, '#include "mine.cuh"')
+    assert len(compilations) == 2
+
+
+def test_an_unreadable_or_vanished_neighbour_is_no_obstacle(tmp_path: Path, compilations: list[str]) -> None:
+    write(tmp_path / "own" / "secret.h", "").chmod(0)
+    (tmp_path / "own" / "gone.h").symlink_to("nowhere")
+    (tmp_path / "own" / "closed").mkdir(mode=0)
+    os.mkfifo(tmp_path / "own" / "pipe.h")
+    check_followed(compilations, tmp_path / "own" / "mine.cuh", tmp_path / "own" / "kernel.cu", '#include "mine.cuh"')
+
+
+def test_a_file_of_the_kernels_own_system_is_left_alone(cu_file: Path, compilations: list[str]) -> None:
+    text = '#if 0\n#include "/proc/self/mem"\n#include "/dev/zero"\n#endif\n#include "mine.cuh"'
+    check_followed(compilations, cu_file.with_name("mine.cuh"), cu_file, text)
+
+
+def test_a_moved_source_is_another(tmp_path: Path, compilations: list[str]) -> None:
+    """Its path is in the debug information."""
+    codes = [compiled(tmp_path / name / "kernel.cu", value="1.0f") for name in ("cwd", "cache")]
+    assert replace(codes[0], cubin=b"", ptx="") == replace(codes[1], cubin=b"", ptx="")
+    assert len(compilations) == 2
