@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from mmcore.api import cell
@@ -48,8 +47,7 @@ def checked(asked: Cell, nameless: Kernel | None = None) -> Check:
     """The check of a cell, in its device's worker process; of a kernel without a name in this one."""
     asked = _placed(asked)
     if nameless is None:
-        values = run(asked.device, "mmcore_emulator.sanitizer.check:check_json", asked.to_json(), timeout=asked.timeout)
-        return Check.from_json(values)
+        return Check.from_json(_run(asked, "mmcore_emulator.sanitizer.check:check_json"))
     found = opened(asked.device)
     with found.deadline.within(asked.timeout):
         return check_cell(asked, found, nameless)
@@ -59,14 +57,15 @@ def profiled(asked: Cell, nameless: Kernel | None = None, *, exact: bool = False
     """The profile of a cell, in its device's worker process; of a kernel without a name in this one."""
     asked = _placed(asked)
     if nameless is None:
-        values = run(
-            asked.device, "mmcore_emulator.profiler.profile:profile_json", asked.to_json(), exact, timeout=asked.timeout
-        )
-        return Profile.from_json(values)
+        return Profile.from_json(_run(asked, "mmcore_emulator.profiler.profile:profile_json", exact))
     found = opened(asked.device)
     with found.deadline.within(asked.timeout):
         return profile_cell(asked, found, nameless, exact=exact)
 
 
 def _placed(asked: Cell) -> Cell:
-    return replace(asked, device="emulator" if asked.device == "auto" else device_name(asked.device))
+    return asked.on("emulator" if asked.device == "auto" else device_name(asked.device))
+
+
+def _run(asked: Cell, target: str, *further: bool) -> Any:
+    return run(asked.device, target, asked.to_json(), *further, timeout=asked.timeout)

@@ -13,12 +13,12 @@ from mmcore.compile.module import CompiledModule
 from mmcore.deadline import Deadline
 from mmcore.devices.base import BoundLaunch, Buffer, HostArray, LoadedModule, MatrixMap, Refresh
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, InvalidProblem
+from mmcore.errors import DeviceError, InvalidProblem, TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.lockstep import execute
-from mmcore_emulator.machine import OutOfTime, Progress, Run, parameter_bytes
+from mmcore_emulator.machine import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
@@ -27,8 +27,8 @@ from mmcore_emulator.profiler.figures import Figures
 from mmcore_emulator.profiler.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
 from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
+from mmcore_emulator.sanitizer.over_read import Reach
 from mmcore_emulator.sanitizer.protocols import Output
-from mmcore_emulator.sanitizer.reach import Reach
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.translate import Translation, translate
 
@@ -92,8 +92,8 @@ class EmulatedModule:
             self.figures.begin_launch()
             try:
                 execute(run)
-            except OutOfTime as stopped:
-                return [*violations, *run.violations.values(), stopped.violation]
+            except TimeLimit:
+                return violations + list(run.violations.values())
             violations += run.violations.values()
             self.thread_instructions += run.thread_instructions
         return violations

@@ -21,8 +21,8 @@ class Launched:
     Attributes:
         kernel, title: the kernel's.
         product: the operation, its size and its types, in words.
+        problem: m, n and k, by name.
         device, device_description: where it was launched.
-        m, n, k: C is m×n, A is m×k, B is k×n.
         config: every parameter by name, the block as [x, y, z].
         forced: whether the kernel's own constraints were passed over.
         violated: those of them that do not hold, a clause each.
@@ -32,11 +32,9 @@ class Launched:
     kernel: str
     title: str
     product: str
+    problem: Mapping[str, int]
     device: str
     device_description: str
-    m: int
-    n: int
-    k: int
     config: Mapping[str, Any]
     forced: bool
     violated: tuple[str, ...]
@@ -47,25 +45,18 @@ class Launched:
         """The launches of a loaded kernel."""
         plan = loaded.plan
         kernel, problem = plan.kernel, plan.problem
-        records = [
-            LaunchRecord(
-                plan.entry(launch),
-                launch.grid_dim,
-                launch.block_dim,
-                function.registers,
-                function.static_shared_bytes + launch.shared_bytes,
-            )
-            for launch, function in zip(plan.launches, loaded.functions, strict=True)
-        ]
+        records = []
+        for launch, function in zip(plan.launches, loaded.functions, strict=True):
+            shared_bytes = function.static_shared_bytes + launch.shared_bytes
+            entry = plan.entry(launch)
+            records.append(LaunchRecord(entry, launch.grid_dim, launch.block_dim, function.registers, shared_bytes))
         return cls(
             kernel=kernel.name,
             title=kernel.title,
             product=f"{kernel.operation}, m×n×k = {problem}, {kernel.dtype}{kernel.sums}",
+            problem={"m": problem.m, "n": problem.n, "k": problem.k},
             device=device.name,
             device_description=device.description,
-            m=problem.m,
-            n=problem.n,
-            k=problem.k,
             config=plan.config.to_json(),
             forced=plan.forced,
             violated=tuple(kernel.violations(problem, plan.config)) if plan.forced else (),
@@ -75,31 +66,24 @@ class Launched:
     @property
     def flops(self) -> int:
         """Useful floating-point operations: 2·m·n·k."""
-        return 2 * self.m * self.n * self.k
+        return 2 * self.problem["m"] * self.problem["n"] * self.problem["k"]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready values, without the launches."""
-        return {
-            **{name: value for name, value in vars(self).items() if name not in ("m", "n", "k", "launches")},
-            "problem": {"m": self.m, "n": self.n, "k": self.k},
-            "config": dict(self.config),
-            "violated": list(self.violated),
-            "grid": list(self.launches[0].grid),
-            "block": list(self.launches[0].block),
-        }
+        """JSON-ready values; grid and block are those of the first launch."""
+        launches = [{**vars(each), "grid": list(each.grid), "block": list(each.block)} for each in self.launches]
+        first = {"grid": launches[0]["grid"], "block": launches[0]["block"]}
+        return {**vars(self), "violated": list(self.violated), **first, "launches": launches}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Launched:
-        """What :meth:`to_json` made, with "launches" as :func:`launch_json` makes them."""
-        same = ("kernel", "title", "product", "device", "device_description", "config", "forced")
-        launches = tuple(
-            LaunchRecord(
-                each["entry"], Dim3(*each["grid"]), Dim3(*each["block"]), each["registers"], each["shared_bytes"]
-            )
-            for each in values["launches"]
-        )
-        violated = tuple(values["violated"])
-        return cls(**{name: values[name] for name in same}, **values["problem"], violated=violated, launches=launches)
+        """What :meth:`to_json` made, among other values."""
+        own = {name: values[name] for name in cls.__dataclass_fields__}
+        records = []
+        for each in own["launches"]:
+            extents = {"grid": Dim3(*each["grid"]), "block": Dim3(*each["block"])}
+            same = {name: each[name] for name in ("entry", "registers", "shared_bytes")}
+            records.append(LaunchRecord(**same, **extents))
+        return cls(**{**own, "violated": tuple(own["violated"]), "launches": tuple(records)})
 
     def facts(self, auto: bool) -> list[tuple[str, str]]:
         """What heads a report: device, problem, config and geometry.
@@ -107,21 +91,15 @@ class Launched:
         Args:
             auto: whether mmcore chose the device.
         """
-        parameters = [f"{name}={value}" for name, value in self.config.items() if name != "block"]
         forced = "; ".join(self.violated) or "against nothing: its constraints hold"
         return [
             ("device", f"{self.device}{' (chosen by auto)' if auto else ''}: {self.device_description}"),
             ("problem", self.product),
-            ("config", ", ".join(parameters)),
+            ("config", ", ".join(f"{name}={value}" for name, value in self.config.items() if name != "block")),
             ("forced", forced if self.forced else ""),
             ("block", _in_turn([_extent(launch.block, "thread") for launch in self.launches])),
             ("grid", _in_turn([_extent(launch.grid, "block") for launch in self.launches])),
         ]
-
-
-def launch_json(launch: LaunchRecord) -> dict[str, Any]:
-    """A launch as JSON-ready values."""
-    return {**vars(launch), "grid": list(launch.grid), "block": list(launch.block)}
 
 
 def _in_turn(extents: list[str]) -> str:

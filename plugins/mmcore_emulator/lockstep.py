@@ -31,7 +31,7 @@ def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
     """Run the blocks of the ``chosen`` batches; every block of the grid when None.
 
     Raises:
-        OutOfTime: the time limit was reached.
+        TimeLimit: it was reached.
     """
     run.progress = run.progress if chosen is None else None
     with np.errstate(all="ignore"):

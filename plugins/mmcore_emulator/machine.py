@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -21,18 +20,6 @@ from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import Translation
-
-
-class OutOfTime(TimeLimit):
-    """The time limit was reached while a kernel was running.
-
-    Attributes:
-        violation: where it was.
-    """
-
-    def __init__(self, violation: Violation) -> None:
-        self.violation = violation
-        super().__init__(violation.message)
 
 
 @dataclass
@@ -106,19 +93,15 @@ class Run:
         return batches(self.grid, self.block, own)
 
     def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:
-        """End the run, as its time is over.
+        """End the run, as its time is over: ``lanes`` of the batch that runs were to execute ``at`` next.
 
-        Args:
-            at: the instruction that was to be executed next.
-            batch: the batch that was running.
-            lanes: the lanes that were to execute it.
+        Raises:
+            TimeLimit: always; the last violation says the same.
         """
-        limit = self.deadline.limit or 0
+        text = f"was still running after {self.deadline.limit or 0:g} s"
         estimate = f"; {self.progress.estimate(batch.lanes)}" if self.progress else ""
-        violation = _violation(
-            "timeout", None, at, batch, batch.first_of(lanes), f"was still running after {limit:g} s", estimate
-        )
-        raise OutOfTime(violation)
+        self.report("timeout", None, at, batch, lanes, lambda lane: text, estimate)
+        raise TimeLimit([*self.violations.values()][-1].message)
 
     def report(
         self,
@@ -128,6 +111,7 @@ class Run:
         batch: Batch,
         lanes: Values,
         text: Callable[[tuple[int, ...]], str],
+        further: str = "",
     ) -> None:
         """Note a violation, unless this line has committed it already.
 
@@ -137,28 +121,18 @@ class Run:
             batch: the batch it ran in.
             lanes: the lanes at fault.
             text: what one of them did, by its index along the six axes.
+            further: what there is to say behind the place.
         """
-        key = (kind, array, *place_in_source(at))
-        if key not in self.violations:
-            first = batch.first_of(lanes)
-            self.violations[key] = _violation(kind, array, at, batch, first, text(first))
-
-
-def _violation(
-    kind: str,
-    array: str | None,
-    at: Instruction | None,
-    batch: Batch,
-    lane: tuple[int, ...],
-    text: str,
-    further: str = "",
-) -> Violation:
-    """What the thread of one lane did, in a sentence."""
-    source, line = place_in_source(at)
-    block, thread = batch.position(lane)
-    where = f" at {source}:{line}" if line else ""
-    message = f"{place(block, thread)} {text}{where}{further}"
-    return Violation(kind, message, array, source, line, block, thread, fatal=kind == "timeout")
+        source, line = place_in_source(at)
+        if (kind, array, source, line) in self.violations:
+            return
+        first = batch.first_of(lanes)
+        block, thread = batch.position(first)
+        where = f" at {source}:{line}" if line else ""
+        message = f"{place(block, thread)} {text(first)}{where}{further}"
+        self.violations[kind, array, source, line] = Violation(
+            kind, message, array, source, line, block, thread, fatal=kind == "timeout"
+        )
 
 
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:
@@ -181,12 +155,3 @@ def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArra
     for offset, value in zip(translation.layout.parameters.values(), values, strict=True):
         content[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
     return content
-
-
-@contextmanager
-def named_time_limit(kernel: str) -> Iterator[None]:
-    """Name the kernel in the error that is raised when its time limit is reached."""
-    try:
-        yield
-    except OutOfTime as error:
-        raise TimeLimit(f"{kernel}: {error}") from None

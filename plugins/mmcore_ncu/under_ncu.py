@@ -21,7 +21,7 @@ from mmcore.errors import KernelError, MmcoreError
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw, fresh_seed
 from mmcore.verify.launches import host_arrays
-from mmcore_emulator.launched import Launched, launch_json
+from mmcore_emulator.launched import Launched
 
 
 def main(asked: Path, made: Path) -> None:
@@ -48,9 +48,7 @@ def launch(cell: Cell, device: Device) -> dict[str, Any]:
         launched = Launched.of(loaded, device)
     if violations:
         raise KernelError(f"{kernel.name}: {violations[0].message}")
-    description = f"{device.description}, counted by ncu"
-    launches = [launch_json(each) for each in launched.launches]
-    return {**launched.to_json(), "device_description": description, "launches": launches}
+    return {**launched.to_json(), "device_description": f"{device.description}, counted by ncu"}
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ from mmcore.measure import Phases
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw, fresh_seed
 from mmcore.verify.launches import host_arrays
-from mmcore_emulator.launched import Launched, launch_json
-from mmcore_emulator.machine import named_time_limit
+from mmcore_emulator.launched import Launched
 from mmcore_emulator.profiler.counted import Counted, CountingDevice, LaunchCounts, Line, Measured
 from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, ratio, total
 
@@ -151,9 +150,9 @@ class Profile:
 
     def to_json(self) -> dict[str, Any]:
         """The profile as JSON-ready values; null for what the device does not count."""
-        counts = self.counts(self.counters)
+        counts, launched = self.counts(self.counters), self.launched.to_json()
         return {
-            **self.launched.to_json(),
+            **launched,
             "exact": self.exact,
             "blocks": self.blocks,
             "blocks_run": self.blocks_run,
@@ -165,12 +164,12 @@ class Profile:
             "per_block": _shares(counts, self.blocks),
             "launches": [
                 {
-                    **launch_json(made),
+                    **made,
                     "blocks_run": launch.blocks_run,
                     "measured": launch.measured and asdict(launch.measured),
                     **self.counts(launch.counters),
                 }
-                for made, launch in zip(self.launched.launches, self.launches, strict=True)
+                for made, launch in zip(launched["launches"], self.launches, strict=True)
             ],
             "lines": [
                 {"source": line.source, "line": line.number, **self.counts(counters)}
@@ -241,7 +240,7 @@ def profile_cell(
         planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
     with phases("compile"):
         loaded = LoadedKernel(planned, device)
-    with loaded, phases("count"), named_time_limit(kernel.name):
+    with loaded, phases("count"):
         loaded.upload(host_arrays(planned, draw(problem, fresh_seed() if cell.seed is None else cell.seed)))
         counted = device.count_launches(loaded.module, loaded.calls, every_block=exact)
     return Profile.of(Launched.of(loaded, device), counted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.errors import NoDevice
@@ -11,6 +13,8 @@ from mmcore.kernel.geometry import ceil_div
 from mmcore.planning.plan import Plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.launches import host_arrays
+from mmcore_emulator.lanes import Batch
+from mmcore_emulator.observation import Access, Observer
 from mmcore_emulator.sanitizer.protocols import ReachDevice
 
 
@@ -37,3 +41,35 @@ def over_read_elements(planned: Plan, device: Device, seed: int) -> dict[str, in
         past = device.bytes_read_past(loaded.module, loaded.calls)
     itemsize = {matrix: dtype_named(problem.output if matrix == "C" else problem.dtype).itemsize for matrix in MATRICES}
     return {matrix: ceil_div(past.get(matrix, 0), itemsize[matrix]) for matrix in MATRICES}
+
+
+class Reach(Observer):
+    """Looks for the furthest read behind each array in device memory.
+
+    Attributes:
+        past: bytes from the array's end to the end of that read, by label; arrays that nobody reads past are left out.
+    """
+
+    def __init__(self) -> None:
+        self.past: dict[str, int] = {}
+
+    def begin(self, batch: Batch) -> None:
+        self._shape = batch.shape
+
+    def access(self, access: Access) -> None:
+        if access.space != "global" or access.kind != "load":
+            return
+        address = access.address
+        if access.mask is not None:
+            lanes = np.broadcast_to(access.mask.lanes, self._shape)
+            address = np.broadcast_to(address, self._shape)[lanes]
+        for number in np.unique(address >> np.uint64(access.memory.range_bits)).tolist():
+            array = access.memory.at(number << access.memory.range_bits)
+            if array is None or array.readable == array.writable:
+                continue
+            # A read across the end of what may be read is a violation and none of this observer's.
+            last = np.uint64(array.base + array.readable - access.nbytes)
+            permitted = address[(address >= np.uint64(array.base)) & (address <= last)]
+            past = int(permitted.max()) + access.nbytes - array.base - array.writable if permitted.size else 0
+            if past > self.past.get(array.label, 0):
+                self.past[array.label] = past

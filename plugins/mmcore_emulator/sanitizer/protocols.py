@@ -57,8 +57,7 @@ class CheckingDevice(Protocol):
             output: all of which must be written, and nothing of it in vain.
 
         Returns:
-            One violation for each kind, array and line, with the number of threads that commit it; for
-            "unwritten-output" the number of elements.
+            One violation for each kind, array and line, with how many threads, or elements of the output, it concerns.
 
         Raises:
             TimeLimit: the device's deadline has passed.
@@ -72,10 +71,6 @@ class ReachDevice(Protocol):
 
     def bytes_read_past(self, module: LoadedModule, calls: Sequence[BoundLaunch]) -> Mapping[str, int]:
         """Make the launches in order and say how many bytes past the end of its buffers they read.
-
-        Args:
-            module: code that this device loaded.
-            calls: the launches.
 
         Returns:
             By label, up to the end of the furthest read that stays within what may be read there; what goes further
