@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bench.tables.baseline import copies
-from bench.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, verification
+from bench.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, still_holds
 from bench.tables.methods import occupancies
 from bench.tables.sources import Point
 
@@ -39,13 +39,13 @@ def test_a_comparison_is_of_rates() -> None:
     ],
 )
 def test_a_conclusion_holds_where_the_same_one_is_faster(then: float, now: float, said: str) -> None:
-    assert verification(then, now) == said
+    assert still_holds(then, now) == said
 
 
 def test_the_reports_last_conclusion_is_reversed() -> None:
-    verdicts = {(what, b): verification for what, _, b, *_, verification in rows(conclusions(POZNAN))}
-    assert verdicts["poznan.v5 over v4a", "8"] == "yes"
-    assert verdicts["poznan.v5 over v4a", "16"] == "no: it was slower, it is faster"
+    answers = {(what, b): answer for what, _, b, *_, answer in rows(conclusions(POZNAN))}
+    assert answers["poznan.v5 over v4a", "8"] == "yes"
+    assert answers["poznan.v5 over v4a", "16"] == "no: it was slower, it is faster"
 
 
 def test_the_published_share_of_the_copies_is_that_of_its_times() -> None:

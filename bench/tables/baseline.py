@@ -44,9 +44,9 @@ def kernel_times() -> str:
     return _by_size(lambda point: point.measure == "kernel warm", ("kernel warm",))
 
 
-def global_times() -> str:
-    """Global times by kernel, block and size, pageable and pinned."""
-    return _by_size(lambda point: point.measure == "global pinned", ("global pageable", "global pinned"))
+def end_to_end_times() -> str:
+    """End-to-end times by kernel, block and size, pageable and pinned."""
+    return _by_size(lambda point: point.measure == "end-to-end pinned", ("end-to-end pageable", "end-to-end pinned"))
 
 
 def _by_size(wanted: Callable[[Point], bool], measures: Sequence[str]) -> str:
@@ -73,10 +73,10 @@ def then_and_now() -> str:
 
 
 def copies() -> str:
-    """The share of the copies in UPC's global times."""
+    """The share of the copies in UPC's end-to-end times."""
     then, now = {point: seconds for point, _, seconds in published_points()}, baseline_seconds()
     rows = []
-    for point in sorted(point for point in then if point.measure.startswith("global")):
+    for point in sorted(point for point in then if point.measure.startswith("end-to-end")):
         kernel = point._replace(measure="kernel warm")
         if point in now and kernel in now:
             shares = [f"{100 * (1 - seconds[kernel] / seconds[point]):.0f} %" for seconds in (then, now)]

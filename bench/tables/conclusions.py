@@ -40,8 +40,8 @@ def _of_remainders(kernel: str, block: int) -> Comparison:
 
 
 def _of_memory(kernel: str) -> Comparison:
-    pinned, pageable = (Point(kernel, 640, 32, f"global {memory}") for memory in ("pinned", "pageable"))
-    return Comparison(f"{kernel}: global time, pinned over pageable", pinned, pageable)
+    pinned, pageable = (Point(kernel, 640, 32, f"end-to-end {memory}") for memory in ("pinned", "pageable"))
+    return Comparison(f"{kernel}: end-to-end time, pinned over pageable", pinned, pageable)
 
 
 def _between_sizes(first: str, n: int, second: str, at: int, block: int) -> Comparison:
@@ -85,7 +85,7 @@ def conclusions(comparisons: Sequence[Comparison]) -> str:
         n, b = (str(getattr(first, name)) for name in ("n", "block"))
         if first in now and second in now:
             was, is_now = (_times_faster(first, second, seconds) for seconds in (then, now))
-            rows.append([what, n, b, f"{was:.2f}", f"{is_now:.2f}", verification(was, is_now)])
+            rows.append([what, n, b, f"{was:.2f}", f"{is_now:.2f}", still_holds(was, is_now)])
     header = ("times faster", "n", "b", "then", "H200", "does it still hold?")
     return markdown(header, rows)
 
@@ -94,7 +94,7 @@ def _times_faster(first: Point, second: Point, seconds: Mapping[Point, float]) -
     return (first.n**3 / seconds[first]) / (second.n**3 / seconds[second])
 
 
-def verification(then: float, now: float) -> str:
+def still_holds(then: float, now: float) -> str:
     """Whether the same of two is still the faster."""
     was, is_now = _side(then), _side(now)
     return "yes" if was == is_now else f"no: it was {was}, it is {is_now}"

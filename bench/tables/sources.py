@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mmcore.saved import upgraded
 from mmcore_plots.published import published
 
 ROOT = Path(__file__).parent.parent.parent
@@ -16,12 +17,17 @@ H200 = RESULTS / "nvidia-h200"
 
 
 class Point(NamedTuple):
-    """What a figure is of: m = n = k, square blocks."""
+    """What a figure is of: m = n = k, square blocks, "kernel warm" or "end-to-end pinned" for example."""
 
     kernel: str
     n: int
     block: int
     measure: str
+
+
+def _point(info: Mapping[str, Any]) -> Point:
+    how = info["memory"] if info["measure"] == "end-to-end" else info["caches"]
+    return Point(info["kernel"], info["problem"]["n"], info["config"]["block"][0], f"{info['measure']} {how}")
 
 
 def baseline_seconds() -> dict[Point, float]:
@@ -30,22 +36,19 @@ def baseline_seconds() -> dict[Point, float]:
     for path in sorted(H200.glob("*.json")):
         with results(path) as document:
             for benchmark in document.get("benchmarks", ()):
-                info = benchmark["extra_info"]
-                how = info["memory"] if info["measure"] == "global" else info["caches"]
-                point = Point(info["kernel"], info["problem"]["n"], info["block"][0], f"{info['measure']} {how}")
-                found[point] = float(benchmark["stats"]["median"])
+                found[_point(benchmark["extra_info"])] = float(benchmark["stats"]["median"])
     return found
 
 
 @contextmanager
 def results(path: Path) -> Iterator[Any]:
-    """A file of results, to be read in the context.
+    """A file of results, to be read in the context; one that mmcore 0.1 saved as this version names things.
 
     Raises:
         ValueError: it is no JSON, or does not hold what is read from it.
     """
     try:
-        yield json.loads(path.read_text(encoding="utf-8"))
+        yield upgraded(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
@@ -53,28 +56,23 @@ def results(path: Path) -> Iterator[Any]:
 def published_points() -> Iterable[tuple[Point, str, float]]:
     """The lectures' own figures: what of, on which GPU, seconds."""
     for figure in published():
-        measure = f"global {figure.memory}" if figure.measure == "global" else "kernel warm"
-        yield Point(figure.kernel, figure.n, figure.block, measure), figure.gpu, figure.ms / 1e3
+        point = Point(figure.kernel, figure.n, figure.block, f"{figure.measure} {figure.how}")
+        yield point, figure.gpu, figure.ms / 1e3
 
 
 class Measured(NamedTuple):
-    """One cell of an experiment: GFLOP/s and seconds of a product."""
+    """One cell of a preset: GFLOP/s and seconds of a product."""
 
-    kernel: str
-    n: int
-    block: int
-    measure: str
+    point: Point
     gflops: float
     seconds: float
 
 
-def experiment(name: str) -> list[Measured]:
-    """The cells of a committed experiment on the H200."""
+def preset(name: str) -> list[Measured]:
+    """The cells of a committed preset's run on the H200, sorted by kernel, size and block."""
     with results(H200 / "experiments" / f"{name}.json") as document:
-        found = []
-        for benchmark in document["benchmarks"]:
-            info, seconds = benchmark["extra_info"], benchmark["stats"]["median"]
-            measure = f"global {info['memory']}" if info["measure"] == "global" else "kernel"
-            cell = info["kernel"], info["problem"]["n"], info["block"][0], measure
-            found.append(Measured(*cell, info["gflops"], seconds))
-        return found
+        found = [
+            Measured(_point(each["extra_info"]), each["extra_info"]["gflops"], each["stats"]["median"])
+            for each in document["benchmarks"]
+        ]
+        return sorted(found)
