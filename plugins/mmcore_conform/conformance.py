@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from mmcore import errors
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.devices.choose import device_name
-from mmcore.errors import (
-    CompileError,
-    CompilerMissing,
-    ConstraintViolation,
-    DeviceError,
-    DeviceLost,
-    InvalidKernel,
-    KernelError,
-    MmcoreError,
-    NoDevice,
-    TimeLimit,
-)
+from mmcore.errors import ConstraintViolation, DeviceLost, InvalidKernel, MmcoreError, TimeLimit
 from mmcore.executor import run
-from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.declaration import Kernel
+from mmcore.registry import registry
 from mmcore.reproduce import launch_command
 from mmcore.verify.inputs import fresh_seed
 from mmcore_conform.cases import Cases
-from mmcore_conform.geometry import CAPABILITIES
 from mmcore_conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, Case, Outcome
-from mmcore_conform.sanitizing import sanitizing_device
 from mmcore_conform.sizes import USUAL_WORK
+
+CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
+"""The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
 
 MOST_FORCED = 24
 """Cases of a kernel with known bugs that are launched against its constraints."""
 
-OF_RUNS = ("product", "written", "bounds", "inputs", "repeatable")
-"""The properties that running a case tests."""
-
 Progress = Callable[[str, int, int], None]
+
+_OF_RUNS = ("product", "written", "bounds", "inputs", "repeatable")
+# What these say of a case is the kernel's failure; of other errors it is this machine that cannot tell.
+_KERNEL_ERRORS = (InvalidKernel, errors.CompileError, errors.DeviceError, errors.KernelError)
+_FATAL = (TimeLimit, DeviceLost, errors.CompilerMissing)
 
 
 @dataclass(frozen=True)
@@ -73,10 +67,9 @@ class Conformance:
 
     @property
     def untested(self) -> str:
-        """Why no product could be tested; empty where one was."""
-        runs = [each for name in OF_RUNS for each in self.of(name)]
-        skipped = [each.reason for each in runs if each.outcome == SKIPPED]
-        return skipped[0] if skipped and len(skipped) == len(runs) and not self.failures else ""
+        """Why no product could be tested; empty where one was, or something failed."""
+        runs = self.of("product")
+        return "" if self.failures or any(each.outcome != SKIPPED for each in runs) else runs[0].reason
 
     @property
     def conforms(self) -> bool:
@@ -89,12 +82,10 @@ class Conformance:
 
     def to_json(self) -> dict[str, Any]:
         """The conformance as JSON-ready values."""
+        names = ("device", "sanitizer", "seed", "conforms", "left_out", "stopped")
+        values = {"kernel": self.kernel.name, **{name: getattr(self, name) for name in names}}
         counts = {name: dict(Counter(each.outcome for each in self.of(name))) for name in PROPERTIES}
-        values = {
-            name: getattr(self, name) for name in ("device", "sanitizer", "seed", "conforms", "left_out", "stopped")
-        }
-        cases = [each.to_json() for each in self.outcomes]
-        return {"kernel": self.kernel.name, **values, "properties": counts, "cases": cases}
+        return {**values, "properties": counts, "cases": [each.to_json() for each in self.outcomes]}
 
 
 def conform_kernel(
@@ -118,34 +109,36 @@ def conform_kernel(
         CompilerMissing: NVRTC cannot be loaded.
         MmcoreError: there is no such kernel or device.
     """
-    name = device_name(device)
-    seed = fresh_seed() if seed is None else seed
-    tests = _Tests(reference, name, sanitizing_device(name), seed, timeout, progress)
+    name, seed = device_name(device), fresh_seed() if seed is None else seed
+    tests = _Tests(reference, name, seed, timeout, progress)
     tests.make()
-    found = tuple(tests.outcomes)
-    return Conformance(tests.kernel, name, tests.sanitizer, seed, found, tests.left_out, tests.stopped)
+    return Conformance(tests.kernel, name, tests.sanitizer, seed, tuple(tests.outcomes), tests.left_out, tests.stopped)
 
 
-@dataclass
+@functools.cache
+def sanitizing_device(device: str) -> str:
+    """The device itself if it has a sanitizer, else the first here that has; empty where none has."""
+    for spec in (device, *registry().providers):
+        try:
+            if run(name := device_name(spec), "mmcore_conform.running:can_sanitize"):
+                return name
+        except MmcoreError:
+            continue
+    return ""
+
+
 class _Tests:
     """The tests of one kernel, and what has come of them."""
 
-    reference: str
-    device: str
-    sanitizer: str
-    seed: int
-    timeout: float
-    progress: Progress
-    outcomes: list[Outcome] = field(default_factory=list)
-    left_out: int = 0
-    stopped: str = ""
-
-    def __post_init__(self) -> None:
-        self.kernel = referenced_kernel(self.reference)
-        self._again = shlex.join(
-            ["mmcore", "conform", self.reference, "--device", self.device, "--seed", str(self.seed)]
-        )
-        self._now = ("product", "the search for test cases")
+    def __init__(self, reference: str, device: str, seed: int, timeout: float, progress: Progress) -> None:
+        self._reference, self._device, self._seed = reference, device, seed
+        self._timeout, self._progress = timeout, progress
+        self.kernel = referenced_kernel(reference)
+        self.sanitizer = sanitizing_device(device)
+        self.outcomes: list[Outcome] = []
+        self.left_out, self.stopped = 0, ""
+        self._again = shlex.join(["mmcore", "conform", reference, "--device", device, "--seed", str(seed)])
+        self._now = "the search for test cases"
         # (elements declared, elements needed, case), by matrix.
         self._over_reads: dict[str, list[tuple[int, int, Case]]] = {}
 
@@ -155,129 +148,116 @@ class _Tests:
             self._make()
         except (TimeLimit, DeviceLost) as error:
             self.stopped = str(error)
-            outcome = FAILED if isinstance(error, DeviceLost) else SKIPPED
-            self.outcomes.append(Outcome(*self._now, outcome, self.stopped, self._again))
+            self._add("product", self._now, SKIPPED if isinstance(error, TimeLimit) else FAILED, self.stopped)
 
     def _make(self) -> None:
-        self.progress("the test cases", 0, 1)
+        self._progress(self._now, 0, 1)
         try:
-            cases = Cases.from_json(self._ask("cases:found_json", self.reference))
+            cases = Cases.from_json(self._ask("cases:found_json", self._reference))
         except InvalidKernel as error:
             self._add("constraints", "its constraints", FAILED, str(error))
             return
-        except NoDevice as error:
+        except ConstraintViolation as error:
             self._add("product", "every case", SKIPPED, str(error))
             return
-        by_config = {
-            name: list(several) for name, several in itertools.groupby(cases.allowed, lambda case: case.config)
-        }
-        fits = list(itertools.product(by_config.values(), CAPABILITIES))
-        total = len(cases.allowed) + 2 + len(fits)
+        fits = list(itertools.product(dict.fromkeys(case.config for case in cases.allowed), CAPABILITIES))
+        total = len(cases.allowed) + len(fits)
         self.left_out = cases.left_out + len(cases.allowed)
         for number, case in enumerate(cases.allowed):
-            self.progress(str(case), number, total)
-            self.left_out -= 1
-            self._now = ("product", str(case))
+            self._progress(str(case), number, total)
+            self._now, self.left_out = str(case), self.left_out - 1
             self.outcomes += self._case(case)
-        if cases.gapless:
-            reason = "its constraints allow none of the leading dimensions that were tried"
-            self._add("product", "gaps between rows", SKIPPED, reason)
-        self._test_over_reads()
-        self.progress("what violates the constraints", len(cases.allowed), total)
-        self._test_constraints(cases)
-        self._test_geometry(cases.allowed, fits, total)
+        self._now = "the launches together"
+        for name, what in cases.not_found:
+            self._add(name, what, SKIPPED, "no size or config that was tried is such a case")
+        self._verify_over_reads()
+        self._test_launches(cases)
+        for number, (config, capability) in enumerate(fits, len(cases.allowed)):
+            self._now = f"compute capability {'.'.join(map(str, capability))}, {config}"
+            self._progress(self._now, number, total)
+            self._fit([case for case in cases.allowed if case.config == config], capability)
         self._test_known_bugs(cases.violating)
 
-    def _ask(self, function: str, *arguments: Any, device: str = "") -> Any:
-        return run(device or self.device, f"mmcore_conform.{function}", *arguments, timeout=self.timeout)
+    def _test_launches(self, cases: Cases) -> None:
+        cells = [self._cell(case) for case in cases.violating]
+        refusals = self._ask("geometry:refusals", [cell.to_json() for cell in cells])
+        for case, cell, (outcome, reason) in zip(cases.violating, cells, refusals, strict=True):
+            self._add("constraints", str(case), outcome, reason, launch_command("run", cell), case)
+        cells = [self._cell(case) for case in cases.allowed]
+        for what, reason in self._ask("geometry:launch_failures", [cell.to_json() for cell in cells]):
+            self._add("geometry", what, FAILED, reason)
 
-    def _add(self, name: str, what: str, outcome: str, reason: str, reproduce: str = "") -> None:
-        self.outcomes.append(Outcome(name, what, outcome, reason, reproduce or self._again))
+    def _fit(self, cases: Sequence[Case], capability: tuple[int, int]) -> None:
+        cells = [replace(self._cell(case), seed=None, device="") for case in sorted(cases, key=lambda case: case.work)]
+        outcome, reason = self._ask("geometry:fit", [cell.to_json() for cell in cells], capability)
+        which = f"--cc {'.'.join(map(str, capability))}"
+        command = launch_command("occupancy", cells[-1]).replace("--device ''", which)
+        self._add("geometry", self._now, outcome, reason, command)
+
+    def _ask(self, function: str, *arguments: Any, device: str = "") -> Any:
+        return run(device or self._device, f"mmcore_conform.{function}", *arguments, timeout=self._timeout)
+
+    def _add(
+        self, name: str, what: str, outcome: str, reason: str, command: str = "", case: Case | None = None
+    ) -> None:
+        self.outcomes.append(Outcome(name, what, outcome, reason, command or self._again, case))
 
     def _cell(self, case: Case, *, force: bool = False) -> Cell:
-        return replace(case.cell, device=self.device, seed=self.seed, force=force)
+        return replace(case.cell, kernel=self._reference, device=self._device, seed=self._seed, force=force)
 
     def _case(self, case: Case, *, force: bool = False) -> list[Outcome]:
         """Every property of a case."""
-        cell = self._cell(case, force=force)
-        command, what = launch_command("run", cell), f"{case}, forced" if force else str(case)
+        cell, what = self._cell(case, force=force), f"{case}, forced" if force else str(case)
+        command, check = launch_command("run", cell), launch_command("check", cell.on(self.sanitizer))
+
+        def failed(name: str, reason: str, again: str = command) -> Outcome:
+            return Outcome(name, what, FAILED, reason, self._again if name == "repeatable" else again, case)
+
         try:
             answer = self._ask("running:run_case", cell.to_json())
-        except (CompilerMissing, TimeLimit, DeviceLost):
+        except _FATAL:
             raise
         except ConstraintViolation as error:
-            reason = f"its constraints allow what is refused: {error}"
-            return [Outcome("geometry", what, FAILED, reason, command, case)]
+            return [failed("geometry", f"its constraints allow what is refused: {error}")]
         except MmcoreError as error:
-            wrong = isinstance(error, (InvalidKernel, CompileError, DeviceError, KernelError))
-            return [Outcome("product", what, FAILED if wrong else SKIPPED, str(error), command, case)]
-        failures = {
-            name: (reason, self._again if name == "repeatable" else command)
-            for name, reason in answer["failures"][::-1]
-        }
-        tested = list(OF_RUNS) if answer["complete"] else []
-        skipped = []
-        if answer["complete"]:
-            watching = cell.on(self.sanitizer)
-            check = launch_command("check", watching)
+            wrong = isinstance(error, _KERNEL_ERRORS)
+            return [
+                failed("product", str(error)) if wrong else Outcome("product", what, SKIPPED, str(error), command, case)
+            ]
+        outcomes = [failed(name, reason) for name, reason in answer["failures"]]
+        tested = [*_OF_RUNS] if answer["complete"] else []
+        if answer["complete"] and self.sanitizer:
             try:
-                if not self.sanitizer:
-                    raise MmcoreError("no device here has a sanitizer; mmcore doctor says what was found")
-                seen = self._ask("sanitizing:sanitize_case", watching.to_json(), device=self.sanitizer)
-                tested += ["hazards", "over-read"] if seen["declared"] else ["hazards"]
-                failures = {name: (reason, check) for name, reason in seen["failures"][::-1]} | failures
-                for matrix, declared in seen["declared"].items():
-                    self._over_reads.setdefault(matrix, []).append((declared, seen["needed"].get(matrix, 0), case))
-            except (TimeLimit, DeviceLost):
+                seen = self._ask("running:sanitize_case", cell.to_json(), device=self.sanitizer)
+            except _FATAL:
                 raise
             except MmcoreError as error:
-                skipped = [Outcome("hazards", what, SKIPPED, str(error), check, case)]
-        passed = [Outcome(name, what, PASSED, "", command, case) for name in tested if name not in failures]
-        failed = [Outcome(name, what, FAILED, *failures[name], case) for name in failures]
-        return passed + failed + skipped
+                outcomes.append(Outcome("hazards", what, SKIPPED, str(error), check, case))
+            else:
+                outcomes += [failed(name, reason, check) for name, reason in seen["failures"]]
+                tested += ["hazards", "over-read"] if seen["declared"] else ["hazards"]
+                for matrix, elements in seen["declared"].items():
+                    self._over_reads.setdefault(matrix, []).append((elements, seen["needed"].get(matrix, 0), case))
+        elif answer["complete"]:
+            outcomes.append(Outcome("hazards", what, SKIPPED, "no device here has a sanitizer", check, case))
+        # The first failure of a property is the one that is told.
+        first = {each.property: each for each in reversed(outcomes)}
+        passed = [Outcome(name, what, PASSED, "", command, case) for name in tested if name not in first]
+        return [*passed, *first.values()]
 
-    def _test_over_reads(self) -> None:
+    def _verify_over_reads(self) -> None:
         """Each declared over-read must be needed to its last element, by one of the cases at least.
 
         An over-read that is too large leaves room in which an out-of-bounds read goes unnoticed. One case that needs
         it is enough, because what others need depends on what the compiler makes of their last step.
         """
-        for matrix in MATRICES:
-            looked = self._over_reads.get(matrix, [])
-            if looked:
-                what = f"over-read of {matrix}, declared in {len(looked)} cases"
-                declared, needed, case = max(looked, key=lambda each: each[1])
-                enough = any(needed >= declared for declared, needed, _ in looked)
-                reason = (
-                    f"{declared} elements past the end of {matrix} are declared for {case}, of which "
-                    f"{needed or 'none'} {'is' if needed == 1 else 'are'} read; no case needs all that it declares"
-                )
-                self._add("over-read", what, PASSED if enough else FAILED, "" if enough else reason)
-
-    def _test_constraints(self, cases: Cases) -> None:
-        cells = [self._cell(case) for case in cases.violating]
-        answers = self._ask("constraints:violating_cases", [cell.to_json() for cell in cells])
-        for case, cell, (refused, reason) in zip(cases.violating, cells, answers, strict=True):
-            outcome, command = PASSED if refused else FAILED, launch_command("run", cell)
-            self.outcomes.append(Outcome("constraints", str(case), outcome, reason, command, case))
-        for description in cases.unviolated:
-            self._add("constraints", description, SKIPPED, "none of the sizes and configs that were tried violates it")
-
-    def _test_geometry(
-        self, cases: Sequence[Case], fits: Iterable[tuple[list[Case], tuple[int, int]]], total: int
-    ) -> None:
-        for what, reason in self._ask("geometry:launch_failures", [self._cell(case).to_json() for case in cases]):
-            self._add("geometry", what, FAILED, reason)
-        for number, (several, capability) in enumerate(fits, len(cases) + 2):
-            name = ".".join(map(str, capability))
-            self.progress(f"compute capability {name}", number, total)
-            several = sorted(several, key=lambda case: case.work)
-            cells = [self._cell(case) for case in several]
-            outcome, reason = self._ask("geometry:fit", [cell.to_json() for cell in cells], capability)
-            command = launch_command("occupancy", replace(cells[-1], seed=None)).replace(
-                f"--device {self.device}", f"--cc {name}"
-            )
-            self._add("geometry", f"compute capability {name}, {several[0].config}", outcome, reason, command)
+        for matrix, looked in self._over_reads.items():
+            what = f"over-read of {matrix}, declared in {len(looked)} cases"
+            declared, needed, case = max(looked, key=lambda each: each[1] - each[0])
+            enough = needed >= declared
+            past = f"{declared} elements past the end of {matrix} are declared for {case}"
+            reason = f"{past}, of which {needed or 'none'} are read; no case needs all that it declares"
+            self._add("over-read", what, PASSED if enough else FAILED, "" if enough else reason)
 
     def _test_known_bugs(self, violating: Sequence[Case]) -> None:
         """A kernel with known bugs does not conform: for what shows of them, or for declaring what is not so.
@@ -300,6 +280,6 @@ class _Tests:
                 if each.outcome == FAILED and each.property != "geometry":
                     seen.setdefault(each.property, each)
         declared = " ".join(self.kernel.known_bugs)
-        shown = f"it declares: {declared}" if seen else f"nothing that was tested shows what it declares: {declared}"
-        self._add("known-bugs", "declared bugs", FAILED, shown)
+        shown = "it declares" if seen else "nothing that was tested shows what it declares"
+        self._add("known-bugs", "declared bugs", FAILED, f"{shown}: {declared}")
         self.outcomes += [replace(each, property="known-bugs", case=None) for each in seen.values()]

@@ -1,4 +1,4 @@
-"""Launches that depend on the config, and fit GPUs that are not here: blocks, grids, registers, shared memory."""
+"""Launches that are planned and compiled, but not made: refusals, launches that ignore the config, other GPUs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,35 @@ from typing import Any
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.devices.base import Device
 from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError
-from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
 from mmcore.planning.plan import launches
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
+from mmcore_conform.running import planned_cell
 from mmcore_occupancy.compiled import capability_target, compiled_occupancies, target_plan
-
-CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
-"""The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
 
 _TIMES_ASKED = 3
 
 
+def refusals(device: Device, phases: Phases, cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Whether each violating cell is refused for every constraint that it violates: the outcome, and the reason."""
+    outcomes = []
+    with phases("plan"):
+        for cell in map(Cell.from_json, cells):
+            kernel = referenced_kernel(cell.kernel)
+            missing, reason = kernel.violations(cell.problem(kernel), cell.config_of(kernel)), "it is not refused"
+            try:
+                planned_cell(cell, device)
+            except ConstraintViolation as refused:
+                reason = "; ".join(refused.reasons)
+                missing = [each for each in missing if each not in refused.reasons]
+            except MmcoreError as error:
+                reason = f"it is not refused, but fails: {error}"
+            outcomes.append((FAILED if missing else PASSED, reason))
+    return outcomes
+
+
 def launch_failures(device: Device, phases: Phases, cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What is wrong with the launches of a kernel, taken together: pairs of what is concerned and the reason.
+    """What is wrong with the launches of a kernel, taken together: pairs of a config and the reason.
 
     A launch rule that answers the same question differently fails, and so does one that ignores the config.
     """
@@ -31,12 +46,18 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[Mapping[str,
     with phases("plan"):
         for cell in map(Cell.from_json, cells):
             kernel = referenced_kernel(cell.kernel)
-            config, sizes = cell.config_of(kernel).id, (cell.m, cell.n, cell.k, cell.lda, cell.ldb, cell.ldc)
-            given = _answers(kernel, cell, device)
-            if any(answer != given[0] for answer in given):
-                failures[config] = f"asked {len(given)} times for the same launch, its rule does not give the same one"
-            if given:
-                answers.setdefault(config, {})[sizes] = given[0]
+            problem, config = cell.problem(kernel), cell.config_of(kernel)
+            try:
+                asked = [launches(kernel, problem, config, device.properties) for _ in range(_TIMES_ASKED)]
+                compiled = [kernel.expand(each, problem, config) for each in (kernel.entry, *kernel.options)]
+            except MmcoreError:
+                # Running it fails for that.
+                continue
+            if any(answer != asked[0] for answer in asked):
+                reason = f"asked {_TIMES_ASKED} times for the same launch, its rule does not give the same one"
+                failures[config.id] = reason
+            sizes = (cell.m, cell.n, cell.k, cell.lda, cell.ldb, cell.ldc)
+            answers.setdefault(config.id, {})[sizes] = (asked[0], compiled, kernel.macros(problem, config))
     for one, other in itertools.combinations(answers, 2):
         common = answers[one].keys() & answers[other].keys()
         if common and all(answers[one][sizes] == answers[other][sizes] for sizes in common):
@@ -44,24 +65,10 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[Mapping[str,
     return list(failures.items())
 
 
-def _answers(kernel: Kernel, cell: Cell, device: Device) -> list[Any]:
-    """Launches and what is compiled for them, asked for several times; nothing where running the case fails for it."""
-    problem, config = cell.problem(kernel), cell.config_of(kernel)
-    try:
-        several = [launches(kernel, problem, config, device.properties) for _ in range(_TIMES_ASKED)]
-        compiled = [kernel.expand(each, problem, config) for each in (kernel.entry, *kernel.options)]
-        return [(asked, compiled, kernel.macros(problem, config)) for asked in several]
-    except MmcoreError:
-        return []
-
-
 def fit(
     device: Device, phases: Phases, cells: Sequence[Mapping[str, Any]], capability: Sequence[int]
 ) -> tuple[str, str]:
-    """Whether the cells of one config fit a compute capability: the outcome, and why it is no success.
-
-    Code is made for the last of them.
-    """
+    """Whether the cells of one config fit a compute capability: the outcome, and the reason. The last is compiled."""
     major, minor = capability
     several = [Cell.from_json(values) for values in cells]
     kernel = referenced_kernel(several[0].kernel)

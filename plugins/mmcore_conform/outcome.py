@@ -16,7 +16,7 @@ PROPERTIES = {
     "repeatable": "the same inputs give the same bits, whatever memory held before",
     "hazards": "no race, no divergent barrier, no misaligned access, no element written twice",
     "over-read": "the declared over-read is large enough, and no larger than needed",
-    "constraints": "a launch that violates a constraint is refused for it, before anything is compiled",
+    "constraints": "each constraint allows some launches and refuses others, in its own words",
     "geometry": "block, grid, registers and shared memory fit compute capabilities 7.5 to 12.0",
     "known-bugs": "the kernel declares no known bugs",
 }
@@ -27,13 +27,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass(frozen=True)
 class Case:
-    """A product in a config.
-
-    Attributes:
-        cell: both, without device and seed.
-        config: the config's id.
-        why: why it is tested, in a few words.
-    """
+    """A product in a config: a cell without device and seed, the config's id, and why it is tested."""
 
     cell: Cell
     config: str
@@ -41,13 +35,8 @@ class Case:
 
     def __str__(self) -> str:
         cell = self.cell
-        gaps = f", lda {cell.lda}, ldb {cell.ldb}, ldc {cell.ldc}," if self.gaps else ""
+        gaps = f", lda {cell.lda}, ldb {cell.ldb}, ldc {cell.ldc}," if cell.lda else ""
         return f"{cell.m}×{cell.n}×{cell.k}{gaps} with {self.config} ({self.why})"
-
-    @property
-    def gaps(self) -> bool:
-        """Whether there are gaps between rows."""
-        return bool(self.cell.lda or self.cell.ldb or self.cell.ldc)
 
     @property
     def work(self) -> int:
@@ -72,7 +61,7 @@ class Outcome:
         property: one of :data:`PROPERTIES`.
         what: what was tested, in a few words.
         outcome: "passed", "failed", or "skipped" where this machine cannot tell.
-        reason: why it failed or was skipped; the constraint violations where these were expected. Empty otherwise.
+        reason: why it failed or was skipped, or for which constraint violations a launch was rightly refused.
         reproduce: the command that does it again.
         case: the case, where it is one.
     """
@@ -86,6 +75,6 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """The outcome as JSON-ready values."""
-        values = {"property": self.property, "case": self.what, "outcome": self.outcome, "reason": self.reason}
         sizes = self.case and {name: getattr(self.case.cell, name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
-        return {**values, "reproduce": self.reproduce, "problem": sizes, "config": self.case and self.case.config}
+        values = {**vars(self), "case": self.what, "problem": sizes, "config": self.case and self.case.config}
+        return {name: value for name, value in values.items() if name != "what"}

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from mmcore.cli.output import fields
 from mmcore_conform.conformance import Conformance
 from mmcore_conform.grouping import groups
-from mmcore_conform.outcome import PROPERTIES, SKIPPED
+from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_WORDS = {"passed": "ok", "failed": "FAIL", "skipped": "skipped"}
 
-
-def report(conformance: Conformance, *, quiet: bool = False, verbose: bool = False) -> list[RenderableType]:
+def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[RenderableType]:
     """The result on a line; unless quiet where it was tested, the counts, and the failures with their commands."""
     result = summary(conformance)
     if quiet:
@@ -26,26 +24,24 @@ def report(conformance: Conformance, *, quiet: bool = False, verbose: bool = Fal
         ("device", conformance.device),
         ("sanitizer", conformance.sanitizer or "no device here has one"),
         ("seed", str(conformance.seed)),
-        ("left out", str(conformance.left_out or "") and f"{conformance.left_out} more products that it allows"),
+        ("left out", f"{conformance.left_out} more products that it allows" if conformance.left_out else ""),
     ]
     counts = [(name, _counts(conformance, name)) for name in PROPERTIES]
-    lines = [line for name in PROPERTIES for line in _failures(conformance, name)]
-    if verbose:
-        lines += ["", *(_line(*words) for words in _cases(conformance))]
-    return [result, "", fields(facts), "", fields(counts), *lines]
+    failures = [line for name in PROPERTIES for line in _failures(conformance, name)]
+    return [result, "", fields(facts), "", fields(counts), *failures, *(_cases(conformance) if verbose else ())]
 
 
 def summary(conformance: Conformance) -> str:
     """The kernel, and whether it conforms."""
-    failing = [name for name in PROPERTIES if any(each.property == name for each in conformance.failures)]
-    if failing:
-        result = f"DOES NOT CONFORM: {', '.join(failing)}"
-    elif conformance.untested:
-        result = f"NOT TESTED: {conformance.untested}"
-    else:
-        result = "NOT FINISHED" if conformance.stopped else "CONFORMS"
     stopped = f"; stopped: {conformance.stopped}" if conformance.stopped else ""
-    return f"{conformance.kernel.name}: {result}{stopped}"
+    if conformance.failures:
+        failing = {each.property for each in conformance.failures}
+        result = f"DOES NOT CONFORM: {', '.join(name for name in PROPERTIES if name in failing)}{stopped}"
+    elif conformance.stopped:
+        result = f"NOT FINISHED{stopped}"
+    else:
+        result = f"NOT TESTED: {conformance.untested}" if conformance.untested else "CONFORMS"
+    return f"{conformance.kernel.name}: {result}"
 
 
 def _counts(conformance: Conformance, name: str) -> str:
@@ -64,18 +60,13 @@ def _failures(conformance: Conformance, name: str) -> Iterator[str]:
         yield f"\nFAIL {name}: {subject}: {first.reason}\n  $ {first.reproduce}"
 
 
-def _cases(conformance: Conformance) -> Iterator[tuple[str, str, str]]:
-    """(outcome, case, properties and reason): what passed of a case together, the rest each by itself."""
+def _cases(conformance: Conformance) -> Iterator[str]:
+    """A line for what passed of a case, and one for each property that failed or was skipped."""
+    yield ""
     passed: dict[str, list[str]] = {}
     for each in conformance.outcomes:
-        if each.outcome == "passed":
+        if each.outcome == PASSED:
             passed.setdefault(each.what, []).append(each.property + (f" ({each.reason})" if each.reason else ""))
-    for what, names in passed.items():
-        yield "passed", what, ", ".join(names)
-    for each in conformance.outcomes:
-        if each.outcome != "passed":
-            yield each.outcome, each.what, f"{each.property}: {each.reason}"
-
-
-def _line(outcome: str, what: str, text: str) -> str:
-    return f"{_WORDS[outcome]:8} {what}: {text}"
+    yield from (f"{PASSED:8} {what}: {', '.join(names)}" for what, names in passed.items())
+    others = (each for each in conformance.outcomes if each.outcome != PASSED)
+    yield from (f"{each.outcome:8} {each.what}: {each.property}: {each.reason}" for each in others)

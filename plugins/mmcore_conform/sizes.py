@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
@@ -22,8 +23,6 @@ USUAL_TILE = 64
 Sizes: TypeAlias = tuple[int, int, int]
 
 _LARGEST_TILE = 512
-_DEPTHS = (8, 16, 32, 64, 96, 120, 128)
-_REST = 33
 
 
 def usual_sizes(block: Dim3) -> Iterator[tuple[str, Sizes]]:
@@ -48,26 +47,21 @@ def whole_tiles(rows: int, columns: int) -> Iterator[tuple[str, Sizes]]:
 
     The depth of a kernel's tiles is not known; most divide a power of two, 96 or 120.
     """
-    for k in [k for k in _DEPTHS if rows * columns * k <= USUAL_WORK] or _DEPTHS[:1]:
-        yield f"a whole tile, k = {k}", (rows, columns, k)
+    for k in (8, 16, 32, 64, 96, 120, 128):
+        if k == 8 or rows * columns * k <= USUAL_WORK:
+            yield f"a whole tile, k = {k}", (rows, columns, k)
     size = max(rows, columns)
-    if size**3 <= USUAL_WORK:
-        yield "a whole tile, m = n = k", (size, size, size)
-    yield "whole tiles and a rest", (rows + 1, columns + 1, _REST)
-    if 4 * rows * columns * _REST <= USUAL_WORK:
-        yield "whole tiles", (2 * rows, 2 * columns, _REST - 1)
-        yield "whole tiles but for a row and a column", (2 * rows - 1, 2 * columns - 1, _REST - 2)
+    yield "a whole tile, m = n = k", (size, size, size)
+    yield "whole tiles and a rest", (rows + 1, columns + 1, 33)
+    yield "whole tiles", (2 * rows, 2 * columns, 32)
+    yield "whole tiles but for a row and a column", (2 * rows - 1, 2 * columns - 1, 31)
 
 
-def grids_of_tiles(rows: int, columns: int) -> Iterator[tuple[str, list[Sizes]]]:
-    """Grids of tiles, for mistakes that one or two do not show. The first of each list that is allowed will do."""
-    wide = [
-        sizes
-        for m, n in ((count * rows, count * columns) for count in (9, 5, 3))
-        for sizes in ((m + 1, n + 1, 9), (m, n, 8), (m, n, 32))
-    ]
-    yield "a wide and tall grid of tiles", [(m, n, k) for m, n, k in wide if m * n * k <= USUAL_WORK]
-    yield "a deep grid of tiles", deep_grid(rows, columns)
+def wide_grid(rows: int, columns: int) -> list[Sizes]:
+    """Many tiles each way, for mistakes that one or two do not show."""
+    counts = ((count * rows, count * columns) for count in (9, 5, 3))
+    wide = [sizes for m, n in counts for sizes in ((m + 1, n + 1, 9), (m, n, 8), (m, n, 32))]
+    return [(m, n, k) for m, n, k in wide if m * n * k <= USUAL_WORK]
 
 
 def deep_grid(rows: int, columns: int) -> list[Sizes]:
@@ -78,14 +72,7 @@ def deep_grid(rows: int, columns: int) -> list[Sizes]:
 
 
 def tile(kernel: Kernel, base: Problem, config: Config, device: DeviceProperties) -> tuple[int, int]:
-    """Rows and columns of C that a block of the first launch computes, as the grid tells; else :data:`USUAL_TILE`.
-
-    Args:
-        kernel: the kernel.
-        base: a product that it computes, of which m and n are varied.
-        config: the config.
-        device: properties of a device.
-    """
+    """Rows and columns of C that a block of the first launch computes, as the grid tells; else :data:`USUAL_TILE`."""
 
     def extent(axis: str) -> int:
         def blocks(size: int) -> int:
@@ -116,9 +103,8 @@ def _period(blocks: Callable[[int], int]) -> int:
 def _primes(*least: int) -> Sizes:
     """Three different primes, each at least as large as asked for."""
     primes: list[int] = []
-    for number in least:
-        while number in primes or number < 2 or any(number % divisor == 0 for divisor in range(2, number)):
-            number += 1
-        primes.append(number)
+    for start in least:
+        candidates = (number for number in itertools.count(max(start, 2)) if number not in primes)
+        primes.append(next(number for number in candidates if all(number % divisor for divisor in range(2, number))))
     m, n, k = primes
     return m, n, k
