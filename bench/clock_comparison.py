@@ -24,7 +24,7 @@ from mmcore.devices.cuda.event_timer import elapsed
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.timer import Timer
 from mmcore.planning.plan import plan
-from mmcore.pytest_plugin.machine import describe
+from mmcore.saved import describe
 from mmcore.verify.launches import verify_launches
 
 sys.path.insert(0, str(Path(__file__).parent))

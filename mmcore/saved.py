@@ -1,4 +1,4 @@
-"""Saved results: documents of pytest-benchmark's that mmcore has written, those of 0.1 included."""
+"""Saved results: pytest-benchmark's documents, what they are filed with, and those of 0.1 converted."""
 
 from __future__ import annotations
 
@@ -6,11 +6,48 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import mmcore
+from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.registry import registry
+
 KEY = "mmcore"
 """Where ``machine_info`` says what was measured on."""
 
 # What pytest-benchmark's tables and --benchmark-compare-fail take from each saved benchmark.
 _NUMBERS = ("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops")
+# What only names the host, or changes from one minute to the next: pytest-benchmark would warn at each comparison.
+_OF_THE_HOST = ("node", "release", "cpu", "python_build", "python_compiler")
+# What tells one device from another; the rest of its facts may be just what is compared.
+_IDENTITY = ("name", "compute_capability", "multiprocessors", "clock_mhz")
+
+
+def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
+    """Say in pytest-benchmark's ``machine_info`` what was measured on, given a device's facts."""
+    for name in _OF_THE_HOST:
+        machine_info.pop(name, None)
+    machine_info[KEY] = {
+        **facts,
+        "nvrtc": ".".join(map(str, nvrtc_version())),
+        "mmcore": mmcore.__version__,
+        "plugins": dict(registry().distributions),
+    }
+
+
+def other_device(now: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
+    """Why two ``machine_info`` are of different devices, in a sentence; empty where they are of one kind.
+
+    Args:
+        now: this run's.
+        saved: that of the results to compare with.
+    """
+    here, there = now[KEY], saved[KEY]
+    different = [name for name in _IDENTITY if here.get(name) != there.get(name)]
+    if not different:
+        return ""
+    if "name" in different:
+        return f"they were measured on {there.get('name')}, and this run is on {here.get('name')}"
+    parts = (f"{name.replace('_', ' ')} {there.get(name)} there and {here.get(name)} here" for name in different)
+    return f"they were measured on another {here.get('name')}: {', '.join(parts)}"
 
 
 def is_ours(saved: Mapping[str, Any]) -> bool:
@@ -52,13 +89,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
 
 
-# What 0.1 called a result's fields, and what they are called now.
-_RENAMED = {
-    "faults": "violations",
-    "global_ms": "end_to_end_ms",
-    "global_gflops": "end_to_end_gflops",
-}
-_MEASURES = {"global-pageable": "end-to-end-pageable", "global-pinned": "end-to-end-pinned"}
+# What 0.1 called a result's fields and ways of measuring, and what they are called now.
+_FIELDS = {"faults": "violations", "global_ms": "end_to_end_ms", "global_gflops": "end_to_end_gflops"}
+_WORDS = (("-global-p", "-end-to-end-p"), (", global time,", ", end-to-end time,"))
 
 
 def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,27 +109,14 @@ def _upgraded(benchmark: Any) -> Any:
     info = benchmark.get("extra_info") if isinstance(benchmark, dict) else None
     if not isinstance(info, dict) or "kernel" not in info or "schema" in info:
         return benchmark
-    info = {_RENAMED.get(name, name): value for name, value in info.items()}
-    if info.get("measure") == "global":
-        info["measure"] = "end-to-end"
+    info = {_FIELDS.get(name, name): "end-to-end" if value == "global" else value for name, value in info.items()}
     if isinstance(info.get("block"), list):
         info["config"] = {"block": info["block"]}
-    names = {name: _renamed(benchmark[name]) for name in ("name", "fullname", "param") if name in benchmark}
-    params = benchmark.get("params")
-    if isinstance(params, dict) and "mm_block" in params:
-        kept = {name: value for name, value in params.items() if name != "mm_block"}
-        measure = str(params.get("mm_measure"))
-        params = {**kept, "mm_config": f"b{params['mm_block']}", "mm_measure": _MEASURES.get(measure, measure)}
-    group = benchmark.get("group")
-    if isinstance(group, str):
-        group = group.replace(", global time,", ", end-to-end time,")
-    return {**benchmark, **names, "params": params, "group": group, "extra_info": info}
+    names = {name: _renamed(benchmark.get(name)) for name in ("name", "fullname", "param", "group")}
+    return {**benchmark, **names, "extra_info": info}
 
 
 def _renamed(name: Any) -> Any:
-    """A test id of 0.1 as it is now."""
-    if not isinstance(name, str):
-        return name
-    for old, new in _MEASURES.items():
-        name = name.replace(f"-{old}", f"-{new}")
+    for old, new in _WORDS:
+        name = name.replace(old, new) if isinstance(name, str) else name
     return name

@@ -21,7 +21,7 @@ from pytest_benchmark.storage.file import FileStorage
 _COLUMNS = ["median", "iqr", "rounds"]
 _ALL_COLUMNS = 10
 _WITHOUT_MEANING = {
-    "--benchmark-cprofile": "kernels run in a process of their own; mmcore profile counts what they do",
+    "--benchmark-cprofile": "kernels run in a process of their own",
     "--benchmark-timer": "times are device seconds",
 }
 _USUAL_TIMER = "time.perf_counter"

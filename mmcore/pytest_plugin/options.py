@@ -84,48 +84,29 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("mmcore", "mmcore: benchmarks of CUDA matrix-product kernels")
 
-    def option(name: str, metavar: str, read: Callable[[str], Sequence[_Read]], text: str) -> None:
-        group.addoption(f"--mm-{name}", action="append", type=_reader(read), metavar=metavar, help=text)
+    def option(name: str, metavar: str, read: Callable[[str], Any], text: str, **further: Any) -> None:
+        further = further or {"action": "append"}
+        group.addoption(f"--mm-{name}", type=_reader(read), metavar=metavar, help=text, **further)
 
+    what, where = tuple(WAYS), WAYS["end-to-end"]
     option("kernel", "GLOB", _words, "Only kernels of this name or pattern, such as 'upc.*' (repeatable).")
     option("size", "SPEC", parse_sizes, "Sizes: 640, 512x256x128 (MxNxK), 128:3200:32 (start:stop:step), comma lists.")
     option("block", "SPEC", _blocks, "Thread blocks instead of the kernels' own: 16, 32x8, comma lists.")
+    option("config", "NAME=VALUE", _config, "Only configs with this value: BM=128, comma lists; or all there are: all.")
     option("dtype", "T", _dtypes, "Only kernels of this element type: float32, or f32 for short.")
-    what, where = tuple(WAYS), WAYS["end-to-end"]
     option("measure", "WHAT", _among(what), "kernel (the default), end-to-end (copies in, kernel, copy out), or both.")
     option("memory", "WHERE", _among(where), "Host memory of the copies: pageable (the default), pinned, or both.")
-    group.addoption(
-        "--mm-config",
-        action="append",
-        type=_reader(lambda text: text if text == ALL_CONFIGS else parse_config(text)),
-        metavar="NAME=VALUE",
-        help="Only configs with this value of a parameter: BM=128, comma lists (repeatable); all: every config there is.",
-    )
-    group.addoption("--mm-device", default="auto", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
-    for name, text in (("cold", "with an empty L2 cache"), ("warm", "with the cache as the launch before left it")):
-        group.addoption(
-            f"--mm-{name}",
-            dest="mm_cache",
-            action="append_const",
-            const=name,
-            help=f"Kernel times {text}{' (the default)' if name == 'warm' else ''}.",
-        )
-    group.addoption(
-        "--mm-timeout",
-        type=_reader(parse_seconds),
-        default=USUAL_SECONDS,
-        metavar="S",
-        help="Seconds that each cell may take, from compiling to its last round (60).",
-    )
-    group.addoption(
-        "--mm-show-refused", action="store_true", help="List what the kernels' constraints forbid, and why."
-    )
-    group.addoption("--mm-csv", type=_reader(_writable), metavar="FILE", help="Write the summary as CSV, too.")
-    group.addoption(
-        "--mm-allow-other-device",
-        action="store_true",
-        help="Let --benchmark-compare compare with results of another device.",
-    )
+    option("device", "D", str, "auto (the default), cuda, cuda:1, emulator, ...", default="auto")
+    for name, text in (("cold", "with an empty L2 cache."), ("warm", "as the launch before left the cache (default).")):
+        group.addoption(f"--mm-{name}", dest="mm_cache", action="append_const", const=name, help=f"Kernel times {text}")
+    limit = f"Seconds that each cell may take, from planning to its last launch ({USUAL_SECONDS:g})."
+    option("timeout", "S", parse_seconds, limit, default=USUAL_SECONDS)
+    option("csv", "FILE", _writable, "Write the summary as CSV, too.", default=None)
+    for name, text in (
+        ("show-refused", "List what the kernels' constraints forbid, and why."),
+        ("allow-other-device", "Let --benchmark-compare compare with results of another device."),
+    ):
+        group.addoption(f"--mm-{name}", action="store_true", help=text)
 
 
 def _reader(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
@@ -150,6 +131,10 @@ def _blocks(text: str) -> list[str]:
     for word in words:
         parse_shape(word)
     return words
+
+
+def _config(text: str) -> str | dict[str, Any]:
+    return text if text == ALL_CONFIGS else parse_config(text)
 
 
 def _dtypes(text: str) -> list[str]:

@@ -247,7 +247,7 @@ def _print_tables(terminal: pytest.TerminalReporter, session: Session) -> None:
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
     """Say what was measured on."""
     if _is_used(config):
-        from mmcore.pytest_plugin.machine import describe
+        from mmcore.saved import describe
 
         describe(machine_info, run_of(config).described["facts"])
 
@@ -260,8 +260,7 @@ def pytest_benchmark_compare_machine_info(
 
     pytest-benchmark asks before anything is collected, so the device is opened here for results of mmcore's.
     """
-    from mmcore.pytest_plugin.machine import describe, other_device
-    from mmcore.saved import damage, is_ours, upgraded
+    from mmcore.saved import damage, describe, is_ours, other_device, upgraded
 
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")

@@ -15,10 +15,9 @@ from mmcore.devices.choose import chosen, device_name
 from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, run
 from mmcore.locks import Lock
-from mmcore.pytest_plugin.benchmark import CellBenchmark, options_of
+from mmcore.pytest_plugin.benchmark import CellBenchmark, DeviceClock, options_of
 from mmcore.pytest_plugin.benchmark_session import measures
 from mmcore.pytest_plugin.cells import Benchmark, Found, find_benchmarks
-from mmcore.pytest_plugin.clock import DeviceClock
 from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import registry
 from mmcore.result import Result

@@ -11,9 +11,8 @@ import pytest_benchmark
 from pytest_benchmark.stats import Stats
 
 from mmcore.pytest_plugin.cells import Benchmark
-from mmcore.pytest_plugin.machine import describe
 from mmcore.result import Result
-from mmcore.saved import KEY
+from mmcore.saved import KEY, describe
 from mmcore_experiments.form import Form
 from mmcore_experiments.store import CELL_KEY, Record
 

@@ -15,8 +15,8 @@ from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.locks import Lock
 from mmcore.pytest_plugin.cells import Benchmark
-from mmcore.pytest_plugin.machine import other_device
 from mmcore.registry import registry
+from mmcore.saved import other_device
 from mmcore_experiments.document import Missing, benchmark_record, document, machine_info
 from mmcore_experiments.form import Form
 from mmcore_experiments.preset import Preset
