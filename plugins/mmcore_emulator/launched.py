@@ -78,11 +78,12 @@ class Launched:
     def from_json(cls, values: Mapping[str, Any]) -> Launched:
         """What :meth:`to_json` made, among other values."""
         own = {name: values[name] for name in cls.__dataclass_fields__}
-        records = []
-        for each in own["launches"]:
-            extents = {"grid": Dim3(*each["grid"]), "block": Dim3(*each["block"])}
-            same = {name: each[name] for name in ("entry", "registers", "shared_bytes")}
-            records.append(LaunchRecord(**same, **extents))
+        records = [
+            LaunchRecord(
+                each["entry"], Dim3(*each["grid"]), Dim3(*each["block"]), each["registers"], each["shared_bytes"]
+            )
+            for each in own["launches"]
+        ]
         return cls(**{**own, "violated": tuple(own["violated"]), "launches": tuple(records)})
 
     def facts(self, auto: bool) -> list[tuple[str, str]]:

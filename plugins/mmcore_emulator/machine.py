@@ -16,7 +16,7 @@ from mmcore.errors import TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, batches
-from mmcore_emulator.memory import DeviceMemory
+from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.observation import Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import Translation
@@ -36,18 +36,17 @@ class Progress:
     done: int = 0
     began: float = field(default_factory=time.perf_counter)
 
-    def estimate(self, running: int) -> str:
+    def estimate(self, running: int, output: Array | None) -> str:
         """How much has run, and how long everything would take, where ``running`` threads have not ended."""
-        elapsed = time.perf_counter() - self.began
-        if self.done:
-            share = self.done / self.threads
-            whole = _duration(elapsed / share)
-            return f"{100 * share:.2g} % of its blocks had run, so all of them would take about {whole}"
-        if running == self.threads:
+        what, share, about = "its blocks had run", self.done / self.threads, "about"
+        if not self.done and running < self.threads:
+            share, about = running / self.threads, "at least"
+        elif not self.done and output is not None:
+            what, share = "C had been written", output.written
+        if not 0 < share < 1:
             return "none of its blocks had ended, so how long it would take is not known"
-        share = running / self.threads
-        whole = _duration(elapsed / share)
-        return f"less than {100 * share:.2g} % of its blocks had run, so all of them would take at least {whole}"
+        whole, less = _duration((time.perf_counter() - self.began) / share), "less than " if about != "about" else ""
+        return f"{less}{100 * share:.2g} % of {what}, so all of it would take {about} {whole}"
 
 
 def _duration(seconds: float) -> str:
@@ -99,7 +98,8 @@ class Run:
             TimeLimit: always; the last violation says the same.
         """
         text = f"was still running after {self.deadline.limit or 0:g} s"
-        estimate = f"; {self.progress.estimate(batch.lanes)}" if self.progress else ""
+        output = self.device_memory.labelled("C")
+        estimate = f"; {self.progress.estimate(batch.lanes, output)}" if self.progress else ""
         self.report("timeout", None, at, batch, lanes, lambda lane: text, estimate)
         raise TimeLimit([*self.violations.values()][-1].message)
 

@@ -72,6 +72,11 @@ class Array:
             return self.readable
         return 0 if self.read_only else self.writable
 
+    @property
+    def written(self) -> float:
+        """The share of it that is no longer NaN as at first."""
+        return float((self.content[: self.writable].view(np.uint16) != POISON_HALFWORD).mean())
+
     def view(self, dtype: np.dtype[Any]) -> Values:
         """The content as elements of ``dtype``."""
         if dtype not in self._views:
@@ -146,9 +151,9 @@ class DeviceMemory:
         self._arrays[slot] = array
         return array
 
-    def has(self, label: str) -> bool:
-        """Whether there is an array of that label."""
-        return any(array.label == label for array in self._arrays.values())
+    def labelled(self, label: str) -> Array | None:
+        """The array of that label."""
+        return next((array for array in self._arrays.values() if array.label == label), None)
 
     def free(self, array: Array) -> None:
         """Forget an array; a later access to it is out of bounds."""

@@ -42,7 +42,7 @@ class ModuleMemory:
         name = as_written(variable.name)
         if variable.unknown:
             raise UnsupportedInstruction(f"the emulator does not know variables like {name}, which {variable.unknown}")
-        if self._memory.has(name):
+        if self._memory.labelled(name):
             # A violation in it must not be taken for one in the matrix of that name.
             name = f"{name} ({_KEYWORDS[variable.space]})"
         array = self._memory.define(name, variable.nbytes, variable.initial)
