@@ -1,4 +1,4 @@
-"""The element types a matrix can have, and what verification has to know about each."""
+"""The element types a matrix can have."""
 
 from __future__ import annotations
 
@@ -24,23 +24,16 @@ class DType(NamedTuple):
 
 
 _DTYPES = {
-    dtype.name: dtype
-    for dtype in (
-        DType("float16", 2, 2.0**-11, "float16"),
-        DType("bfloat16", 2, 2.0**-8, "uint16"),
-        DType("float32", 4, 2.0**-24, "float32"),
-        DType("float64", 8, 2.0**-53, "float64"),
-    )
+    "float16": DType("float16", 2, 2.0**-11, "float16"),
+    "bfloat16": DType("bfloat16", 2, 2.0**-8, "uint16"),
+    "float32": DType("float32", 4, 2.0**-24, "float32"),
+    "float64": DType("float64", 8, 2.0**-53, "float64"),
 }
 _SHORT_NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 
 
 def dtype_named(name: str) -> DType:
-    """The element type called ``name`` ("float32", or "f32" for short).
-
-    Raises:
-        InvalidProblem: for a type that mmcore has no kernels of.
-    """
+    """The element type of a name ("float32", or "f32" for short); :class:`InvalidProblem` where there is none."""
     try:
         return _DTYPES[_SHORT_NAMES.get(name, name)]
     except KeyError:

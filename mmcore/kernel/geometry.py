@@ -5,9 +5,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple, SupportsIndex, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mmcore.errors import InvalidBlock
+
+_SHAPE = re.compile(r"[0-9]{1,10}(x[0-9]{1,10}){0,2}")
 
 
 class Dim3(NamedTuple):
@@ -23,45 +25,37 @@ class Dim3(NamedTuple):
         return self.x * self.y * self.z
 
     def __str__(self) -> str:
-        extents = self if self.z > 1 else self[:2]
-        return "×".join(map(str, extents))
+        return "×".join(map(str, self if self.z > 1 else self[:2]))
 
 
 Shape: TypeAlias = Sequence[int] | Dim3
 
 
 def native(number: Any) -> Any:
-    """A whole number of numpy's as Python's own; anything else as it is, for others to judge."""
-    return operator.index(number) if isinstance(number, SupportsIndex) and not isinstance(number, bool) else number
+    """A whole number of numpy's as Python's own; anything else as it is."""
+    try:
+        return number if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        return number
 
 
 def dim3(shape: Shape) -> Dim3:
-    """``shape`` (one to three whole numbers, x first) as a :class:`Dim3`.
-
-    Raises:
-        InvalidBlock: unless it is one to three positive ints below 2⁶³.
-    """
+    """``shape``, one to three whole numbers from 1 to 2⁶³ - 1, x first; :class:`InvalidBlock` for anything else."""
     shape = tuple(map(native, shape))
     if any(type(extent) is int and abs(extent) >= 2**63 for extent in shape):
         raise InvalidBlock("a block has fewer than 2⁶³ threads along each axis")
     if not 1 <= len(shape) <= 3 or not all(type(extent) is int and extent > 0 for extent in shape):
-        raise InvalidBlock(f"{tuple(shape)} is not a block shape: one to three positive whole numbers, x first")
+        raise InvalidBlock(f"{shape} is not a block shape: one to three positive whole numbers, x first")
     return Dim3(*shape)
 
 
-_EXTENT = re.compile(r"[0-9]{1,10}")
-
-
 def parse_shape(text: str) -> tuple[int, ...]:
-    """The numbers of ``"32"``, ``"32x8"`` or ``"32x8x2"``.
-
-    Raises:
-        InvalidBlock: for anything else.
-    """
-    parts = text.lower().replace("×", "x").split("x")
-    if not 1 <= len(parts) <= 3 or not all(_EXTENT.fullmatch(part) and int(part) > 0 for part in parts):
+    """The numbers of ``"32"``, ``"32x8"`` or ``"32x8x2"``; :class:`InvalidBlock` for anything else."""
+    plain = text.lower().replace("×", "x")
+    extents = tuple(map(int, plain.split("x"))) if _SHAPE.fullmatch(plain) else (0,)
+    if 0 in extents:
         raise InvalidBlock(f"{text!r} is not a block: give one to three positive whole numbers, such as 32 or 32x8")
-    return tuple(map(int, parts))
+    return extents
 
 
 def ceil_div(extent: int, step: int) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import SupportsIndex, TypeVar
 
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.geometry import native
 
 _Size = TypeVar("_Size", bound=SupportsIndex)
 
@@ -42,20 +42,20 @@ class Problem:
     accumulate: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("m", "n", "k"):
-            size = _whole(name, getattr(self, name))
-            if size is None or size < 1:
-                raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
+        for name, least in (("m", 1), ("n", 1), ("k", 1), ("lda", 0), ("ldb", 0), ("ldc", 0)):
+            size = native(getattr(self, name))
+            if type(size) is int and abs(size) >= 2**63:
+                raise InvalidProblem(f"{name} must be less than 2⁶³")
+            if type(size) is not int or size < least:
+                raise InvalidProblem(f"{name} must be a positive whole number, but is {size!r}")
             object.__setattr__(self, name, size)
+        for name, columns in (("lda", self.k), ("ldb", self.n), ("ldc", self.n)):
+            leading = getattr(self, name) or columns
+            if leading < columns:
+                raise InvalidProblem(f"{name} = {leading} is shorter than a row of {columns} elements")
+            object.__setattr__(self, name, leading)
         object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
         object.__setattr__(self, "output", dtype_named(self.output or self.dtype).name)
-        for name, columns in (("lda", self.k), ("ldb", self.n), ("ldc", self.n)):
-            given = _whole(name, getattr(self, name))
-            if given is None or given < 0:
-                raise InvalidProblem(f"{name} must be a positive whole number, but is {getattr(self, name)!r}")
-            if 0 < given < columns:
-                raise InvalidProblem(f"{name} = {given} is shorter than a row of {columns} elements")
-            object.__setattr__(self, name, given or columns)
 
     @property
     def flops(self) -> int:
@@ -75,23 +75,18 @@ class Problem:
 
     def span(self, matrix: str) -> int:
         """Elements from the first to the last element of ``matrix`` ("A", "B" or "C"), both included."""
-        rows, columns, leading = {
-            "A": (self.m, self.k, self.lda),
-            "B": (self.k, self.n, self.ldb),
-            "C": (self.m, self.n, self.ldc),
+        return {
+            "A": (self.m - 1) * self.lda + self.k,
+            "B": (self.k - 1) * self.ldb + self.n,
+            "C": (self.m - 1) * self.ldc + self.n,
         }[matrix]
-        return (rows - 1) * leading + columns
 
     def __str__(self) -> str:
         return f"{self.m}×{self.n}×{self.k}"
 
 
 def three_sizes(size: _Size | None, m: _Size | None, n: _Size | None, k: _Size | None) -> tuple[_Size, _Size, _Size]:
-    """m, n and k of a product that is given either by one ``size`` for all three or by each of them.
-
-    Raises:
-        InvalidProblem: it is given by neither, or by both.
-    """
+    """m, n and k, given by either one ``size`` for all three or each of them; :class:`InvalidProblem` otherwise."""
     if size is not None:
         if (m, n, k) != (None, None, None):
             raise InvalidProblem("give either one size or m, n and k, not both")
@@ -99,16 +94,3 @@ def three_sizes(size: _Size | None, m: _Size | None, n: _Size | None, k: _Size |
     if m is None or n is None or k is None:
         raise InvalidProblem("give one size, or all of m, n and k")
     return m, n, k
-
-
-def _whole(name: str, number: object) -> int | None:
-    """A whole number of Python's or numpy's as an int; None for anything else."""
-    if isinstance(number, bool):
-        return None
-    try:
-        whole = operator.index(number)  # type: ignore[arg-type]
-    except TypeError:
-        return None
-    if abs(whole) >= 2**63:
-        raise InvalidProblem(f"{name} must be less than 2⁶³")
-    return whole
