@@ -210,6 +210,7 @@ class Result:
         seconds = None if first is None else first.seconds
         rate = self.gflops(seconds)
         return {
+            **self.figures,
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in _PLAIN},
             "device": self.device,
@@ -245,7 +246,6 @@ class Result:
             "gflops": rate,
             "percent_of_peak": 100e9 * rate / self.peak_flops if rate and self.peak_flops else None,
             "emulation_ms": None if self.supports_timing else self.host_seconds * 1e3,
-            **self.figures,
             "cell": self.cell.to_json(),
             "times": [asdict(time) for time in self.times],
         }
