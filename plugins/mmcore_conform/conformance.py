@@ -137,7 +137,8 @@ class _Tests:
         self.sanitizer = sanitizing_device(device)
         self.outcomes: list[Outcome] = []
         self.left_out, self.stopped = 0, ""
-        self._again = shlex.join(["mmcore", "conform", reference, "--device", device, "--seed", str(seed)])
+        limit = [] if timeout == USUAL_SECONDS else ["--timeout", f"{timeout:g}"]
+        self._again = shlex.join(["mmcore", "conform", reference, "--device", device, "--seed", str(seed), *limit])
         self._now = "the search for test cases"
         # (elements declared, elements needed, case), by matrix.
         self._over_reads: dict[str, list[tuple[int, int, Case]]] = {}
@@ -220,10 +221,8 @@ class _Tests:
         except ConstraintViolation as error:
             return [failed("geometry", f"its constraints allow what is refused: {error}")]
         except MmcoreError as error:
-            wrong = isinstance(error, _KERNEL_ERRORS)
-            return [
-                failed("product", str(error)) if wrong else Outcome("product", what, SKIPPED, str(error), command, case)
-            ]
+            outcome = FAILED if isinstance(error, _KERNEL_ERRORS) else SKIPPED
+            return [Outcome("product", what, outcome, str(error), command, case)]
         outcomes = [failed(name, reason) for name, reason in answer["failures"]]
         tested = [*_OF_RUNS] if answer["complete"] else []
         if answer["complete"] and self.sanitizer:
@@ -272,10 +271,12 @@ class _Tests:
         small = [case for case in violating if case.work <= USUAL_WORK and case.config in usual]
         for case in small[:MOST_FORCED]:
             try:
-                forced = self._case(case, force=True)
+                outcomes = self._case(case, force=True)
             except (TimeLimit, DeviceLost) as error:
-                forced = [Outcome("product", f"{case}, forced", FAILED, str(error), self._again, case)]
-            for each in forced:
+                forced = Outcome("product", f"{case}, forced", FAILED, str(error), self._again, case)
+                seen.setdefault(forced.property, forced)
+                break
+            for each in outcomes:
                 # Against its constraints it may not be launchable at all, which shows nothing.
                 if each.outcome == FAILED and each.property != "geometry":
                     seen.setdefault(each.property, each)
