@@ -1,4 +1,4 @@
-"""Whether a product is right, found out a second way: by numpy in float64 and the tolerance in docs/judging.md."""
+"""Whether a product is right, found out a second way: by numpy in float64 and the tolerance in docs/verification.md."""
 
 from __future__ import annotations
 

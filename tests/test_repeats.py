@@ -1,0 +1,161 @@
+"""Launches on fresh inputs beside repeated ones, with timers whose readings are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from mmcore.devices.base import BoundLaunch, Refresh
+from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.planning.plan import plan
+from mmcore.registry import registry
+from mmcore.verify.launches import verify_launches
+from mmcore.verify.repeats import compare_repeats
+from mmcore_emulator.device import EmulatedBuffer, Emulator
+
+Script = Callable[[int], float]
+"""Seconds of one launch, by the number of the reading."""
+
+
+class ScriptedTimer:
+    """Reads what a script says."""
+
+    method = "a script"
+    resolution = 2e-7
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.readings: list[float] = []
+        self.closed = False
+
+    def seconds(self, count: int) -> float:
+        self.readings.append(count * self._script(len(self.readings)))
+        return self.readings[-1]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def always(seconds: float) -> Script:
+    return lambda reading: seconds
+
+
+def disturbed(seconds: float, *, until: int, by: float) -> Script:
+    """Longer in the first readings, now more and now less, as if somebody else used the device."""
+    return lambda reading: seconds + (by * (1 + reading % 2) if reading < until else 0.0)
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Iterator[LoadedKernel]:
+    """A kernel of 8×8×8 that was verified."""
+    kernel, device = registry().kernel("upc.kernel01"), Emulator()
+    planned = plan(kernel, kernel.problem(8, 8, 8), kernel.config(block=(8, 8)), device.properties)
+    with LoadedKernel(planned, device) as found:
+        assert verify_launches(found, planned.problem, 1).right
+        yield found
+
+
+class Comparison:
+    """A comparison by three scripts: of launches on the same inputs, on fresh ones, and of the copies alone."""
+
+    def __init__(
+        self, loaded: LoadedKernel, repeated: Script, fresh: Script, copies: Script, *host_seconds: float | None
+    ) -> None:
+        self.timers = {
+            (True, False): ScriptedTimer(repeated),
+            (True, True): ScriptedTimer(fresh),
+            (False, True): ScriptedTimer(copies),
+        }
+        self.refresh: Sequence[Refresh] = ()
+        self.device = Emulator()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loaded.module, "timer", self._timer)
+            first, launched = host_seconds or (1e9, None)
+            assert first is not None
+            self.found: list[Violation] = compare_repeats(loaded, loaded.plan.problem, 1, self.device, first, launched)
+        self.readings = [timer.readings for timer in self.timers.values()]
+        assert all(timer.closed or not timer.readings for timer in self.timers.values())
+
+    def _timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+        self.refresh = refresh or self.refresh
+        return self.timers[bool(calls), bool(refresh)]
+
+
+@pytest.mark.parametrize("seconds", [2e-6, 1e-4, 1e-2, 1.1, 30.0])
+def test_a_kernel_that_does_the_same_work_each_time_is_not_accused(loaded: LoadedKernel, seconds: float) -> None:
+    made = Comparison(loaded, always(seconds), always(1.2 * seconds + 4e-6), always(4e-6))
+    assert not made.found
+    assert max(map(len, made.readings)) <= 4
+
+
+@pytest.mark.parametrize("seconds", [2e-5, 1e-4, 1e-2, 1.1, 30.0])
+def test_a_kernel_that_is_faster_when_repeated_is_accused(loaded: LoadedKernel, seconds: float) -> None:
+    made = Comparison(loaded, always(seconds), always(1.4 * seconds + 4e-6), always(4e-6))
+    assert [str(violation) for violation in made.found] == [
+        f"unrepeatable: launched again on the same inputs it takes {seconds * 1e6:.2f} µs, "
+        f"but {1.4 * seconds * 1e6:.2f} µs on fresh ones: repeated launches do not do the whole work"
+    ]
+
+
+def test_who_disturbs_the_first_readings_misleads_it_neither_way(loaded: LoadedKernel) -> None:
+    right, wrong = 1e-4, 1.4e-4
+    assert not Comparison(loaded, always(right), disturbed(right, until=6, by=3e-4), always(4e-6)).found
+    assert Comparison(loaded, disturbed(right, until=6, by=3e-4), always(wrong), always(4e-6)).found
+    assert Comparison(loaded, always(right), always(wrong), disturbed(4e-6, until=6, by=1e-4)).found
+
+
+def test_a_slow_kernel_is_not_read_again_because_its_copies_take_now_longer_now_shorter(loaded: LoadedKernel) -> None:
+    made = Comparison(loaded, always(1.1), always(1.1), lambda reading: 4e-6 * (1 + reading % 2))
+    assert not made.found
+    assert sum(map(sum, made.readings)) < 4
+
+
+def test_an_accused_slow_kernel_is_read_three_times(loaded: LoadedKernel) -> None:
+    made = Comparison(loaded, always(1.1), always(2.2), always(4e-6))
+    assert len(made.found) == 1
+    assert [len(readings) for readings in made.readings] == [3, 4, 3]
+
+
+def test_a_launch_that_took_no_longer_than_the_timed_ones_is_comparison_enough(loaded: LoadedKernel) -> None:
+    scripts = always(0.05), always(1.0), always(0.0)
+    assert not Comparison(loaded, *scripts, 0.06, 0.05).found
+    assert Comparison(loaded, *scripts, 0.07, 0.05).found
+    assert Comparison(loaded, *scripts, 0.01, None).found
+    assert Comparison(loaded, always(1e-6), always(0.05), always(0.0), 0.05, 1e-6).found
+
+
+def test_fresh_launches_find_other_inputs_and_no_product_in_turns(loaded: LoadedKernel) -> None:
+    made = Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
+    first, second = ({copy.target.label: copy for copy in refresh} for refresh in made.refresh)
+    assert set(first) == set(second) == {"A", "B", "C"}
+    for label in "ABC":
+        assert first[label].target is second[label].target is loaded.buffers[label]
+        contents = [bytes(copy[label].source._array.content) for copy in (first, second)]  # type: ignore[attr-defined]
+        assert (contents[0] == contents[1]) == (label == "C")
+
+
+def test_without_memory_for_a_second_set_of_inputs_nothing_is_launched(
+    loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmcore_emulator.device.host_memory_bytes", lambda: 4 * loaded.plan.device_bytes)
+    made = Comparison(loaded, always(1e-6), always(1.0), always(0.0))
+    assert made.found == [] == [reading for readings in made.readings for reading in readings]
+
+
+def test_the_inputs_are_freed_afterwards(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[EmulatedBuffer] = []
+    closed: list[EmulatedBuffer] = []
+
+    class Noting(Emulator):
+        def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
+            opened.append(super().allocate(label, nbytes, over_read_bytes))
+            return opened[-1]
+
+    monkeypatch.setattr(EmulatedBuffer, "close", lambda buffer: closed.append(buffer))
+    monkeypatch.setattr("tests.test_repeats.Emulator", Noting)
+    Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
+    assert len(opened) == 6
+    assert closed == opened[::-1]

@@ -1,0 +1,615 @@
+"""Verification: a right product is accepted whatever its order of summation; one wrong element in it is found."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mmcore.errors import InvalidProblem
+from mmcore.kernel.problem import Problem
+from mmcore.verify import comparison, reference
+from mmcore.verify.comparison import sampled_rows, verify_product
+from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.poison import poison
+from mmcore.verify.reference import suspect_rows
+from mmcore.verify.storage import widen
+from mmcore.verify.tolerance import hides_a_term, tolerance
+from mmcore.verify.verification import Mismatch, Verification
+from tests.narrowing import narrow
+
+SIZES = [1, 2, 17, 640]
+ROUNDOFF = 2.0**-24
+M, N = 40, 33
+
+
+@pytest.fixture(params=["every element", "sampled", "sampled in small pieces"])
+def regime(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param != "every element":
+        monkeypatch.setattr(comparison, "FULL_REFERENCE_FLOPS", 0)
+    if request.param == "sampled in small pieces":
+        monkeypatch.setattr(reference, "BLOCK_COLUMNS", 16)
+        monkeypatch.setattr(reference, "PANEL_ELEMENTS", 3000)
+    return str(request.param)
+
+
+def exact(problem: Problem, matrices: Matrices) -> NDArray[np.float64]:
+    product = widen(matrices.a, problem.dtype) @ widen(matrices.b, problem.dtype)
+    return product + widen(matrices.c, problem.output) if problem.accumulate else product
+
+
+def right(problem: Problem, matrices: Matrices) -> NDArray[Any]:
+    return narrow(exact(problem, matrices), problem.output)
+
+
+def found(verification: Verification) -> Mismatch:
+    assert not verification.verified
+    assert verification.mismatch is not None
+    return verification.mismatch
+
+
+def place(verification: Verification) -> tuple[int, int]:
+    return found(verification).row, found(verification).column
+
+
+# Right products.
+
+
+def one_after_another(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    total = np.zeros((len(a), b.shape[1]), a.dtype)
+    for column, row in zip(a.T, b, strict=True):
+        total += np.multiply.outer(column, row)
+    return total
+
+
+def last_term_first(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    return one_after_another(a[:, ::-1], b[::-1])
+
+
+def pairwise(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    if a.shape[1] == 1:
+        return one_after_another(a, b)
+    half = a.shape[1] // 2
+    total: NDArray[Any] = pairwise(a[:, :half], b[:half]) + pairwise(a[:, half:], b[half:])
+    return total
+
+
+def split_in_four(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    parts = [one_after_another(a[:, start::4], b[start::4]) for start in range(4)]
+    total: NDArray[Any] = (parts[3] + parts[1]) + (parts[2] + parts[0])
+    return total
+
+
+def tensor_core(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Eight exact products at a time are added to a sum that is truncated to float32."""
+    total = np.zeros((len(a), b.shape[1]), np.float32)
+    for start in range(0, a.shape[1], 8):
+        wide = total + a[:, start : start + 8].astype(np.float64) @ b[start : start + 8].astype(np.float64)
+        nearest = wide.astype(np.float32)
+        total = np.where(np.abs(nearest) > np.abs(wide), np.nextafter(nearest, np.float32(0)), nearest)
+    return total
+
+
+ORDERS = [one_after_another, last_term_first, pairwise, split_in_four, tensor_core, np.matmul]
+
+
+@pytest.mark.parametrize("k", [*SIZES, 5])
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order.__name__)
+def test_a_right_product_is_accepted_in_any_order_of_summation(order: Any, k: int, regime: str) -> None:
+    problem = Problem(M, N, k)
+    matrices = draw(problem, seed=k)
+    verification = verify_product(problem, "float32", matrices, order(matrices.a, matrices.b))
+    assert verification.verified
+    assert verification.mismatch is None
+    assert verification.wrong == 0
+    assert verification.max_error is not None
+
+
+@pytest.mark.parametrize("order", [one_after_another, tensor_core])
+def test_a_right_product_of_a_large_k_is_accepted(order: Any, regime: str) -> None:
+    problem = Problem(M, 8, 8192)
+    matrices = draw(problem, seed=1)
+    assert verify_product(problem, "float32", matrices, order(matrices.a, matrices.b)).verified
+
+
+@pytest.mark.parametrize("output", ["float32", "narrow"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("k", SIZES)
+def test_a_right_product_of_16_bit_inputs_is_accepted(k: int, dtype: str, output: str, regime: str) -> None:
+    problem = Problem(M, N, k, dtype, "float32" if output == "float32" else dtype)
+    matrices = draw(problem, seed=k)
+    a, b = (widen(matrix, dtype).astype(np.float32) for matrix in (matrices.a, matrices.b))
+    for order in (one_after_another, tensor_core):
+        assert verify_product(problem, "float32", matrices, narrow(order(a, b), problem.output)).verified
+
+
+@pytest.mark.parametrize("k", SIZES)
+def test_a_right_product_in_float64_is_accepted(k: int, regime: str) -> None:
+    problem = Problem(M, N, k, "float64")
+    matrices = draw(problem, seed=k)
+    for order in (one_after_another, last_term_first):
+        assert verify_product(problem, "float64", matrices, order(matrices.a, matrices.b)).verified
+
+
+@pytest.mark.parametrize(("dtype", "k"), [("float16", 17), ("float16", 2048), ("bfloat16", 64), ("bfloat16", 1024)])
+def test_a_sum_in_a_narrow_type_is_accepted_and_nothing_is_not(dtype: str, k: int, regime: str) -> None:
+    problem = Problem(M, N, k, dtype)
+    matrices = draw(problem, seed=k)
+    a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
+    total = np.zeros((M, N))
+    for step in range(k):
+        total = widen(narrow(total + np.multiply.outer(a[:, step], b[step]), dtype), dtype)
+    verification = verify_product(problem, dtype, matrices, narrow(total, dtype))
+    assert verification.verified
+    note = f", but one term of {k} can hide in the rounding of {dtype}"
+    assert verification.method.endswith(note) == (k > 25)
+    assert not verify_product(problem, "float32", matrices, narrow(total, dtype)).verified
+    assert found(verify_product(problem, dtype, matrices, narrow(np.zeros((M, N)), dtype))).got == 0
+    small = Problem(7, 9, k, dtype)
+    assert verify_product(small, dtype, draw(small, seed=1), right(small, draw(small, seed=1))).verified
+
+
+def test_terms_hide_in_float32_from_k_10322_on_and_in_narrow_types_far_earlier() -> None:
+    for accumulator, most in [("float32", 10321), ("float16", 25), ("bfloat16", 6)]:
+        assert not hides_a_term(Problem(1, 1, most, output=accumulator), accumulator)
+        assert hides_a_term(Problem(1, 1, most + 1, output=accumulator), accumulator)
+    assert not hides_a_term(Problem(1, 1, 180, output="bfloat16"), "float32")
+    assert hides_a_term(Problem(1, 1, 200, output="bfloat16"), "float32")
+    assert not hides_a_term(Problem(1, 1, 10**9, "float64"), "float64")
+
+
+# Mistakes. Each damages a right C in place and says where the first wrong element is.
+
+Damage = Callable[[np.random.Generator, Problem, Matrices, NDArray[Any]], tuple[int, int]]
+
+
+def anywhere(rng: np.random.Generator, problem: Problem) -> tuple[int, int]:
+    return int(rng.integers(problem.m)), int(rng.integers(problem.n))
+
+
+def terms_too_many(number: int) -> Damage:
+    def damage(rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]) -> tuple[int, int]:
+        row, column = anywhere(rng, problem)
+        step = rng.integers(problem.k)
+        c[row, column] += number * matrices.a[row, step] * matrices.b[step, column]
+        return row, column
+
+    return damage
+
+
+def an_element(value: Any) -> Damage:
+    def damage(rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]) -> tuple[int, int]:
+        where = anywhere(rng, problem)
+        c[where] = poison((1,), problem.output)[0] if value == "poison" else value
+        return where
+
+    return damage
+
+
+def two_swapped_elements(
+    rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]
+) -> tuple[int, int]:
+    row, _ = anywhere(rng, problem)
+    one, other = sorted(int(column) for column in rng.choice(problem.n, 2, replace=False))
+    c[row, [one, other]] = c[row, [other, one]]
+    return row, one
+
+
+def an_unwritten_row(
+    rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]
+) -> tuple[int, int]:
+    row, _ = anywhere(rng, problem)
+    c[row] = poison((problem.n,), problem.output)
+    return row, 0
+
+
+def a_stale_result(rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]) -> tuple[int, int]:
+    c[:] = right(problem, draw(problem, int(rng.integers(2**32))))
+    return 0, 0
+
+
+def a_transposed_result(
+    rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]
+) -> tuple[int, int]:
+    c[:] = c.T.copy()
+    return 0, 1
+
+
+MISTAKES = {
+    "dropped term": terms_too_many(-1),
+    "doubled term": terms_too_many(1),
+    "swapped elements": two_swapped_elements,
+    "NaN": an_element(math.nan),
+    "Inf": an_element(math.inf),
+    "-Inf": an_element(-math.inf),
+    "zero": an_element(0.0),
+    "unwritten element": an_element("poison"),
+    "unwritten row": an_unwritten_row,
+    "stale": a_stale_result,
+    "transposed": a_transposed_result,
+}
+IN_ONE_ROW = ["dropped term", "doubled term", "swapped elements", "NaN", "Inf", "-Inf", "zero"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("k", SIZES)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_found_where_it_is(mistake: str, k: int, dtype: str, regime: str) -> None:
+    problem = Problem(M, M, k, dtype)
+    matrices = draw(problem, seed=k)
+    expected, c = exact(problem, matrices), right(problem, matrices)
+    row, column = MISTAKES[mistake](np.random.default_rng(k), problem, matrices, c)
+    verification = verify_product(problem, dtype, matrices, c)
+    mismatch = found(verification)
+    assert (mismatch.row, mismatch.column) == (row, column)
+    assert mismatch.expected == pytest.approx(expected[row, column], abs=1e-9)
+    assert mismatch.got == pytest.approx(float(c[row, column]), nan_ok=True)
+    assert mismatch.unwritten == mistake.startswith("unwritten")
+    assert verification.wrong >= 1
+    if math.isfinite(mismatch.got):
+        assert verification.max_error is not None
+        assert verification.max_error >= abs(c[row, column] - expected[row, column]) * 0.999
+    else:
+        assert verification.max_error is None
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    m=st.integers(1, 70),
+    n=st.integers(1, 70),
+    k=st.integers(1, 300),
+    seed=st.integers(0, 2**32 - 1),
+    full=st.sampled_from([0, 1e9]),
+)
+def test_in_any_shape_a_right_product_is_accepted_and_a_dropped_term_found(
+    m: int, n: int, k: int, seed: int, full: float
+) -> None:
+    problem = Problem(m, n, k, lda=k + seed % 3, ldb=n + seed % 5, ldc=n + seed % 7)
+    matrices = draw(problem, seed)
+    c = matrices.a @ matrices.b
+    assert verify_product(problem, "float32", matrices, c, full).verified
+    where = terms_too_many(-1)(np.random.default_rng(seed), problem, matrices, c)
+    assert place(verify_product(problem, "float32", matrices, c, full)) == where
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_dropped_term_is_found_in_a_16_bit_result_near_zero(dtype: str) -> None:
+    problem = Problem(M, N, 640, dtype)
+    matrices = draw(problem, seed=1)
+    expected = exact(problem, matrices)
+    row, column = divmod(int(np.abs(expected).argmin()), problem.n)
+    c = narrow(expected, dtype)
+    c[row, column] = narrow(expected[row, column] + 0.25, dtype)
+    assert place(verify_product(problem, "float32", matrices, c)) == (row, column)
+
+
+def test_of_several_mistakes_the_first_is_reported_and_all_are_counted(regime: str) -> None:
+    problem = Problem(80, 40, 20)
+    matrices = draw(problem, seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        c = right(problem, matrices)
+        places = {anywhere(rng, problem) for _ in range(3)}
+        for where in places:
+            c[where] += 1
+        verification = verify_product(problem, "float32", matrices, c)
+        assert place(verification) == min(places)
+        assert verification.max_error == pytest.approx(1, abs=1e-4)
+        assert verification.wrong == len(places) or regime != "every element"
+
+
+# The tolerance.
+
+
+def test_up_to_k_10321_twice_the_tolerance_is_less_than_the_smallest_term() -> None:
+    """Every |a·b| is below 1, so that |A|·|B| is below k."""
+
+    def most(k: int, *, accumulate: bool = False) -> float:
+        limit = tolerance(Problem(1, 1, k, accumulate=accumulate), "float32")
+        return float(limit(np.array([0.0]), np.array([float(k + accumulate)]))[0])
+
+    assert max(2 * most(8192), 2 * most(10320, accumulate=True), 2 * most(10321)) < 0.25 < 2 * most(10322)
+
+
+def test_adding_one_after_another_errs_by_a_sixth_of_k_roundoffs_far_below_the_tolerance() -> None:
+    problem = Problem(32, 32, 8192)
+    matrices = draw(problem, seed=1)
+    [panel] = reference.panels(problem, matrices, np.arange(32))
+    error = one_after_another(matrices.a, matrices.b) - panel.product
+    typical = np.sqrt(np.square(error).mean())
+    assert 0.14 < typical / (8192 * ROUNDOFF) < 0.20
+    assert 500 * typical < tolerance(problem, "float32")(panel.product, panel.magnitude).min()
+
+
+@pytest.mark.parametrize("k", SIZES)
+def test_magnitudes_are_never_less_than_the_sum_of_the_terms_and_hardly_more(k: int) -> None:
+    problem = Problem(40, 30, k, "float64", accumulate=True)
+    matrices = draw(problem, seed=k)
+    [panel] = reference.panels(problem, matrices, np.arange(40))
+    terms = np.abs(matrices.a) @ np.abs(matrices.b) + np.abs(matrices.c)
+    assert (panel.magnitude >= terms).all()
+    assert (panel.magnitude <= terms * (1 + 3 * (k + 3) * ROUNDOFF)).all()
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("k", SIZES)
+def test_an_element_passes_just_inside_the_tolerance_and_not_just_outside(k: int, accumulate: bool) -> None:
+    problem = Problem(20, 20, k, "float32", "float64", accumulate=accumulate)
+    matrices = draw(problem, seed=k)
+    magnitude = np.abs(matrices.a[11].astype(float)) @ np.abs(matrices.b[:, 7].astype(float))
+    magnitude += abs(matrices.c[11, 7]) if accumulate else 0
+    for distance, verified in [(0.99, True), (-0.99, True), (1.01, False), (-1.01, False)]:
+        c = exact(problem, matrices)
+        c[11, 7] += distance * 2 * math.sqrt(k + accumulate) * ROUNDOFF * magnitude
+        assert verify_product(problem, "float32", matrices, c).verified is verified
+
+
+@given(
+    expected=st.floats(-60000, 60000) | st.floats(-1e-6, 1e-6),
+    magnitude=st.floats(0, 60000, width=32),
+    error=st.sampled_from([-1.0, 0.0, 1.0]),
+    output=st.sampled_from(["float16", "bfloat16"]),
+)
+def test_whatever_a_sum_within_the_tolerance_is_rounded_to_is_within_the_tolerance(
+    expected: float, magnitude: float, error: float, output: str
+) -> None:
+    references, magnitudes = np.array([expected]), np.array([magnitude])
+    summed = tolerance(Problem(1, 1, 8192, output, "float32"), "float32")(references, magnitudes)
+    total = expected + error * summed[0]
+    allowed = tolerance(Problem(1, 1, 8192, output), "float32")(references, magnitudes)
+    assert abs(widen(narrow(total, output), output) - expected) <= allowed[0] or abs(total) > 65504
+
+
+def test_a_float64_kernel_is_allowed_as_much_as_its_reference() -> None:
+    limit = tolerance(Problem(1, 1, 9, "float64"), "float64")
+    assert limit(np.array([0.0]), np.array([4.5]))[0] == 2 * 3 * 2 * 2.0**-53 * 4.5
+
+
+def test_storing_in_a_narrower_type_is_allowed_its_rounding_and_no_more() -> None:
+    problem = Problem(20, 20, 16, "bfloat16")
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    assert verify_product(problem, "float32", matrices, c).verified
+    c[3, 4] += 2  # two units in the last place
+    assert place(verify_product(problem, "float32", matrices, c)) == (3, 4)
+
+
+# Accumulation.
+
+
+@pytest.mark.parametrize("k", SIZES)
+def test_the_old_c_is_added_once_where_it_is_asked_for(k: int, regime: str) -> None:
+    problem = Problem(M, N, k, accumulate=True)
+    matrices = draw(problem, seed=k)
+    product = matrices.a @ matrices.b
+    assert verify_product(problem, "float32", matrices, product + matrices.c).verified
+    assert not verify_product(problem, "float32", matrices, product).verified
+    assert not verify_product(problem, "float32", matrices, product + 2 * matrices.c).verified
+    assert verify_product(Problem(M, N, k), "float32", matrices, product).verified
+    assert not verify_product(Problem(M, N, k), "float32", matrices, product + matrices.c).verified
+
+
+def test_an_element_that_kept_the_old_c_is_wrong_and_not_called_unwritten(regime: str) -> None:
+    problem = Problem(M, N, 17, accumulate=True)
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    for value in (matrices.c[39, 20], poison((1,), "float32")[0]):
+        c[39, 20] = value
+        mismatch = found(verify_product(problem, "float32", matrices, c))
+        assert (mismatch.row, mismatch.column, mismatch.unwritten) == (39, 20, False)
+
+
+# What is verified.
+
+
+def test_any_strides_will_do(regime: str) -> None:
+    problem = Problem(M, N, 17, lda=20, ldb=45, ldc=64)
+    matrices = draw(problem, seed=1)
+    padded = poison((M, 64), "float32")[:, :N]
+    padded[:] = right(problem, matrices)
+    assert verify_product(problem, "float32", matrices, padded).verified
+    by_columns = np.asfortranarray(padded)
+    by_columns[35, 30] += 0.25
+    assert place(verify_product(problem, "float32", matrices, by_columns)) == (35, 30)
+
+
+def test_a_result_of_ml_dtypes_bfloat16_will_do(regime: str) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    problem = Problem(M, N, 17, "bfloat16")
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices).view(ml_dtypes.bfloat16)
+    assert verify_product(problem, "float32", matrices, c).verified
+    c[35, 30] = poison((1,), "bfloat16").view(ml_dtypes.bfloat16)[0]
+    mismatch = found(verify_product(problem, "float32", matrices, c))
+    assert (mismatch.row, mismatch.column, mismatch.unwritten) == (35, 30, True)
+
+
+def test_a_result_of_another_shape_or_type_cannot_be_verified() -> None:
+    problem = Problem(4, 5, 6)
+    matrices = draw(problem, seed=1)
+    with pytest.raises(InvalidProblem, match="C is 4×5, but the array to verify has the shape"):
+        verify_product(problem, "float32", matrices, np.zeros((5, 4), np.float32))
+    with pytest.raises(InvalidProblem, match="a float32 matrix is stored as float32, but the array holds float64"):
+        verify_product(problem, "float32", matrices, np.zeros((4, 5)))
+
+
+def test_verifying_leaves_the_matrices_alone(regime: str) -> None:
+    problem = Problem(M, N, 17, "float64", accumulate=True)
+    matrices, untouched = draw(problem, seed=1), draw(problem, seed=1)
+    c = right(problem, matrices)
+    verify_product(problem, "float64", matrices, c)
+    for name in ("a", "b", "c"):
+        assert np.array_equal(getattr(matrices, name), getattr(untouched, name))
+    assert np.array_equal(c, right(problem, untouched))
+
+
+def test_the_method_says_how_it_was_verified(regime: str) -> None:
+    problem = Problem(M, N, 17)
+    matrices = draw(problem, seed=1)
+    verification = verify_product(problem, "float32", matrices, right(problem, matrices))
+    assert (verification.method, verification.compared) == (
+        ("every element against float64", M * N)
+        if regime == "every element"
+        else ("32 rows against float64 and 16 random projections of every row", 32 * N)
+    )
+
+
+# The mismatch as it is printed and saved.
+
+
+@pytest.mark.parametrize(
+    ("got", "more", "text"),
+    [
+        (0.0, {}, "1:640: expected 167.605087 - got 0.000000"),
+        (math.nan, {}, "1:640: expected 167.605087 - got NaN"),
+        (math.nan, {"unwritten": True, "output": "float32"}, "1:640: expected 167.605087 - got NaN (never written)"),
+        (
+            math.nan,
+            {"unwritten": True, "output": "float64"},
+            "1:640: expected 167.605087 - got NaN (never written, or added to)",
+        ),
+        (-3e38, {}, "1:640: expected 167.605087 - got -3e+38"),
+        (
+            167.605087 + 2e-8,
+            {"allowed": 1e-8},
+            "1:640: expected 167.60508700 - got 167.60508702 (2e-08 off; 1e-08 is allowed)",
+        ),
+        (180.0, {"allowed": 1e-8}, "1:640: expected 167.605087 - got 180.000000"),
+    ],
+)
+def test_a_mismatch_shows_as_many_decimals_as_differ(got: float, more: dict[str, Any], text: str) -> None:
+    mismatch = Mismatch(1, 640, 167.605087, got, **more)
+    assert str(mismatch) == str(Mismatch.from_json(mismatch.to_json())) == text
+
+
+# Sampling and projections.
+
+
+@pytest.mark.parametrize("m", [33, 64, 129, 3200])
+def test_sampled_rows_are_the_ends_both_sides_of_tile_boundaries_and_random_ones(m: int) -> None:
+    samples = [sampled_rows(m, np.random.default_rng(seed)) for seed in range(100)]
+    for rows in samples:
+        assert len(rows) == 32
+        assert (np.diff(rows) > 0).all()
+        assert (rows[0], rows[-1]) == (0, m - 1)
+        for tile in (8, 16, 32, 64, 128):
+            assert tile >= m or any({boundary - 1, boundary} <= set(rows) for boundary in range(tile, m, tile))
+    assert len({tuple(rows) for rows in samples}) > 10
+    assert len(set().union(*samples)) >= min(m, 1000)
+
+
+def test_no_kernel_can_foresee_the_sampled_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the projections blind, a wrong row is found only in the samples that happen to hold it."""
+    monkeypatch.setattr(comparison, "suspect_rows", lambda *_: np.array([], np.intp))
+    problem = Problem(80, 5, 3)
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    c[37] = 0
+    assert {verify_product(problem, "float32", matrices, c, 0).verified for _ in range(100)} == {True, False}
+
+
+def suspects(problem: Problem, matrices: Matrices, c: NDArray[Any], accumulator: str = "float32") -> list[int]:
+    return list(suspect_rows(problem, accumulator, matrices, c, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "output"),
+    [("float32", "float32"), ("float64", "float64"), ("float16", "float16"), ("bfloat16", "bfloat16")],
+)
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("k", [5, 17, 640])
+def test_no_row_of_a_right_product_is_suspect(k: int, accumulate: bool, dtype: str, output: str) -> None:
+    problem = Problem(500, 200, k, dtype, output, accumulate=accumulate)
+    matrices = draw(problem, seed=k)
+    accumulator = "float64" if dtype == "float64" else "float32"
+    a, b = (widen(matrix, dtype).astype(accumulator) for matrix in (matrices.a, matrices.b))
+    c = a @ b + widen(matrices.c, output).astype(accumulator) if accumulate else a @ b
+    assert not suspects(problem, matrices, narrow(c, output), accumulator)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mistake", IN_ONE_ROW)
+def test_exactly_the_wrong_rows_are_suspect(mistake: str, dtype: str) -> None:
+    problem = Problem(300, 200, 640, dtype)
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    rng = np.random.default_rng(1)
+    wrong = {MISTAKES[mistake](rng, problem, matrices, c)[0] for _ in range(5)}
+    assert set(suspects(problem, matrices, c, dtype)) == wrong
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 6e4])
+@pytest.mark.parametrize("output", ["float16", "bfloat16", "float32", "float64"])
+def test_a_row_with_an_element_that_is_huge_or_not_finite_is_suspect(value: float, output: str) -> None:
+    problem = Problem(57, 40, 17, "float16", output)
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    c[45, 20] = narrow(value, output)
+    assert suspects(problem, matrices, c) == [45]
+
+
+def test_an_element_at_the_end_of_the_range_does_not_hide_itself() -> None:
+    for value, dtype in [(-3e38, "float32"), (1e300, "float64"), (3e38, "bfloat16")]:
+        problem = Problem(57, 40, 17, dtype)
+        matrices = draw(problem, seed=1)
+        accumulator = "float64" if dtype == "float64" else "float32"
+        c = right(problem, matrices)
+        c[45, 20] = narrow(value, dtype)
+        assert suspects(problem, matrices, c, accumulator) == [45]
+        assert place(verify_product(problem, accumulator, matrices, c, 0)) == (45, 20)
+
+
+def test_a_suspect_row_within_the_tolerance_is_right() -> None:
+    """Errors of half the tolerance everywhere, which no order of summation makes, are suspicious but not wrong."""
+    problem = Problem(60, 50, 2000, "float32", "float64")
+    matrices = draw(problem, seed=1)
+    [panel] = reference.panels(problem, matrices, np.arange(60))
+    signs = np.random.default_rng(1).choice(np.array([-1.0, 1.0]), size=panel.product.shape)
+    c = panel.product + 0.5 * signs * tolerance(problem, "float32")(panel.product, panel.magnitude)
+    assert len(suspects(problem, matrices, c)) == 60
+    assert verify_product(problem, "float32", matrices, c, 0).verified
+
+
+def test_the_smallest_term_is_missed_in_no_row_at_8192() -> None:
+    """The hardest case promised: terms of 0.25 among 8192 whose sums have 4096 columns of rounding beside them."""
+    problem = Problem(40, 4096, 8192)
+    matrices = draw(problem, seed=1)
+    rows, columns = [5, 21, 38], [4095, 0, 2321]
+    for row, column, step in zip(rows, columns, (0, 8191, 77), strict=True):
+        matrices.a[row, step] = matrices.b[step, column] = 0.5
+    c = matrices.a @ matrices.b
+    assert not suspects(problem, matrices, c)
+    c[rows, columns] += np.array([-0.25, 0.25, -0.25], np.float32)
+    assert suspects(problem, matrices, c) == rows
+
+
+def test_a_product_too_large_for_a_full_reference_is_sampled() -> None:
+    problem = Problem(2600, 2100, 2000, ldc=2112)
+    matrices = draw(problem, seed=1)
+    c = poison((2600, 2112), "float32")[:, :2100]
+    c[:] = matrices.a @ matrices.b
+    row, column = terms_too_many(-1)(np.random.default_rng(1), problem, matrices, c)
+    verification = verify_product(problem, "float32", matrices, c)
+    assert verification.method.startswith("32 rows")
+    assert place(verification) == (row, column)
+
+
+def test_memory_does_not_grow_with_the_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "PANEL_ELEMENTS", 2**15)
+    problem = Problem(1000, 1000, 1000)
+    matrices = draw(problem, seed=1)
+    c = matrices.a @ matrices.b
+    tracemalloc.start()
+    try:
+        assert verify_product(problem, "float32", matrices, c, 0).verified
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < c.nbytes
