@@ -108,7 +108,7 @@ class EmulatedModule:
         for call in calls:
             steps = self._translation(call).steps
             launch = CountedLaunch(functools.partial(self._prepared, call, progress=progress), steps, varied=varied)
-            launches.append(launch.counts())
+            launches.append(launch.counts)
             violations += launch.violations
         return Counted(tuple(launches), violations=tuple(violations))
 

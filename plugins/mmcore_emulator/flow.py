@@ -7,17 +7,12 @@ from dataclasses import dataclass, field
 
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.ptx import Address, Function, Instruction, Operand, Register, Symbol
-from mmcore_emulator.reductions import is_reduction
+from mmcore_emulator.reductions import BLOCK_BARRIERS, is_reduction
 
 EXIT = -1
 
 _JUMPS = ("bra", "ret", "exit")
 _NO_RESULT = ("st", "red", "bar", "barrier", *_JUMPS)
-_BLOCK_BARRIERS = {
-    (*name, "sync", *aligned)
-    for name in (("bar",), ("bar", "cta"), ("barrier",), ("barrier", "cta"))
-    for aligned in ((), ("aligned",))
-}
 _WARP_BARRIER = ("bar", "warp", "sync")
 
 
@@ -64,7 +59,7 @@ class Block:
 def is_barrier(instruction: Instruction) -> bool:
     """Whether it makes the threads of a block or a warp wait for each other."""
     opcode = instruction.opcode
-    return opcode in _BLOCK_BARRIERS or opcode == _WARP_BARRIER or is_reduction(instruction)
+    return opcode in BLOCK_BARRIERS or opcode == _WARP_BARRIER or is_reduction(instruction)
 
 
 def reads(instruction: Instruction) -> Iterator[Register]:

@@ -1,57 +1,41 @@
-"""What threads of a block find out together at a barrier, such as how many of them have a predicate that is true."""
+"""Barriers of a block, and what its threads find out together at one: of how many a predicate is true."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mmcore_emulator.floats import Values
 from mmcore_emulator.ptx import Instruction
 
-_THREAD_AXES = (1, 3, 5)
-
-
-def _count(votes: Values, present: Values) -> Values:
-    return np.asarray((votes & present).sum(axis=_THREAD_AXES, keepdims=True, dtype=np.uint32))
-
-
-def _some(votes: Values, present: Values) -> Values:
-    return np.asarray((votes & present).any(axis=_THREAD_AXES, keepdims=True))
-
-
-def _all(votes: Values, present: Values) -> Values:
-    return np.asarray((votes | ~present).all(axis=_THREAD_AXES, keepdims=True))
-
-
+_THREADS = (1, 3, 5)
 # By what the instruction says it finds out, and of which type that is.
-_FINDINGS: dict[tuple[str, str], Callable[[Values, Values], Values]] = {
-    ("popc", "u32"): _count,
-    ("or", "pred"): _some,
-    ("and", "pred"): _all,
+_FINDINGS: dict[tuple[str, str], Callable[[Values, Values], Any]] = {
+    ("popc", "u32"): lambda votes, present: (votes & present).sum(_THREADS, np.uint32, keepdims=True),
+    ("or", "pred"): lambda votes, present: (votes & present).any(_THREADS, keepdims=True),
+    ("and", "pred"): lambda votes, present: (votes | ~present).all(_THREADS, keepdims=True),
 }
-_BARRIERS = {
+_NAMES = [(name, *scope) for name in ("bar", "barrier") for scope in ((), ("cta",))]
+BLOCK_BARRIERS = {(*name, "sync", *aligned) for name in _NAMES for aligned in ((), ("aligned",))}
+_REDUCTIONS = {
     (*name, "red", finding, *aligned, kind): (finding, kind)
-    for name, alignments in (
-        (("bar",), ((),)),
-        (("bar", "cta"), ((),)),
-        (("barrier",), ((), ("aligned",))),
-        (("barrier", "cta"), ((), ("aligned",))),
-    )
-    for aligned in alignments
+    for name in _NAMES
+    for aligned in (((), ("aligned",)) if name[0] == "barrier" else ((),))
     for finding, kind in _FINDINGS
 }
 
 
 def is_reduction(instruction: Instruction) -> bool:
     """Whether it is a barrier of a block that tells its threads something about all of them."""
-    return instruction.opcode in _BARRIERS
+    return instruction.opcode in _REDUCTIONS
 
 
 def kind_of(instruction: Instruction) -> str:
     """PTX type of what such a barrier tells."""
-    return _BARRIERS[instruction.opcode][1]
+    return _REDUCTIONS[instruction.opcode][1]
 
 
 @dataclass(frozen=True)
@@ -69,4 +53,4 @@ class Reduction:
 
 def reduction(instruction: Instruction, slot: int) -> Reduction:
     """What a barrier tells to the register of that number."""
-    return Reduction(_FINDINGS[_BARRIERS[instruction.opcode]], slot)
+    return Reduction(_FINDINGS[_REDUCTIONS[instruction.opcode]], slot)

@@ -75,21 +75,6 @@ class Counters:
         return self.global_loads + self.global_stores + self.global_atomics
 
     @property
-    def cgma(self) -> float | None:
-        """Compute to global memory access: fused multiply-adds per global sector loaded."""
-        return ratio(self.fmas, self.global_load_sectors)
-
-    @property
-    def sectors_per_load_request(self) -> float | None:
-        """How well loads are coalesced: 4 when the 32 threads of a warp load 32 neighbouring floats, at worst 32."""
-        return ratio(self.global_load_sectors, self.global_load_requests)
-
-    @property
-    def sectors_per_store_request(self) -> float | None:
-        """The same of stores."""
-        return ratio(self.global_store_sectors, self.global_store_requests)
-
-    @property
     def global_sectors(self) -> int:
         """Sectors that were loaded, stored and added to."""
         return self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors

@@ -23,15 +23,13 @@ from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, rat
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
 _CLUSTERS_CC1X = 4
 
-_SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors")
-#: What each ratio is made from.
-_SOURCES = {
-    "global_accesses_per_thread": ("global_loads", "global_stores", "global_atomics"),
-    "cgma": ("fmas", "global_load_sectors"),
-    "cgma_cc1x": ("fmas", "global_load_transactions_cc1x"),
-    "sectors_per_load_request": ("global_load_sectors", "global_load_requests"),
-    "sectors_per_store_request": ("global_store_sectors", "global_store_requests"),
-    "arithmetic_intensity": _SECTORS,
+#: What each ratio of counters is: the sum of some over another.
+_RATIOS = {
+    "cgma": (("fmas",), "global_load_sectors"),
+    "cgma_cc1x": (("fmas",), "global_load_transactions_cc1x"),
+    "sectors_per_load_request": (("global_load_sectors",), "global_load_requests"),
+    "sectors_per_store_request": (("global_store_sectors",), "global_store_requests"),
+    "global_accesses_per_thread": (("global_loads", "global_stores", "global_atomics"), "threads"),
 }
 _RATES = (
     *("counted_ms", "gips", "gflops", "achieved_occupancy"),
@@ -98,9 +96,7 @@ class Profile:
         Where there is more than one block, four times that, because the profiler watched one of that chip's four
         texture-processor clusters.
         """
-        counters = self.counters
-        value = ratio(counters.fmas, counters.global_load_transactions_cc1x)
-        return value and value * (_CLUSTERS_CC1X if self.several_blocks else 1)
+        return self.ratios()["cgma_cc1x"]
 
     @property
     def several_blocks(self) -> bool:
@@ -110,18 +106,18 @@ class Profile:
     def ratios(self) -> dict[str, float | None]:
         """What follows from the counters, by name; None where a counter is missing or a divisor is 0.
 
-        The arithmetic intensity is in useful floating-point operations, 2·m·n·k, per byte of the global sectors.
+        CGMA, compute to global memory access, is in fused multiply-adds per global sector loaded; the arithmetic
+        intensity in useful floating-point operations, 2·m·n·k, per byte of the global sectors. A warp that loads 32
+        neighbouring floats makes 4 sectors per request; 32 is the worst.
         """
-        counters = self.counters
-        values = {
-            "global_accesses_per_thread": ratio(counters.global_accesses, self.threads),
-            "cgma": counters.cgma,
-            "cgma_cc1x": self.cgma_cc1x,
-            "sectors_per_load_request": counters.sectors_per_load_request,
-            "sectors_per_store_request": counters.sectors_per_store_request,
-            "arithmetic_intensity": ratio(self.launched.flops, SECTOR_BYTES * counters.global_sectors),
+        counts = {**self.counts(self.counters), "threads": self.threads}
+        found = {
+            name: _ratio([counts[each] for each in above], counts[below]) for name, (above, below) in _RATIOS.items()
         }
-        return {name: None if self.uncounted.intersection(_SOURCES[name]) else value for name, value in values.items()}
+        if found["cgma_cc1x"] and self.several_blocks:
+            found["cgma_cc1x"] *= _CLUSTERS_CC1X
+        intensity = ratio(self.launched.flops, SECTOR_BYTES * self.counters.global_sectors)
+        return {**found, "arithmetic_intensity": None if "global_load_sectors" in self.uncounted else intensity}
 
     def rates(self) -> dict[str, float | None]:
         """What a GPU's time makes of the counters, by name; None from an emulator.
@@ -199,6 +195,11 @@ class Profile:
             frozenset(name for name in NAMES if values[name] is None),
             tuple(map(Violation.from_json, values["violations"])),
         )
+
+
+def _ratio(above: list[int | None], below: int | None) -> float | None:
+    known = [count for count in above if count is not None]
+    return None if below is None or len(known) < len(above) else ratio(sum(known), below)
 
 
 def _counters(values: Mapping[str, Any]) -> Counters:

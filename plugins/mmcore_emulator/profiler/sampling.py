@@ -43,30 +43,24 @@ class CountedLaunch:
         steps: the kernel's basic blocks.
         varied: whether blocks may differ by more than their place, so that none stands for another, or what they leave
             in memory matters: then each is run, and once.
+
+    Attributes:
+        counts: what was counted.
+        violations: what the blocks that were run did wrong; the first occurrence of each.
     """
 
     def __init__(self, prepare: Callable[[Observer], Run], steps: Sequence[Step], *, varied: bool) -> None:
         self._prepare = prepare
         self._steps = steps
-        self._varied = varied
         self._faults: dict[tuple[object, ...], Violation] = {}
-
-    def counts(self) -> LaunchCounts:
-        """Run blocks, all or some."""
-        run = self._prepare(Observer())
-        grid = run.grid
-        sampled = None if self._varied else self._from_some(grid, run.block)
-        if sampled is not None:
-            lines, blocks_run = sampled
-        else:
+        run = prepare(Observer())
+        sampled = None if varied else self._from_some(run.grid, run.block)
+        if sampled is None:
             self._faults.clear()
-            lines, blocks_run = self._lines_of(None), grid.size
-        return LaunchCounts(total(lines.values()), lines, grid.size, blocks_run)
-
-    @property
-    def violations(self) -> list[Violation]:
-        """What the blocks that were run did wrong; the first occurrence of each."""
-        return list(self._faults.values())
+            sampled = self._lines_of(None), run.grid.size
+        lines, blocks_run = sampled
+        self.counts = LaunchCounts(total(lines.values()), lines, run.grid.size, blocks_run)
+        self.violations = list(self._faults.values())
 
     def _lines_of(self, batches: Iterable[Batch] | None) -> Lines:
         counting = Counting(self._steps)
