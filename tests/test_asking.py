@@ -13,7 +13,7 @@ import pytest
 from mmcore import Config, InvalidKernel, Launch, Problem
 from mmcore.devices.choose import open_device
 from mmcore.errors import MmcoreError
-from mmcore.kernel.rules import asking
+from mmcore.kernel.launch import asking
 from mmcore.planning.plan import plan
 from tests.own_kernel import own
 

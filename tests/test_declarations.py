@@ -212,7 +212,7 @@ def test_a_template_over_its_tiles_is_one_kernel_with_many_configs(tmp_path: Pat
     for config in kernel.all_configs:
         result = measure(Cell(kernel.name, 9, 17, 5, config.to_json()), open_device("emulator"), kernel)
         assert result.verified, result.failures()
-        assert result.launches[0].entry == f"tiled<{config.BM}, {config.BN}>"
+        assert result.launched[0].entry == f"tiled<{config.BM}, {config.BN}>"
         assert result.config_id == f"BM{config.BM}-BN{config.BN}"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidBlock, InvalidConfig
-from mmcore.kernel.geometry import Dim3, dim3, native, parse_shape
+from mmcore.kernel.geometry import Dim3, Shape, dim3, native, parse_shape
 
 Value: TypeAlias = int | float | str | Dim3
 Derivation: TypeAlias = str | Callable[["Config"], Any]
@@ -72,23 +73,22 @@ class Config(Mapping[str, Value]):
     @property
     def id(self) -> str:
         """The config in a test's id, of the parameters that do not follow from others: "b32", "b256x1-BM128-BN64"."""
-        free = [name for name in self if name not in self.derived and name != BLOCK]
-        block = [] if BLOCK in self.derived else [f"b{self.block_text}"]
-        return "-".join([*block, *(f"{name}{self[name]}" for name in free)]) or f"b{self.block_text}"
+        words = [f"{name}{self[name]}" for name in self if name not in self.derived and name != BLOCK]
+        if BLOCK not in self.derived or not words:
+            words.insert(0, f"b{self.block_text}")
+        return "-".join(words)
 
     def __str__(self) -> str:
         """The config as a user names it: "block=32x32, BM=128"."""
-        words = {name: "x".join(map(str, value)) if isinstance(value, Dim3) else value for name, value in self.items()}
-        if isinstance(self.block, Dim3):
-            words[BLOCK] = str(self.block).replace("×", "x")
-        return ", ".join(f"{name}={value}" for name, value in words.items())
+        words = {**self, BLOCK: str(self[BLOCK]).replace("×", "x")}
+        return ", ".join(f"{name}={word}" for name, word in words.items())
 
     def __repr__(self) -> str:
         return f"Config({self})"
 
     def to_json(self) -> dict[str, Any]:
         """Every parameter by name; the block is [x, y, z]."""
-        return {name: list(value) if isinstance(value, Dim3) else value for name, value in self.items()}
+        return {**self, BLOCK: list(self.block)}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ class Space:
     """All combinations of some parameters' values that a condition allows; what a tuner walks over.
 
     Attributes:
-        parameters: values by parameter's name; a derivation (see :class:`Configs`) for one that follows from others.
+        parameters: values by parameter's name; a function of the config or a text such as "{block.x}" for one that
+            follows from others.
         where: which combinations there are; all of them when None.
         default: what is measured where nobody asks for another: by default the first combination alone.
     """
@@ -105,21 +106,25 @@ class Space:
     where: Callable[[Config], bool] | None = None
     default: Sequence[Mapping[str, Any]] = ()
 
+    @property
+    def derivations(self) -> dict[str, Any]:
+        """The parameters that follow from others."""
+        return {name: value for name, value in self.parameters.items() if _is_derivation(value)}
+
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Every combination, the last parameter varying fastest."""
-        free = {name: values for name, values in self.parameters.items() if not _is_derivation(values)}
-        derivations = {name: values for name, values in self.parameters.items() if name not in free}
-        for combination in itertools.product(*free.values()):  # type: ignore[arg-type]
-            declared = {**dict(zip(free, combination, strict=True)), **derivations}
-            if self._allows(resolve(declared)):
+        derivations = self.derivations
+        free: dict[str, Any] = {name: self.parameters[name] for name in self.parameters if name not in derivations}
+        for values in itertools.product(*free.values()):
+            declared = {**dict(zip(free, values, strict=True)), **derivations}
+            config = resolve(declared)
+            try:
+                allowed = self.where is None or self.where(config)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                raise InvalidConfig(f"the condition of its space fails for {config}: {reason}") from None
+            if allowed:
                 yield declared
-
-    def _allows(self, config: Config) -> bool:
-        try:
-            return self.where is None or bool(self.where(config))
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise InvalidConfig(f"the condition of its space fails for {config}: {reason}") from None
 
 
 def _is_derivation(value: object) -> bool:
@@ -129,27 +134,23 @@ def _is_derivation(value: object) -> bool:
 def resolve(declared: Mapping[str, Any]) -> Config:
     """The config of declared parameters: the block as a :class:`Dim3`, derived values worked out from the others.
 
-    A derivation is a function of the config, or a text with parameters in braces: "{block.x}".
-
     Raises:
         InvalidConfig: a parameter has no usable name or value, or cannot be derived; or there is no block.
     """
-    values: dict[str, Value] = {}
-    for name, value in declared.items():
+    for name in declared:
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidConfig(f"{name!r} is not a parameter's name")
         if name in ("m", "n", "k") or (name != BLOCK and hasattr(Config, name)):
             raise InvalidConfig(f"a parameter cannot be called {name!r}, which means something else already")
-        if not _is_derivation(value):
-            values[name] = _value(name, value)
-    derived = [name for name in declared if name not in values]
-    for name in derived:
-        values[name] = _value(name, _derived(name, declared[name], Config(values)))
-    if BLOCK not in values:
-        raise InvalidConfig(
-            f"a config needs a block, the threads per block: {{'block': (16, 16)}}, not {dict(declared)}"
-        )
-    return Config({name: values[name] for name in declared}, frozenset(derived))
+    if BLOCK not in declared:
+        example = "{'block': (16, 16)}"
+        raise InvalidConfig(f"a config needs a block, the threads per block: {example}, not {dict(declared)}")
+    values = {name: _value(name, value) for name, value in declared.items() if not _is_derivation(value)}
+    derived = frozenset(declared) - frozenset(values)
+    for name in declared:
+        if name in derived:
+            values[name] = _value(name, _derived(name, declared[name], Config(values)))
+    return Config({name: values[name] for name in declared}, derived)
 
 
 def _derived(name: str, derivation: Derivation, config: Config) -> Any:
@@ -176,12 +177,15 @@ def _value(name: str, value: Any) -> Value:
     return value
 
 
-def parse_config(text: str) -> dict[str, Any]:
-    """The parameters of ``"BM=128,BN=64,block=32x8"``.
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
 
-    Raises:
-        InvalidConfig: for anything else.
-    """
+
+def parse_config(text: str) -> dict[str, Any]:
+    """The parameters of ``"BM=128,BN=64,block=32x8"``; :class:`InvalidConfig` for anything else."""
     parameters: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
@@ -191,62 +195,47 @@ def parse_config(text: str) -> dict[str, Any]:
     return parameters
 
 
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 class Configs:
-    """A kernel's configs as it declares them: a list of parameters by name, or a :class:`Space`.
-
-    Args:
-        declared: the list or space.
+    """A kernel's configs, as a list of parameters by name or a :class:`Space` declares them; iterable.
 
     Attributes:
         usual: the configs that are measured where nobody asks for another, the default first.
 
     Raises:
-        InvalidConfig: it is neither, is empty, or its configs have different parameters.
+        InvalidConfig: they are neither, none, or have different parameters.
     """
 
     def __init__(self, declared: Sequence[Mapping[str, Any]] | Space) -> None:
-        several = [*declared.default] or [*itertools.islice(declared, 1)] if isinstance(declared, Space) else declared
-        if (
-            isinstance(several, str | Mapping)
-            or not isinstance(several, Sequence)
-            or not all(isinstance(each, Mapping) for each in several)
-        ):
+        space = declared if isinstance(declared, Space) else None
+        several = declared if space is None else space.default or tuple(itertools.islice(space, 1))
+        if not isinstance(several, list | tuple) or not all(isinstance(each, Mapping) for each in several):
             raise InvalidConfig(f"configs are several, such as [{{'block': (16, 16)}}], not {declared!r}")
         if not several:
             raise InvalidConfig("there is no config")
-        if isinstance(declared, Space):
-            several = [
-                {**{n: v for n, v in declared.parameters.items() if _is_derivation(v)}, **each} for each in several
-            ]
-        names = {frozenset(each) for each in several}
-        if len(names | ({frozenset(declared.parameters)} if isinstance(declared, Space) else set())) > 1:
+        self._space = space or ()
+        self._declared = [{**space.derivations, **each} if space else each for each in several]
+        names = {frozenset(each) for each in [*self._declared, *([space.parameters] if space else [])]}
+        if len(names) > 1:
             raise InvalidConfig("all configs have the same parameters: one of them lacks one that another has")
-        self._space = declared if isinstance(declared, Space) else None
-        self._declared = [dict(each) for each in several]
-        self.usual = tuple(dict.fromkeys(resolve(each) for each in self._declared))
+        self.usual = tuple(dict.fromkeys(map(resolve, self._declared)))
 
     def __iter__(self) -> Iterator[Config]:
         """Every config, those of a space included."""
         found: set[Config] = set()
-        for declared in itertools.chain(self._declared, self._space or ()):
-            config = resolve(declared)
+        for config in map(resolve, itertools.chain(self._declared, self._space)):
             if config not in found:
                 found.add(config)
                 yield config
 
-    @property
-    def flat(self) -> bool:
-        """Whether all blocks are rows of threads, so that "--block 256" means 256×1."""
-        return all(config.block.y == config.block.z == 1 for config in self.usual)
+    def block(self, shape: str | SupportsIndex | Shape) -> Shape:
+        """A block as a user gives it: "32x8", (32, 8), or 32 for 32×32 (32×1 where all usual blocks are rows)."""
+        extents = parse_shape(shape) if isinstance(shape, str) else native(shape)
+        if isinstance(extents, int):
+            extents = (extents,)
+        if not isinstance(extents, tuple | list):
+            raise InvalidBlock(f"{shape!r} is not a block: give one to three positive whole numbers")
+        flat = all(config.block.y == config.block.z == 1 for config in self.usual)
+        return extents if flat or len(extents) != 1 else (*extents, *extents)
 
     def matching(self, **asked: Any) -> tuple[Config, ...]:
         """The usual configs that have the values asked for.
@@ -255,17 +244,15 @@ class Configs:
         from them derived anew.
 
         Raises:
-            InvalidConfig: there is no such parameter, or no such value of it.
+            InvalidBlock, InvalidConfig: there is no such parameter, or no such value of it.
         """
         unknown = [name for name in asked if name not in self.usual[0]]
         if unknown:
             raise InvalidConfig(f"there is no parameter {unknown[0]!r}; there are {', '.join(self.usual[0])}")
-        wanted = {name: _value(name, value) for name, value in asked.items()}
-        found = tuple(each for each in self.usual if all(each[name] == value for name, value in wanted.items()))
+        wanted = {name: _value(name, self.block(value) if name == BLOCK else value) for name, value in asked.items()}
+        found = tuple(each for each in self.usual if wanted.items() <= each.items())
         if found:
             return found
-        follows = {name: value for name, value in wanted.items() if not _is_derivation(self._declared[0][name])}
-        other = resolve({**self._declared[0], **follows})
-        if all(other[name] == value for name, value in wanted.items()):
-            return (other,)
-        return (resolve({**self._declared[0], **wanted}),)
+        first = self._declared[0]
+        other = resolve({**first, **{name: value for name, value in wanted.items() if not _is_derivation(first[name])}})
+        return (other if wanted.items() <= other.items() else resolve({**first, **wanted}),)

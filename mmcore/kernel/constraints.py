@@ -1,19 +1,21 @@
-"""What a launch rule needs of problem and config, as objects.
+"""What a kernel needs of problem and config, as objects.
 
-A constraint has a ``description`` that states it in general and a ``violation`` that applies it to one problem and
-config, with the numbers at hand. Listings print the description, refused launches quote the violation, and tests search
-for problems on either side of it. Third parties write their own: anything with these two members is a constraint.
+A constraint states itself in general (``description``) and applies itself to one problem and config (``violation``):
+listings print the one, refused launches quote the other. Anything with these two members is a constraint.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
-from mmcore.kernel.geometry import Dim3, Shape, ceil_div, dim3
+from mmcore.kernel.geometry import Shape, ceil_div, dim3
 from mmcore.kernel.problem import Problem
+
+_EXTENTS = ("block.x", "block.y", "block.z")
 
 
 @runtime_checkable
@@ -30,25 +32,18 @@ class Constraint(Protocol):
         ...
 
 
-def _listed(words: tuple[str, ...]) -> str:
+def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def square(problem: Problem) -> bool:
-    """Whether all three matrices are square."""
-    return problem.m == problem.n == problem.k
 
 
 @dataclass(frozen=True)
 class Square:
     """All three matrices are square: m = n = k."""
 
-    @property
-    def description(self) -> str:
-        return "m = n = k"
+    description = "m = n = k"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        if square(problem):
+        if problem.m == problem.n == problem.k:
             return None
         return f"m, n and k must be equal, but are {problem.m}, {problem.n} and {problem.k}"
 
@@ -68,13 +63,13 @@ class Multiple:
     times: int = 1
 
     def __post_init__(self) -> None:
-        extents = tuple(f"block.{axis}" for axis in Dim3._fields)
         if not self.names or not set(self.names) <= {"m", "n", "k"}:
             raise InvalidKernel(f"{self.sizes!r} are not sizes of a problem; there are m, n and k")
-        named = isinstance(self.of, str) and (self.of in extents or self.of.isidentifier())
+        named = isinstance(self.of, str) and (self.of in _EXTENTS or self.of.isidentifier())
         if not named and not (type(self.of) is int and self.of > 0):
+            known = ", ".join(_EXTENTS)
             raise InvalidKernel(
-                f"a multiple of {self.of!r} makes no sense; give a number, a parameter, or one of {', '.join(extents)}"
+                f"a multiple of {self.of!r} makes no sense; give a number, a parameter, or one of {known}"
             )
         if type(self.times) is not int or self.times < 1:
             raise InvalidKernel(f"{self.times!r} times {self.of} makes no sense; give a whole number from 1")
@@ -96,46 +91,40 @@ class Multiple:
 
     @property
     def description(self) -> str:
-        if len(self.names) == 1:
-            return f"{self.names[0]} is a multiple of {self.unit}"
-        return f"{_listed(self.names)} are multiples of {self.unit}"
+        are = "is a multiple" if len(self.names) == 1 else "are multiples"
+        return f"{_listed(self.names)} {are} of {self.unit}"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         step = self.step(config)
-        unit = str(step) if isinstance(self.of, int) else f"{self.unit} = {step}"
         off = [f"{name} = {getattr(problem, name)}" for name in self.names if getattr(problem, name) % step]
-        if square(problem) and len(off) > 1:
-            # A square problem has one size, which is off once.
-            off = [f"m = n = k = {problem.n}"]
         if not off:
             return None
-        return f"{_listed(tuple(off))} {'is' if len(off) == 1 else 'are'} not a multiple of {unit}"
+        if len(off) > 1 and problem.m == problem.n == problem.k:
+            # A square problem has one size, which is off once.
+            off = [f"m = n = k = {problem.n}"]
+        unit = str(step) if isinstance(self.of, int) else f"{self.unit} = {step}"
+        return f"{_listed(off)} {'is' if len(off) == 1 else 'are'} not a multiple of {unit}"
 
 
 @dataclass(frozen=True)
 class SquareBlock:
     """The block has as many threads along x as along y, and one along z."""
 
-    @property
-    def description(self) -> str:
-        return "the block is square"
+    description = "the block is square"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        block = config.block
-        return None if block.x == block.y and block.z == 1 else f"the block must be square, but is {block}"
+        x, y, z = config.block
+        return None if x == y and z == 1 else f"the block must be square, but is {config.block}"
 
 
 @dataclass(frozen=True)
 class FlatBlock:
     """The block has one thread along z."""
 
-    @property
-    def description(self) -> str:
-        return "the block has one thread along z"
+    description = "the block has one thread along z"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        block = config.block
-        return None if block.z == 1 else f"the block must have one thread along z, but is {block}"
+        return None if config.block.z == 1 else f"the block must have one thread along z, but is {config.block}"
 
 
 @dataclass(frozen=True)
@@ -153,28 +142,23 @@ class BlockAmong:
         return f"the block is {' or '.join(str(dim3(shape)) for shape in self.shapes)}"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        if config.block in tuple(dim3(shape) for shape in self.shapes):
+        allowed = [dim3(shape) for shape in self.shapes]
+        if config.block in allowed:
             return None
-        return f"the block must be {' or '.join(str(dim3(shape)) for shape in self.shapes)}, but is {config.block}"
+        return f"the block must be {' or '.join(map(str, allowed))}, but is {config.block}"
 
 
 @dataclass(frozen=True)
 class Int32Index:
     """Every matrix, rounded up to whole blocks, spans fewer than 2³¹ elements, so that a C ``int`` can index it."""
 
-    @property
-    def description(self) -> str:
-        return "each matrix has fewer than 2³¹ elements"
+    description = "each matrix has fewer than 2³¹ elements"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         step = max(*config.block, *config.tile)
         m, n, k = (ceil_div(size, step) * step for size in (problem.m, problem.n, problem.k))
-        for matrix, rows, columns, leading in (
-            ("A", m, k, problem.lda),
-            ("B", k, n, problem.ldb),
-            ("C", m, n, problem.ldc),
-        ):
-            elements = rows * max(columns, leading)
+        spans = {"A": m * max(k, problem.lda), "B": k * max(n, problem.ldb), "C": m * max(n, problem.ldc)}
+        for matrix, elements in spans.items():
             if elements >= 2**31:
                 return f"{matrix} has {elements} elements; the kernel's int indexes reach 2147483647"
         return None

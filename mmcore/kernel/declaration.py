@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
-from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel, InvalidProblem
+from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError
 from mmcore.kernel.arguments import Argument, Scalar, check_argument, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.geometry import Shape, ceil_div, parse_shape
-from mmcore.kernel.launch import Launch
+from mmcore.kernel.geometry import Shape
+from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.kernel.rules import asking
 from mmcore.kernel.signature import Signature, signatures
 
 LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | Sequence[Launch]]
@@ -38,35 +37,9 @@ _REPLACED = {
 
 
 def check_name(name: str) -> None:
-    """Reject what cannot be a kernel's name.
-
-    Raises:
-        InvalidKernel: saying what a name is made of.
-    """
+    """Reject, as :class:`InvalidKernel`, what cannot be a kernel's name."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidKernel(f"{name!r} is not a kernel name: words of a-z, 0-9 and _ joined by dots, such as acme.fast")
-
-
-def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
-    """The default grid: as many blocks as cover C with one tile each, columns along x, rows along y, rounded up."""
-    rows, columns, _ = config.tile
-    return ceil_div(problem.n, columns), ceil_div(problem.m, rows)
-
-
-def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
-    """What whole tiles read past the end of A and B, in elements, where their loads are not guarded.
-
-    The grid's tiles cover A to row ``rows`` and column ``depth``, and B to row ``depth`` and column ``columns``, none
-    of these included. The furthest load from A is at index (rows - 1)·lda + depth - 1, and likewise in B.
-    """
-    height, width, step = config.tile
-    rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
-    depth = ceil_div(problem.k, step) * step
-    past = {
-        "A": (rows - 1) * problem.lda + depth - problem.span("A"),
-        "B": (depth - 1) * problem.ldb + columns - problem.span("B"),
-    }
-    return {matrix: max(elements, 0) for matrix, elements in past.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +105,8 @@ class Kernel:
 
     def __new__(cls, **declared: Any) -> Kernel:
         """Refuse a declaration of 0.1 with the lines that replace it."""
-        lines = [
-            f"{old}= is now {new.format(value=declared[old])}" for old, new in _REPLACED.items() if old in declared
-        ]
+        old = [name for name in _REPLACED if name in declared]
+        lines = [f"{name}= is now {_REPLACED[name].format(value=declared[name])}" for name in old]
         if lines and "launch" in declared:
             lines.append("the launch rule takes (problem, config, device), and config.block is the block")
         if lines:
@@ -145,45 +117,50 @@ class Kernel:
         check_name(self.name)
         try:
             self._normalise()
-        except (InvalidProblem, InvalidBlock, InvalidConfig, InvalidKernel) as error:
+            self._check()
+        except MmcoreError as error:
             raise InvalidKernel(f"{self.name}: {error}") from None
         except (TypeError, ValueError, AttributeError) as error:
             raise InvalidKernel(f"{self.name} is declared with a value of the wrong type: {error}") from None
 
     def _normalise(self) -> None:
-        def settle(attribute: str, value: Any) -> None:
+        """Fill in the defaults; lists become tuples, and short names of types long ones."""
+        source = Path(self.source)
+        settled: dict[str, Any] = {
+            "title": self.title or self.name,
+            "source": Path(f"{self.name.rpartition('.')[2]}.cu") if source == Path() else source,
+            "dtype": dtype_named(self.dtype).name,
+            "accumulator": dtype_named(self.accumulator or self.dtype).name,
+            "output": dtype_named(self.output or self.accumulator or self.dtype).name,
+        }
+        for attribute in ("arguments", "constraints", "options", "known_bugs"):
+            several = getattr(self, attribute)
+            if not isinstance(several, tuple | list):
+                raise InvalidKernel(f"its {attribute} are several: ({several!r},) instead of {several!r}")
+            settled[attribute] = tuple(several)
+        match self.min_compute_capability:
+            case [int(major), int(minor)]:
+                settled["min_compute_capability"] = (major, minor)
+            case pair:
+                raise InvalidKernel(f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
+        for attribute, value in settled.items():
             object.__setattr__(self, attribute, value)
 
+    def _check(self) -> None:
+        """Reject what contradicts itself, in a sentence that does not name the kernel."""
         for attribute in ("title", "reference", "entry"):
             text = getattr(self, attribute)
             if not isinstance(text, str) or "\n" in text:
                 raise InvalidKernel(f"its {attribute} must be a text of one line, not {text!r}")
-        settle("title", self.title or self.name)
-        source = Path(self.source)
-        settle("source", Path(f"{self.name.rpartition('.')[2]}.cu") if source == Path() else source)
-        settle("dtype", dtype_named(self.dtype).name)
-        settle("accumulator", dtype_named(self.accumulator or self.dtype).name)
-        settle("output", dtype_named(self.output or self.accumulator).name)
-        settle("_configs", Configs(self.configs))
-        for attribute in ("arguments", "constraints", "options", "known_bugs"):
-            settle(attribute, self._several(attribute))
+        for attribute in ("options", "known_bugs"):
+            texts = getattr(self, attribute)
+            if not all(isinstance(text, str) for text in texts):
+                raise InvalidKernel(f"its {attribute} are texts, unlike {texts!r}")
         for argument in self.arguments:
             check_argument(argument)
-        for constraint in self.constraints:
-            if not isinstance(constraint, Constraint) or not callable(constraint.violation):
-                raise InvalidKernel(f"{constraint!r} is not a constraint: it has no description or no violation")
-            if not isinstance(constraint.description, str) or not constraint.description.strip():
-                raise InvalidKernel(f"the description of {constraint!r} is no text, but {constraint.description!r}")
-        self._check_rule()
-        if not isinstance(self.accumulate, bool):
-            raise InvalidKernel(f"accumulate is True or False, not {self.accumulate!r}")
-        settle("min_compute_capability", _capability(self.min_compute_capability))
-        for template in (self.entry, *self.defines.values(), *self.options):
-            self.expand(template, self.problem(64, 64, 64), self.usual_configs[0])
-        if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
-            raise InvalidKernel(f"architecture {self.architecture!r} is not of the form 90 or 90a")
-
-    def _check_rule(self) -> None:
+        for each in self.constraints:
+            if not isinstance(each, Constraint) or not isinstance(each.description, str) or isinstance(each, type):
+                raise InvalidKernel(f"{each!r} is not a constraint: it needs a description and a violation")
         for attribute in ("launch", "grid"):
             if getattr(self, attribute) is not None and not callable(getattr(self, attribute)):
                 raise InvalidKernel(f"its {attribute} rule is not callable")
@@ -193,25 +170,22 @@ class Kernel:
             )
         if not (self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)):
             raise InvalidKernel(f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
+        if not isinstance(self.accumulate, bool):
+            raise InvalidKernel(f"accumulate is True or False, not {self.accumulate!r}")
+        if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
+            raise InvalidKernel(f"architecture {self.architecture!r} is not of the form 90 or 90a")
+        for template in (self.entry, *self.defines.values(), *self.options):
+            self.expand(template, self.problem(64, 64, 64), self.usual_configs[0])
 
-    def _several(self, attribute: str) -> tuple[Any, ...]:
-        value = getattr(self, attribute)
-        if not isinstance(value, tuple | list):
-            raise InvalidKernel(f"its {attribute} are several: ({value!r},) instead of {value!r}")
-        if attribute in ("options", "known_bugs") and not all(isinstance(text, str) for text in value):
-            raise InvalidKernel(f"its {attribute} are texts, unlike {value!r}")
-        return tuple(value)
+    @cached_property
+    def all_configs(self) -> Configs:
+        """Every config, those of a space included."""
+        return Configs(self.configs)
 
     @property
     def usual_configs(self) -> tuple[Config, ...]:
         """The configs that are measured where nobody asks for another, the default first."""
         return self.all_configs.usual
-
-    @property
-    def all_configs(self) -> Configs:
-        """Every config."""
-        found: Configs = self.__dict__["_configs"]
-        return found
 
     def config(self, block: str | SupportsIndex | Shape | None = None, **parameters: Any) -> Config:
         """The config of some values, as a user gives them; the other parameters are those of the first that has them.
@@ -224,36 +198,17 @@ class Kernel:
             InvalidBlock: the block is not one to three positive whole numbers.
             InvalidConfig: there is no such parameter.
         """
-        return self.matching_configs(**{**parameters, **({} if block is None else {BLOCK: block})})[0]
+        return self.matching_configs(**parameters, **({} if block is None else {BLOCK: block}))[0]
 
     def matching_configs(self, **asked: Any) -> tuple[Config, ...]:
         """The usual configs that have the values asked for; where none has, the first with these in place of its own.
 
-        Raises:
-            InvalidBlock, InvalidConfig: as for :meth:`config`.
+        Raises as :meth:`config` does.
         """
-        if BLOCK in asked:
-            asked[BLOCK] = self.block(asked[BLOCK])
         try:
             return self.all_configs.matching(**asked)
         except InvalidConfig as error:
             raise InvalidConfig(f"{self.name}: {error}") from None
-
-    def block(self, shape: str | SupportsIndex | Shape) -> tuple[int, ...]:
-        """A block as a user writes it, as :meth:`config` takes it.
-
-        Raises:
-            InvalidBlock: unless it is one to three positive whole numbers.
-        """
-        if isinstance(shape, str):
-            extents = parse_shape(shape)
-        elif isinstance(shape, SupportsIndex):
-            extents = (operator.index(shape),)
-        elif isinstance(shape, tuple | list):
-            extents = tuple(shape)
-        else:
-            raise InvalidBlock(f"{shape!r} is not a block: give one to three positive whole numbers")
-        return extents * 2 if len(extents) == 1 and not self.all_configs.flat else extents
 
     def located(self, folder: Path) -> Kernel:
         """The same kernel with its source in ``folder``, unless its path is absolute."""
@@ -264,12 +219,10 @@ class Kernel:
         if self.launch is not None:
             return self.launch(problem, config, device)
         launch = Launch(grid=(self.grid or covering_grid)(problem, config), block=config.block)
-        if self.over_read is None:
-            return launch
         if self.over_read == "tiles":
             return replace(launch, over_read=tiles_over_read(problem, config, launch))
-        elements = self.over_read(problem, config) if callable(self.over_read) else self.over_read
-        return replace(launch, over_read=dict(elements))  # type: ignore[arg-type]
+        over_read: Any = self.over_read(problem, config) if callable(self.over_read) else self.over_read or {}
+        return replace(launch, over_read=dict(over_read))
 
     def entry_named(self, entry: str | None = None) -> str:
         """The name expression of a launch's function: its own, the kernel's, or the only one of the source.
@@ -281,13 +234,12 @@ class Kernel:
             return entry or self.entry
         found = signatures(self.source_text())
         if len(found) != 1:
-            has = f"has {', '.join(each.name for each in found)}" if found else "has no __global__ function"
-            raise InvalidKernel(f"{self.name}: {self.source.name} {has}; entry= says which is launched")
+            has = ", ".join(signature.name for signature in found) or "no __global__ function"
+            raise InvalidKernel(f"{self.name}: {self.source.name} has {has}; entry= says which is launched")
         if found[0].template:
-            raise InvalidKernel(
-                f"{self.name}: {found[0].name} in {self.source.name} is a template; entry= names an instance, such as "
-                f'"{found[0].name}<{{block.x}}>"'
-            )
+            name = f"{self.name}: {found[0].name} in {self.source.name}"
+            example = f'"{found[0].name}<{{block.x}}>"'
+            raise InvalidKernel(f"{name} is a template; entry= names an instance, such as {example}")
         return found[0].name
 
     def arguments_of(self, entry: str) -> tuple[Argument, ...]:
@@ -312,9 +264,8 @@ class Kernel:
 
     def macros(self, problem: Problem, config: Config) -> dict[str, str]:
         """The preprocessor macros of one launch: ``defines``, and parameters in capitals that no entry names."""
-        used = {name for name in config if f"{{{name}" in self.entry}
-        parameters = {name: str(config[name]) for name in config if name.isupper() and name not in used}
-        return parameters | {name: self.expand(value, problem, config) for name, value in self.defines.items()}
+        macros = {name: str(config[name]) for name in config if name.isupper() and f"{{{name}" not in self.entry}
+        return macros | {name: self.expand(value, problem, config) for name, value in self.defines.items()}
 
     @property
     def operation(self) -> str:
@@ -328,11 +279,7 @@ class Kernel:
         return f" summed in {self.accumulator}" if dtype_named(self.accumulator).unit_roundoff > narrowest else ""
 
     def source_text(self) -> str:
-        """The content of its .cu file.
-
-        Raises:
-            InvalidKernel: the file is not there, cannot be read or is not UTF-8 text.
-        """
+        """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text."""
         try:
             # NVRTC takes a byte order mark for a part of the first word.
             return self.source.read_text(encoding="utf-8-sig")
@@ -349,11 +296,7 @@ class Kernel:
         return not names.isdisjoint(("lda", "ldb", "ldc"))
 
     def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
-        """The m×n×k product in this kernel's types.
-
-        Raises:
-            InvalidProblem: for sizes below 1 or leading dimensions shorter than a row.
-        """
+        """The m×n×k product in this kernel's types; raises as :class:`Problem` does."""
         return Problem(m, n, k, self.dtype, self.output, lda, ldb, ldc, self.accumulate)
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
@@ -362,9 +305,14 @@ class Kernel:
         Raises:
             InvalidKernel: one of the constraints cannot tell.
         """
+        reasons = []
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
-            answers = [_answer(constraint.violation(problem, config)) for constraint in self.constraints]
-            return [answer for answer in answers if answer is not None]
+            for constraint in self.constraints:
+                reason = constraint.violation(problem, config)
+                if reason is not None and (not isinstance(reason, str) or not reason.strip()):
+                    raise InvalidKernel(f"it answers {reason!r} instead of a reason or None")
+                reasons += [] if reason is None else [reason]
+        return reasons
 
     def fitting_config(self, problem: Problem) -> Config:
         """The first usual config in which ``problem`` may run; the first of all when it may run in none."""
@@ -372,10 +320,9 @@ class Kernel:
         return next((config for config in usual if not self.violations(problem, config)), usual[0])
 
     def square_problem(self, least: int, *configs: Config) -> Problem:
-        """The smallest product with m = n = k from ``least`` on that one of ``configs`` allows.
+        """The smallest product with m = n = k from ``least`` on that one of ``configs``, or of the usual ones, allows.
 
-        ``least`` itself when none up to 4096 more is allowed, so that its violations can say why. Any usual config will
-        do when none is given.
+        ``least`` itself when none up to 4096 more is allowed, so that its violations can say why.
         """
         for size in range(least, least + 4097):
             problem = self.problem(size, size, size)
@@ -384,26 +331,9 @@ class Kernel:
         return self.problem(least, least, least)
 
     def expand(self, template: str, problem: Problem, config: Config) -> str:
-        """``template`` with the launch's values filled in.
-
-        Raises:
-            InvalidKernel: for a placeholder that is no value of a launch.
-        """
+        """``template`` with the launch's values filled in; :class:`InvalidKernel` where one is no value of a launch."""
         try:
             return template.format(**{"m": problem.m, "n": problem.n, "k": problem.k, **config})
         except (KeyError, IndexError, AttributeError, ValueError) as error:
             reason = f"{error} is no value of a launch" if isinstance(error, KeyError) else str(error)
             raise InvalidKernel(f"{template!r} cannot be filled in: {reason}") from None
-
-
-def _capability(pair: Any) -> tuple[int, int]:
-    if isinstance(pair, tuple | list) and len(pair) == 2 and all(type(number) is int for number in pair):
-        return pair[0], pair[1]
-    raise InvalidKernel(f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
-
-
-def _answer(answer: Any) -> str | None:
-    """What a constraint says of a problem: why it is violated, or None."""
-    if answer is None or (isinstance(answer, str) and answer.strip()):
-        return answer
-    raise InvalidKernel(f"it answers {answer!r} instead of a reason or None")

@@ -1,12 +1,17 @@
-"""What a launch rule returns: one launch of one entry point."""
+"""Launches: what a launch rule returns, the rules that hold by default, and how a rule is asked."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, check_argument
-from mmcore.kernel.geometry import Dim3, Shape, dim3, native
+from mmcore.kernel.configs import Config
+from mmcore.kernel.geometry import Dim3, Shape, ceil_div, dim3, native
+from mmcore.kernel.problem import Problem
+from mmcore.tracebacks import place
 
 
 @dataclass(frozen=True)
@@ -32,28 +37,22 @@ class Launch:
     arguments: tuple[Argument, ...] | None = None
 
     def __post_init__(self) -> None:
-        for what in ("grid", "block", "cluster"):
-            shape = getattr(self, what)
-            if isinstance(shape, (tuple, list)) or (what == "cluster" and shape is None):
-                continue
-            raise InvalidKernel(f"the {what} {shape!r} is not one to three whole numbers, such as (16, 16)")
-        object.__setattr__(self, "grid", tuple(map(native, self.grid)))
+        shapes = {"grid": self.grid, "block": self.block} | ({} if self.cluster is None else {"cluster": self.cluster})
+        for what, shape in shapes.items():
+            extents = tuple(map(native, shape)) if isinstance(shape, tuple | list) else ()
+            if not 1 <= len(extents) <= 3 or not all(type(extent) is int for extent in extents):
+                raise InvalidKernel(f"the {what} {shape!r} is not one to three whole numbers, such as (16, 16)")
+            # A grid can come out empty when a rule is forced against its constraints; the planner refuses it in words.
+            object.__setattr__(self, what, Dim3(*extents) if what == "grid" else dim3(extents))
         object.__setattr__(self, "shared_bytes", native(self.shared_bytes))
-        if not 1 <= len(self.grid) <= 3 or not all(type(blocks) is int for blocks in self.grid):
-            raise InvalidKernel(f"the grid {tuple(self.grid)} is not one to three whole numbers")
         if type(self.shared_bytes) is not int or self.shared_bytes < 0:
             raise InvalidKernel(f"shared_bytes is a whole number of bytes, not {self.shared_bytes!r}")
-        # A grid can come out empty when a rule is forced against its constraints; the planner refuses it in words.
-        object.__setattr__(self, "grid", Dim3(*self.grid))
-        object.__setattr__(self, "block", dim3(self.block))
-        if self.cluster is not None:
-            object.__setattr__(self, "cluster", dim3(self.cluster))
         object.__setattr__(self, "over_read", {matrix: native(each) for matrix, each in self.over_read.items()})
         for matrix, elements in self.over_read.items():
             if matrix not in MATRICES or type(elements) is not int or elements < 0:
                 raise InvalidKernel(f"an over-read of {elements} elements behind {matrix!r} makes no sense")
         if self.arguments is not None:
-            if not isinstance(self.arguments, (tuple, list)):
+            if not isinstance(self.arguments, tuple | list):
                 raise InvalidKernel(f'a launch\'s arguments are several: ("A", "B"), not {self.arguments!r}')
             object.__setattr__(self, "arguments", tuple(self.arguments))
             for argument in self.arguments:
@@ -68,3 +67,43 @@ class Launch:
     def block_dim(self) -> Dim3:
         """The block as a :class:`Dim3`."""
         return Dim3(*self.block)
+
+
+def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
+    """The default grid: as many blocks as cover C with one tile each, columns along x, rows along y, rounded up."""
+    rows, columns, _ = config.tile
+    return ceil_div(problem.n, columns), ceil_div(problem.m, rows)
+
+
+def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
+    """What whole tiles read past the end of A and B, in elements, where their loads are not guarded.
+
+    The grid's tiles cover A to row ``rows`` and column ``depth``, and B to row ``depth`` and column ``columns``, none
+    of these included. The furthest load from A is at index (rows - 1)·lda + depth - 1, and likewise in B.
+    """
+    height, width, step = config.tile
+    rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
+    depth = ceil_div(problem.k, step) * step
+    return {
+        "A": max(0, (rows - 1) * problem.lda + depth - problem.span("A")),
+        "B": max(0, (depth - 1) * problem.ldb + columns - problem.span("B")),
+    }
+
+
+@contextlib.contextmanager
+def asking(what: str, about: str) -> Iterator[None]:
+    """A question to a plugin's code, asked inside: what it raises is one sentence with its file and line.
+
+    Args:
+        what: who is asked: "acme.fast: its launch rule".
+        about: what for: "64×64×64 with block=16x16".
+
+    Raises:
+        InvalidKernel: the code raised.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        said = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
+        where = ", ".join(filter(None, (place(error), f"for {about}")))
+        raise InvalidKernel(f"{what}{said} ({where})") from error

@@ -11,10 +11,9 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import Dim3
-from mmcore.kernel.launch import Launch
+from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.kernel.rules import asking
 
 
 @dataclass(frozen=True)
@@ -126,8 +125,9 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
 def _check_arguments(planned: Plan) -> None:
     """Reject sizes that their parameters cannot hold, and a workspace that is declared with two sizes."""
     workspaces: dict[str, Workspace] = {}
+    arguments = [each for launch in planned.launches for each in planned.arguments(launch)]
     try:
-        for argument in (each for launch in planned.launches for each in planned.arguments(launch)):
+        for argument in arguments:
             if isinstance(argument, Workspace):
                 if (known := workspaces.setdefault(argument.name, argument)) != argument:
                     sizes = f"{known.nbytes} bytes and {argument.nbytes}"

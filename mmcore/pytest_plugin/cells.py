@@ -140,7 +140,7 @@ def _configs(kernel: Kernel, selection: Selection) -> list[Config]:
     Raises:
         InvalidConfig: the kernel was asked for by name and has no such parameter.
     """
-    wanted = [{"block": kernel.block(block)} for block in selection.blocks] or [{}]
+    wanted = [{"block": block} for block in selection.blocks] or [{}]
     parameters = {name: value for several in selection.configs for name, value in several.items()}
     if set(parameters) - set(kernel.usual_configs[0]) and kernel.name not in selection.kernels:
         # A pattern means those of its kernels that have the parameter.
