@@ -24,13 +24,14 @@ from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, rat
 _CLUSTERS_CC1X = 4
 
 #: What each ratio of counters is: the sum of some over another.
-_RATIOS = {
-    "cgma": (("fmas",), "global_load_sectors"),
-    "cgma_cc1x": (("fmas",), "global_load_transactions_cc1x"),
-    "sectors_per_load_request": (("global_load_sectors",), "global_load_requests"),
-    "sectors_per_store_request": (("global_store_sectors",), "global_store_requests"),
-    "global_accesses_per_thread": (("global_loads", "global_stores", "global_atomics"), "threads"),
-}
+_RATIOS = (
+    ("cgma", ("fmas",), "global_load_sectors"),
+    ("cgma_cc1x", ("fmas",), "global_load_transactions_cc1x"),
+    ("sectors_per_load_request", ("global_load_sectors",), "global_load_requests"),
+    ("sectors_per_store_request", ("global_store_sectors",), "global_store_requests"),
+    ("global_accesses_per_thread", ("global_loads", "global_stores", "global_atomics"), "threads"),
+)
+_SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors")
 _RATES = (
     *("counted_ms", "gips", "gflops", "achieved_occupancy"),
     *("global_load_throughput", "global_store_throughput", "memory_throughput"),
@@ -111,13 +112,11 @@ class Profile:
         neighbouring floats makes 4 sectors per request; 32 is the worst.
         """
         counts = {**self.counts(self.counters), "threads": self.threads}
-        found = {
-            name: _ratio([counts[each] for each in above], counts[below]) for name, (above, below) in _RATIOS.items()
-        }
-        if found["cgma_cc1x"] and self.several_blocks:
-            found["cgma_cc1x"] *= _CLUSTERS_CC1X
+        found = {name: _ratio([counts[each] for each in above], counts[below]) for name, above, below in _RATIOS}
+        cc1x = found["cgma_cc1x"]
+        found["cgma_cc1x"] = cc1x and cc1x * (_CLUSTERS_CC1X if self.several_blocks else 1)
         intensity = ratio(self.launched.flops, SECTOR_BYTES * self.counters.global_sectors)
-        return {**found, "arithmetic_intensity": None if "global_load_sectors" in self.uncounted else intensity}
+        return {**found, "arithmetic_intensity": None if self.uncounted.intersection(_SECTORS) else intensity}
 
     def rates(self) -> dict[str, float | None]:
         """What a GPU's time makes of the counters, by name; None from an emulator.
