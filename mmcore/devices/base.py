@@ -1,4 +1,4 @@
-"""What a device is: the protocol that the CUDA device, the emulator and third parties' devices implement."""
+"""What a device is: the protocols that the CUDA device, the emulator and third-party devices implement."""
 
 from __future__ import annotations
 
@@ -22,33 +22,26 @@ HostArray: TypeAlias = NDArray[Any]
 
 
 class Buffer(Protocol):
-    """Device memory holding one matrix or workspace, with forbidden ground on either side."""
+    """Device memory holding one matrix or workspace, between two guard zones."""
 
     @property
     def label(self) -> str:
         """The name that violations use: "A", "B", "C" or a workspace's."""
-        ...
 
     @property
     def address(self) -> int:
-        """Device address of the first element."""
-        ...
+        """The device address of the first element."""
 
     def upload(self, data: HostArray) -> None:
         """Copy a contiguous host array to the start of the buffer."""
-        ...
 
     def download(self, out: HostArray) -> None:
         """Copy the start of the buffer into a contiguous host array."""
-        ...
 
     def guard_zone_violations(self) -> list[Violation]:
-        """What was written outside the buffer, found afterwards (nothing where the device stops such writes)."""
-        ...
+        """Writes to the guard zones, found afterwards; none where the device stops such writes."""
 
-    def close(self) -> None:
-        """Free the memory."""
-        ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -63,13 +56,16 @@ class MatrixMap:
     dtype: str
 
 
+BoundArgument: TypeAlias = Buffer | MatrixMap | np.generic
+
+
 @dataclass(frozen=True)
 class BoundLaunch:
     """One launch with its arguments bound: numpy scalars by value, buffers by address."""
 
     function: CompiledFunction
     launch: Launch
-    arguments: tuple[Buffer | MatrixMap | np.generic, ...]
+    arguments: tuple[BoundArgument, ...]
 
 
 @dataclass(frozen=True)
@@ -85,24 +81,22 @@ Refresh: TypeAlias = Sequence[Copy]
 
 
 class LoadedModule(Protocol):
-    """CompiledModule loaded onto a device."""
+    """A compiled module on a device."""
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
-        """Make the launches in order and wait for them; return what they did wrong."""
-        ...
+        """Make the launches in order and wait for them; return their violations."""
 
     def timer(
         self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()
     ) -> Timer | None:
-        """Times the launches, copies excluded; None on a device without device time.
+        """A timer of the launches; None on a device that does not support timing.
 
         Args:
             calls: the launches, which count as one.
-            cold: whether the caches are emptied before each.
-            refresh: copies to make before each, taking turns. They may be timed too, so that how long they take is
-                known only from the same without ``calls``.
+            cold: whether the caches are emptied before each; the time leaves that out.
+            refresh: copies to make before each, taking turns; the time may include them, and is then to be compared
+                with that of the same copies without ``calls``.
         """
-        ...
 
     def end_to_end_timer(
         self,
@@ -112,12 +106,9 @@ class LoadedModule(Protocol):
         *,
         pinned: bool,
     ) -> Timer | None:
-        """Times copies in, launches and copies out, which count as one; None on a device without device time."""
-        ...
+        """A timer of copies in, launches and copies out, which count as one; None as for :meth:`timer`."""
 
-    def close(self) -> None:
-        """Unload the code."""
-        ...
+    def close(self) -> None: ...
 
 
 class Device(Protocol):
@@ -125,60 +116,50 @@ class Device(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user calls it: "cuda:0", "emulator"."""
-        ...
+        """The name that users give: "cuda:0", "emulator"."""
 
     @property
     def identity(self) -> str:
-        """What this very device is known by on this machine, in every process: its name where that is enough."""
-        ...
+        """The same in every process of the machine, and no other device's."""
 
     @property
     def description(self) -> str:
-        """What it is: the GPU's product name, for instance."""
-        ...
+        """The GPU's product name, for instance."""
 
     @property
     def supports_timing(self) -> bool:
         """Whether it measures device time."""
-        ...
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What results are filed with, JSON-ready: what the device is and what drives it, never which one it is."""
-        ...
+        """The hardware and driver that results are saved with, JSON-ready; nothing that tells equal devices apart."""
 
     @property
     def peaks(self) -> Peaks | None:
-        """The most it can do; None where that is not known, or means nothing."""
-        ...
+        """The peak rates; None where they are not known, or mean nothing."""
 
     @property
     def architecture(self) -> str:
         """The architecture to compile for, without prefix: "90"."""
-        ...
 
     @property
     def properties(self) -> DeviceProperties:
-        """What launch rules are told of it, and what it allows a launch to ask for."""
-        ...
+        """The limits of a launch, and what launch rules may ask."""
 
     @property
     def deadline(self) -> Deadline:
-        """When everything that is asked for must be done.
+        """The end of the time limit, which callers set.
 
         A kernel that is still running then is stopped, and its run has a violation of kind "timeout". A device that
         cannot stop a kernel ignores this: it runs in a worker process, which is ended.
         """
-        ...
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Buffer:
         """Memory for a matrix, filled with NaN, then room that may be read past its end but not written.
 
         Raises:
-            DeviceError: the memory cannot be had.
+            DeviceError: there is not enough memory.
         """
-        ...
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         """The caller's own device memory, not copied: (buffer, shape, strides in elements or None, dtype name).
@@ -190,19 +171,15 @@ class Device(Protocol):
         Raises:
             InvalidProblem: the array does not live on this device.
         """
-        ...
 
-    def load(self, code: CompiledModule) -> LoadedModule:
-        """Make compiled code ready to launch.
+    def load(self, compiled: CompiledModule) -> LoadedModule:
+        """The module, ready to launch.
 
         Raises:
-            DeviceError: the device rejects the code.
+            DeviceError: the device rejects it.
         """
-        ...
 
-    def close(self) -> None:
-        """Release what the device holds."""
-        ...
+    def close(self) -> None: ...
 
 
 class DeviceProvider(Protocol):
@@ -211,20 +188,16 @@ class DeviceProvider(Protocol):
     @property
     def name(self) -> str:
         """The kind's name, as in ``--device NAME`` or ``--device NAME:INDEX``."""
-        ...
 
     @property
     def supports_timing(self) -> bool:
         """Whether its devices measure device time; ``--device auto`` prefers those that do."""
-        ...
 
     def count(self) -> int:
-        """How many devices there are; 0 when there are none or they cannot be used."""
-        ...
+        """The number of devices; 0 as well where they cannot be used."""
 
     def findings(self) -> Mapping[str, str]:
-        """What was found on this machine, and what to do about what was not, for ``mmcore doctor``."""
-        ...
+        """What this machine has, and how to get what is missing, by topic, for ``mmcore doctor``."""
 
     def open(self, index: int) -> Device:
         """Open device ``index`` (from 0).
@@ -232,4 +205,3 @@ class DeviceProvider(Protocol):
         Raises:
             NoDevice: there is none of that index; it says what there is and why.
         """
-        ...
