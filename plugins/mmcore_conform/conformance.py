@@ -102,12 +102,11 @@ def conform_kernel(
         reference: a registered kernel's name, or "module:attribute".
         device: as a user calls it.
         seed: seed of the inputs of every case; fresh when None.
-        timeout: seconds that each case may take. After one that takes longer no others are tested.
+        timeout: seconds that each case may take; after one that takes longer no others are tested.
         progress: is told what is tested next, how many tests are done, and how many there are.
 
     Raises:
-        CompilerMissing: NVRTC cannot be loaded.
-        MmcoreError: there is no such kernel or device.
+        MmcoreError: there is no such kernel or device, or no compiler.
     """
     name, seed = device_name(device), fresh_seed() if seed is None else seed
     tests = _Tests(reference, name, seed, timeout, progress)
@@ -182,8 +181,9 @@ class _Tests:
     def _test_launches(self, cases: Cases) -> None:
         cells = [self._cell(case) for case in cases.violating]
         refusals = self._ask("geometry:refusals", [cell.to_json() for cell in cells])
-        for case, cell, (outcome, reason) in zip(cases.violating, cells, refusals, strict=True):
-            self._add("constraints", str(case), outcome, reason, launch_command("run", cell), case)
+        for case, cell, reason in zip(cases.violating, cells, refusals, strict=True):
+            outcome, why = PASSED if reason else FAILED, reason or "it is not refused"
+            self._add("constraints", str(case), outcome, why, launch_command("run", cell), case)
         cells = [self._cell(case) for case in cases.allowed]
         for what, reason in self._ask("geometry:launch_failures", [cell.to_json() for cell in cells]):
             self._add("geometry", what, FAILED, reason)
@@ -198,10 +198,8 @@ class _Tests:
     def _ask(self, function: str, *arguments: Any, device: str = "") -> Any:
         return run(device or self._device, f"mmcore_conform.{function}", *arguments, timeout=self._timeout)
 
-    def _add(
-        self, name: str, what: str, outcome: str, reason: str, command: str = "", case: Case | None = None
-    ) -> None:
-        self.outcomes.append(Outcome(name, what, outcome, reason, command or self._again, case))
+    def _add(self, name: str, what: str, outcome: str, reason: str, again: str = "", case: Case | None = None) -> None:
+        self.outcomes.append(Outcome(name, what, outcome, reason, again or self._again, case))
 
     def _cell(self, case: Case, *, force: bool = False) -> Cell:
         return replace(case.cell, kernel=self._reference, device=self._device, seed=self._seed, force=force)
