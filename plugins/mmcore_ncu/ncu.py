@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmcore import errors
 from mmcore.cell import Cell
 from mmcore.devices.choose import chosen, device_name
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
@@ -71,26 +70,23 @@ def profiles_by_ncu(cells: Sequence[Cell]) -> list[Profile]:
             timeouts is that of all together.
 
     Raises:
-        NoDevice: there is no ncu, it may not read the counters, or a device is no GPU.
-        TimeLimit: it was reached.
-        DeviceError: ncu or what it watched failed; its last words.
-        MmcoreError: a launch is refused.
+        MmcoreError: there is no ncu, it may not read the counters, a device is no GPU, a launch is refused, or ncu
+            failed: its last words.
     """
     placed = [cell.on(device_name("cuda" if cell.device == "auto" else cell.device)) for cell in cells]
     for cell in placed:
         if not chosen(cell.device)[0].supports_timing:
             raise NoDevice(f"ncu counts on a GPU, and {cell.device} is none")
     limits = [cell.timeout for cell in cells if cell.timeout is not None]
-    launched, counted = _count(placed, max(limits, default=None))
-    return [_profile(each, counted) for each in launched]
-
-
-def _profile(launched: Launched, found: Iterator[tuple[Counters, Measured]]) -> Profile:
-    """The next launches of ncu's that are this product's."""
-    launches = []
-    for made, (counters, measured) in zip(launched.launches, found, strict=False):
-        launches.append(LaunchCounts(counters, {}, made.grid.size, made.grid.size, measured))
-    return Profile.of(launched, Counted(tuple(launches), UNCOUNTED))
+    launched, found = _count(placed, max(limits, default=None))
+    profiles = []
+    for each in launched:
+        launches = []
+        for made in each.launches:
+            counters, measured = next(found)
+            launches.append(LaunchCounts(counters, {}, made.grid.size, made.grid.size, measured))
+        profiles.append(Profile.of(each, Counted(tuple(launches), UNCOUNTED)))
+    return profiles
 
 
 def _count(cells: Sequence[Cell], limit: float | None) -> tuple[list[Launched], Iterator[tuple[Counters, Measured]]]:
@@ -108,9 +104,7 @@ def _count(cells: Sequence[Cell], limit: float | None) -> tuple[list[Launched], 
         text = log.read_text(encoding="utf-8") if log.exists() else ""
         answer: dict[str, Any] = json.loads(made.read_text()) if made.exists() else {"launched": []}
     if "error" in answer:
-        kind = getattr(errors, answer["error"], MmcoreError)
-        # A ConstraintViolation's text is complete, and its class takes it in parts.
-        raise (MmcoreError if issubclass(kind, errors.ConstraintViolation) else kind)(answer["text"])
+        raise MmcoreError(answer["error"])
     launched, found = list(map(Launched.from_json, answer["launched"])), parse(text)
     if not found or len(found) != sum(len(each.launches) for each in launched):
         raise _failure(text + said)
@@ -157,7 +151,7 @@ def _failure(output: str) -> NoDevice | DeviceError:
     said = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith('"')]
     if any(_PERMISSION in line for line in said):
         return NoDevice(
-            f"ncu may not read this GPU's counters ({_PERMISSION}); who administers the driver can allow it"
+            f"ncu may not read this GPU's counters ({_PERMISSION}); the driver's administrator can allow it"
         )
     errors = [line for line in said if "ERROR" in line or "Error" in line]
     last = (errors or said or ["it said nothing"])[-1]

@@ -30,7 +30,7 @@ def main(asked: Path, made: Path) -> None:
         cells = map(Cell.from_json, json.loads(asked.read_text()))
         answer: dict[str, Any] = {"launched": [launch(cell, open_device(cell.device)) for cell in cells]}
     except MmcoreError as error:
-        answer = {"error": type(error).__name__, "text": str(error)}
+        answer = {"error": str(error)}
     made.write_text(json.dumps(answer))
 
 

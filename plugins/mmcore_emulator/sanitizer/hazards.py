@@ -201,23 +201,17 @@ class Checking(Observer):
         shadow.atomics.note(hit.index, hit.who, self._number(hit.access.at))
 
     def _unwritten(self, hit: _Hit) -> None:
-        def text(entry: int) -> str:
-            return f"{hit.what(entry)}, where nothing has been written: its value may be anything"
-
-        self._record("uninitialized-read", hit, ~hit.shadow.written[hit.index], text)
+        what = ", where nothing has been written: its value may be anything"
+        self._record("uninitialized-read", hit, ~hit.shadow.written[hit.index], lambda entry: hit.what(entry) + what)
 
     def _lost(self, hit: _Hit, lost: Flags) -> None:
-        def text(entry: int) -> str:
-            return f"{hit.what(entry)} a second time; what was there has never been read, and is lost"
-
-        self._record("overwritten-output", hit, lost, text)
+        what = " a second time; what was there has never been read, and is lost"
+        self._record("overwritten-output", hit, lost, lambda entry: hit.what(entry) + what)
 
     def _at_once(self, hit: _Hit) -> Flags:
-        def text(entry: int) -> str:
-            return f"{hit.what(entry)}, as other threads do at once: whose value stays is open"
-
         racing = hit.shadow.at_once(hit.index, hit.who)
-        self._record(f"{hit.access.space}-race", hit, racing, text)
+        what = ", as other threads do at once: whose value stays is open"
+        self._record(f"{hit.access.space}-race", hit, racing, lambda entry: hit.what(entry) + what)
         return racing
 
     def _races(self, hit: _Hit, last: LastAccess, verb: str) -> Flags:
