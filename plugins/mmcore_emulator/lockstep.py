@@ -1,30 +1,22 @@
-"""One batch of blocks in lockstep: diverged threads apart, barriers together, every access to its memory."""
+"""One batch of blocks in lockstep: diverged threads apart, barriers together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mmcore_emulator import memory
 from mmcore_emulator.floats import Values
 from mmcore_emulator.flow import EXIT
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.machine import Run
-from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess
-from mmcore_emulator.observation import Access, Observer
-from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.observation import Observer
+from mmcore_emulator.ports import Ports
 from mmcore_emulator.reductions import Reduction
-from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Step
+from mmcore_emulator.step import Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
-
-_WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
-_MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
-_VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
 def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
@@ -49,28 +41,11 @@ def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
                 run.progress.done += batch.lanes
 
 
-class BatchRun:
-    """One batch of blocks, and what their translated code asks for."""
+class BatchRun(Ports):
+    """One batch of blocks."""
 
     def __init__(self, run: Run, batch: Batch, observers: Sequence[Observer]) -> None:
-        self._run = run
-        self._observers = observers
-        self._ignored = frozenset.intersection(*(observer.ignores for observer in observers), _MEMORIES)
-        self._batch = batch
-        layout = run.translation.layout
-        thread_number = batch.thread_index() + batch.block.size * batch.block_index()
-        parameters = Array("parameters", 0, layout.parameter_bytes, 0, run.parameters)
-        self.spaces: dict[str, Space] = {
-            "global": run.device_memory,
-            # Constants have addresses among the device's arrays, so that generic ones need no window.
-            "const": run.device_memory,
-            "shared": CopiedMemory(
-                "shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index(), layout.shared_name
-            ),
-            "local": CopiedMemory("local", (layout.local_bytes,), thread_number),
-            "param": _Whole(parameters),
-        }
-        self._specials: dict[str, Values] = {}
+        super().__init__(run, batch, observers)
         self._registers = list(run.translation.registers)
         # Which lanes wait to enter which step; None stands for all lanes of the batch.
         self._ready: dict[int, Mask | None] = {0: None}
@@ -147,9 +122,6 @@ class BatchRun:
             already = waiting[index]
             mask = None if already is None or mask is None else self._masked(already.lanes | mask.lanes)
         waiting[index] = mask
-
-    def _masked(self, lanes: NDArray[np.bool_]) -> Mask | None:
-        return None if lanes.all() else Mask(lanes, self._batch)
 
     @cached_property
     def _warps(self) -> Warps:
@@ -238,143 +210,3 @@ class BatchRun:
             text = "does not come to the barrier that other threads of its block are in"
             absent = ~present & some
             self._report("divergent-barrier", None, step.block.end, absent, lambda _: text)
-
-    # What translated code asks for.
-
-    def load(
-        self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
-    ) -> list[Values]:
-        """The ``count`` elements from the lanes' addresses on, in one access that must be aligned to all of them."""
-        self._tell("load", space, address, count * dtype.itemsize, mask, at)
-        if count > 1:
-            self._align(space, address, count * dtype.itemsize, mask, at)
-        elements = []
-        for each in _elements(address, dtype, count):
-            loaded = np.zeros((1,) * 6, dtype)
-            for number, (name, addresses, lanes) in enumerate(self._resolved(space, each, mask)):
-                values = memory.load(self.spaces[name], addresses, dtype, lanes, self._reporter(at, lanes))
-                loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
-            elements.append(loaded)
-        return elements
-
-    def store(
-        self,
-        space: str,
-        address: Values,
-        values: Sequence[Values],
-        dtype: np.dtype[Any],
-        mask: Mask | None,
-        at: Instruction,
-    ) -> None:
-        """Write elements from the lanes' addresses on, in one access that must be aligned to all of them."""
-        self._tell("store", space, address, len(values) * dtype.itemsize, mask, at)
-        if len(values) > 1:
-            self._align(space, address, len(values) * dtype.itemsize, mask, at)
-        for element, value in zip(_elements(address, dtype, len(values)), values, strict=True):
-            for name, each, lanes in self._resolved(space, element, mask):
-                memory.store(self.spaces[name], each, value, dtype, lanes, self._reporter(at, lanes))
-
-    def accumulate(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
-    ) -> None:
-        """Add to the lanes' addresses, one lane after the other."""
-        self._tell("atomic", space, address, dtype.itemsize, mask, at)
-        for name, each, part in self._resolved(space, address, mask):
-            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
-            memory.accumulate(self.spaces[name], each, value, dtype, lanes, self._reporter(at, part))
-
-    def guarded(self, mask: Mask | None, at: Instruction) -> None:
-        """Only ``mask`` executes an instruction that the other lanes of its block step over."""
-        for observer in self._observers:
-            observer.guarded(at, mask)
-
-    def _tell(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
-        if space not in self._ignored:
-            for name, each, lanes in self._resolved(space, address, mask):
-                access = Access(kind, name, self.spaces[name], each, nbytes, lanes, at)
-                for observer in self._observers:
-                    observer.access(access)
-
-    def _align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
-        for name, each, lanes in self._resolved(space, address, mask):
-            crooked = (each & np.uint64(nbytes - 1)) != 0
-            if lanes is not None:
-                crooked = crooked & lanes.over(crooked.shape)
-            if crooked.any():
-                self._reporter(at, lanes)(memory.misalignment(self.spaces[name], each, crooked, nbytes))
-
-    def special(self, name: str) -> Values:
-        """One of the SPECIAL_REGISTERS."""
-        if name not in self._specials:
-            self._specials[name] = self._batch.special(name)
-        return self._specials[name]
-
-    def narrow(self, mask: Mask | None, predicate: Values) -> Mask | None:
-        """The lanes of ``mask`` whose predicate is true."""
-        return self._masked(predicate if mask is None else mask.lanes & predicate)
-
-    def merge(self, mask: Mask, new: Values, old: Values) -> Values:
-        """``new`` in the lanes of ``mask``, ``old`` elsewhere."""
-        return np.where(mask.lanes, new, old)
-
-    def _resolved(self, space: str, address: Values, mask: Mask | None) -> Iterator[tuple[str, Values, Mask | None]]:
-        """The memories that an access goes to by name, each with the addresses in it and the lanes that take part."""
-        if mask is not None and not mask.count:
-            return
-        if space != "generic":
-            yield space, address, mask
-            return
-        # A generic address tells its memory by the window it lies in.
-        windows = address // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
-        for name, begin in _WINDOWS:
-            inside = windows == np.uint64(begin)
-            if name == "global":
-                inside = ~np.isin(windows, [window for _, window in _WINDOWS[1:]])
-            lanes = self.narrow(mask, inside)
-            if lanes is None or lanes.count:
-                yield name, address - np.uint64(begin), lanes
-
-    def _report(
-        self,
-        kind: str,
-        array: str | None,
-        at: Instruction | None,
-        lanes: Values,
-        text: Callable[[tuple[int, ...]], str],
-    ) -> None:
-        self._run.report(kind, array, at, self._batch, lanes, text)
-        for observer in self._observers:
-            observer.violation(kind, array, at, lanes, text)
-
-    def _reporter(self, at: Instruction, mask: Mask | None) -> memory.Report:
-        def report(violation: StrayAccess) -> None:
-            lanes = violation.lanes if mask is None else violation.lanes & mask.lanes
-            addresses = np.broadcast_to(violation.address, self._batch.shape)
-
-            def text(lane: tuple[int, ...]) -> str:
-                where = violation.where(int(addresses[lane]))
-                if violation.kind == "misaligned":
-                    return f"uses {where}, for {at.mnemonic}"
-                return f"{_VERBS[violation.kind]} {where}"
-
-            label = None if violation.array is None else violation.array.label
-            self._report(violation.kind, label, at, lanes, text)
-
-        return report
-
-
-def _elements(address: Values, dtype: np.dtype[Any], count: int) -> list[Values]:
-    """Addresses of a vector's elements, whose first lies at ``address``."""
-    return [address + np.uint64(position * dtype.itemsize) if position else address for position in range(count)]
-
-
-@dataclass(frozen=True)
-class _Whole:
-    """A memory that is one array."""
-
-    array: Array
-    range_bits = 63
-    flushes = False
-
-    def at(self, address: int) -> Array | None:
-        return self.array
