@@ -12,7 +12,6 @@ import functools
 import importlib.metadata
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from mmcore.devices.base import DeviceProvider
 
 GROUP = "mmcore"
-DISTRIBUTION = "mmcore-cuda"
-"""mmcore's own distribution. (Another project is called mmcore on PyPI.)"""
+DISTRIBUTION = "mmcore-cuda"  # mmcore's own; another project is called mmcore on PyPI
 
 COMMANDS = {
     "list-kernels": "mmcore.cli.list_kernels:list_kernels",
@@ -75,14 +73,15 @@ class Named(dict[str, Registered[_T]]):
     Args:
         what: the kind: "kernel".
         lists: the command that lists them; empty where none does.
+        unknown: what is raised for a name that there is not.
 
     Attributes:
         duplicates: names that several plugins bring, and which.
     """
 
-    def __init__(self, what: str, lists: str = "") -> None:
+    def __init__(self, what: str, lists: str = "", unknown: type[UnknownName] = UnknownName) -> None:
         super().__init__()
-        self._what, self._lists = what, lists
+        self._what, self._lists, self._unknown = what, lists, unknown
         self.duplicates: dict[str, list[Origin]] = {}
 
     def enter(self, name: str, item: _T, origin: Origin) -> None:
@@ -106,24 +105,21 @@ class Named(dict[str, Registered[_T]]):
             DuplicateName: several plugins bring it.
             UnknownName: there is none; the text gives the nearest names, or the plugin that was to bring it.
         """
-        if not isinstance(name, str):
-            raise UnknownName(f"a {self._what} is known by its name, not by {name!r}")
         if name in self:
             return self[name].item
         if name in self.duplicates:
             raise DuplicateName(self.conflict(name))
         for each in failed:
             if each.origin.plugin == name:
-                raise UnknownName(f"there is no {self._what} {name!r}: {each}")
+                raise self._unknown(f"there is no {self._what} {name!r}: {each}")
         import difflib  # only for a name that was mistyped
 
-        near = difflib.get_close_matches(name.casefold(), self, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(str(name).casefold(), self, n=3, cutoff=0.5)
         lists = f"{self._lists} shows what there is" if self._lists else f"there are {', '.join(self) or 'none'}"
         hint = f"did you mean {' or '.join(near)}?" if near else lists
-        raise UnknownName(f"there is no {self._what} {name!r}; {hint}{_FAILED_HINT if failed else ''}")
+        raise self._unknown(f"there is no {self._what} {name!r}; {hint}{_FAILED_HINT if failed else ''}")
 
 
-@dataclass
 class Registry:
     """Everything the plugins bring.
 
@@ -136,15 +132,14 @@ class Registry:
         distributions: name and version of every distribution that brought a plugin.
     """
 
-    kernels: Named[Kernel] = field(default_factory=lambda: Named("kernel", "mmcore list-kernels"))
-    providers: Named[DeviceProvider] = field(default_factory=lambda: Named("device"))
-    commands: Named[str] = field(default_factory=lambda: Named("command", "mmcore --help"))
-    failed: list[FailedPlugin] = field(default_factory=list)
-    manager: pluggy.PluginManager = field(default_factory=lambda: pluggy.PluginManager(GROUP))
-    distributions: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
+        self.kernels: Named[Kernel] = Named("kernel", "mmcore list-kernels", UnknownKernel)
+        self.providers: Named[DeviceProvider] = Named("device")
+        self.commands: Named[str] = Named("command", "mmcore --help")
+        self.failed: list[FailedPlugin] = []
+        self.manager = pluggy.PluginManager(GROUP)
         self.manager.add_hookspecs(hookspecs)
+        self.distributions: dict[str, str] = {}
         self._origins: dict[object, Origin] = {}
 
     def kernel(self, name: str) -> Kernel:
@@ -154,10 +149,7 @@ class Registry:
             DuplicateName: several plugins bring one of that name.
             UnknownKernel: there is none; the text gives the nearest names, or the plugin that was to bring it.
         """
-        try:
-            return self.kernels.named(name, self.failed)
-        except UnknownName as error:
-            raise UnknownKernel(str(error)) from None
+        return self.kernels.named(name, self.failed)
 
     def matching(self, patterns: Sequence[str]) -> tuple[list[Kernel], list[Kernel]]:
         """The kernels that names and patterns (``*``, ``?``, ``[]``) select, and those left out for their known bugs.
@@ -169,11 +161,11 @@ class Registry:
         """
         named = {pattern for pattern in patterns if not set(pattern) & set("*?[") and self.kernel(pattern)}
         for pattern in patterns:
-            if pattern not in named and not fnmatch.filter(self.kernels, pattern):
+            if not fnmatch.filter(self.kernels, pattern):
                 hint = f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is"
                 raise UnknownKernel(hint + (_FAILED_HINT if self.failed else ""))
-        wanted = [n for n in self.kernels if any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns or ("*",))]
-        found = [self.kernels[name].item for name in wanted]
+        wanted = {name for pattern in patterns or ("*",) for name in fnmatch.filter(self.kernels, pattern)}
+        found = [each.item for name, each in self.kernels.items() if name in wanted]
         buggy = [kernel for kernel in found if kernel.known_bugs and kernel.name not in named]
         return [kernel for kernel in found if kernel not in buggy], buggy
 
@@ -263,11 +255,9 @@ class Registry:
 def _several(hook: str, returned: Any) -> Iterable[Any]:
     if isinstance(returned, Mapping):
         return returned.items()
-    if isinstance(returned, Kernel):
-        return [returned]
-    if not isinstance(returned, Iterable):
+    if not isinstance(returned, Iterable | Kernel):
         raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
-    return returned
+    return [returned] if isinstance(returned, Kernel) else returned
 
 
 def _located(kernel: object, plugin: Any) -> Kernel:

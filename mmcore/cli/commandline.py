@@ -12,10 +12,9 @@ import click
 
 from mmcore.cli.output import keep_stdout_for_json
 from mmcore.errors import MmcoreError, TimeLimit
-from mmcore.registry import COMMANDS, registry
+from mmcore.registry import COMMANDS, DISTRIBUTION, registry
 
-FAILED = 2
-INTERRUPTED = 130
+FAILED, INTERRUPTED = 2, 130
 
 
 class CommandLine(click.Group):
@@ -97,3 +96,16 @@ def _imported(name: str, target: str) -> click.Command:
     if not isinstance(command, click.Command):
         raise MmcoreError(f"the command {name}, {target}, is no click command")
     return command
+
+
+@click.group(cls=CommandLine, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name=DISTRIBUTION, prog_name="mmcore", message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """CUDA matrix-product kernels, verified before they are timed, on a GPU or an emulator.
+
+    Every command takes --json. The exit status is 0 on success, 1 when the answer is no (a wrong product, a violation),
+    and 2 when the request cannot be carried out or the time limit was reached.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from mmcore.registry import Registry
 
-READER_GONE = 141
-"""The exit code of a program whose reader has closed the pipe: 128 + SIGPIPE, as the shell reports it."""
+READER_GONE = 141  # 128 + SIGPIPE, as the shell reports a program whose reader has closed the pipe
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 _redirected = contextlib.ExitStack()

@@ -15,8 +15,9 @@ from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
 from mmcore.errors import MmcoreError
 from mmcore.kernel.arguments import Argument, Scalar, TensorMap, Workspace
-from mmcore.kernel.declaration import Kernel, covering_grid
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.launch import covering_grid
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan, plan
 
@@ -36,13 +37,13 @@ def show(kernel: str, as_json: bool) -> int:
             "launched": _entries(found),
             "inferred": _inferred(found),
             "accumulator": found.accumulator,
-            "launch_rule": _rule_source(found),
+            "launch_rule": _rule(found),
             "source_text": source_text,
         }
         write_json(summary(registry.kernels[kernel]) | further)
     else:
         facts = fields([*_facts(found), ("plugin", str(registry.kernels[kernel].origin))])
-        rule, source = _listing(_rule_source(found), "python"), _listing(source_text, "cuda")
+        rule, source = _listing(_rule(found), "python"), _listing(source_text, "cuda")
         render(f"{found.name}: {found.title}\n", facts, "\nlaunch rule:\n", rule, f"\n{found.source}:\n", source)
     return 0
 
@@ -57,28 +58,19 @@ def _facts(kernel: Kernel) -> list[tuple[str, str]]:
         ("configs", configs(kernel)),
         ("needs", "\n".join(descriptions(kernel))),
         ("known bugs", "\n".join(kernel.known_bugs)),
-        ("rule in words", _rule_in_words(kernel)),
         ("for example", "\n".join(examples(kernel))),
     ]
 
 
-def _rule(kernel: Kernel) -> Callable[..., Any]:
+def _rule(kernel: Kernel) -> str:
+    """The rule's source code, or its docstring where Python cannot find the code."""
     rule: Callable[..., Any] = kernel.launch or kernel.grid or covering_grid
     while isinstance(rule, functools.partial):
         rule = rule.func
-    return rule
-
-
-def _rule_in_words(kernel: Kernel) -> str:
-    return " ".join((inspect.getdoc(_rule(kernel)) or "").split())
-
-
-def _rule_source(kernel: Kernel) -> str:
-    """The rule's source code, or its docstring where Python cannot find the code."""
     try:
-        return inspect.getsource(_rule(kernel)).rstrip()
+        return inspect.getsource(rule).rstrip()
     except (OSError, TypeError):
-        return _rule_in_words(kernel)
+        return inspect.getdoc(rule) or ""
 
 
 def _inferred(kernel: Kernel) -> list[str]:
