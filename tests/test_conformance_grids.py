@@ -19,9 +19,9 @@ from mmcore_conform.geometry import launch_failures
 from mmcore_conform.grouping import groups
 from mmcore_conform.outcome import SKIPPED
 from tests import wrong_kernels
-from tests.test_conformance import EMULATOR, conformance, failing, tiles
+from tests.test_conformance import EMULATOR, conformance, failing, few, tiles
 
-__all__ = ["tiles"]
+__all__ = ["few", "tiles"]
 
 STRIDED = (
     ("int k)", "int k, int lda, int ldb, int ldc)"),
@@ -72,11 +72,12 @@ class Aligned:
 
 @pytest.mark.usefixtures("tiles")
 def test_gaps_are_found_that_a_constraint_on_leading_dimensions_allows(tmp_path: Path) -> None:
-    right = wrong_kernels.kernel(tmp_path, *STRIDED, constraints=(Aligned(4),))
-    assert failing(right) == set()
-    assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, ("row * lda", "row * k"), constraints=(Aligned(4),)))
-    cases = find_cases(replace(right, constraints=()), EMULATOR.properties)
-    assert {case.cell.lda - case.cell.k for case in cases.allowed if case.cell.lda} >= {3}
+    wrong = wrong_kernels.kernel(tmp_path, *STRIDED, ("row * lda", "row * k"), constraints=(Aligned(4),))
+    assert common(conformance(wrong), "product") == ["gaps between A's rows"]
+    free = replace(wrong, constraints=())
+    for kernel, gaps in ((wrong, {4}), (free, {3})):
+        cells = [case.cell for case in find_cases(kernel, EMULATOR.properties).allowed]
+        assert {cell.lda - cell.k for cell in cells if cell.lda > cell.k} >= gaps
 
 
 @dataclass(frozen=True)
@@ -96,18 +97,27 @@ def test_leading_dimensions_that_are_never_allowed_are_skipped(tmp_path: Path) -
     assert (skipped.outcome, found.conforms) == (SKIPPED, True)
 
 
-@pytest.mark.parametrize(
-    "where", ["blockIdx.x > 7 && blockIdx.y > 7", "gridDim.x > 1 && gridDim.y > 1 && k > 128"], ids=["wide", "deep"]
-)
-def test_a_mistake_that_takes_a_large_grid_is_found(tmp_path: Path, where: str) -> None:
-    assert failing(wrong_kernels.kernel(tmp_path, ("= sum;", f"= {where} ? 0.0f : sum;"))) == {"product"}
+def test_wide_and_deep_grids_and_long_products_are_tested(tmp_path: Path) -> None:
+    cells = [case.cell for case in find_cases(wrong_kernels.kernel(tmp_path), EMULATOR.properties).allowed]
+    rows, columns = 8, 16
+    assert any(cell.m > 8 * rows and cell.n > 8 * columns for cell in cells)
+    assert any(cell.m > 2 * rows and cell.n > 2 * columns and cell.k > 256 for cell in cells)
+    assert all(any(getattr(cell, axis) > 256 for cell in cells) for axis in "mnk")
 
 
-@pytest.mark.parametrize("constraint", [Multiple("k", of=1024), Multiple(("m", "n"), of=640)])
-def test_a_kernel_that_takes_only_large_sizes_is_tested_there(tmp_path: Path, constraint: Multiple) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, constraints=(constraint,)))
+@pytest.mark.usefixtures("tiles")
+def test_a_mistake_that_takes_a_large_grid_is_found(tmp_path: Path) -> None:
+    deep = ("= sum;", "= gridDim.x > 1 && gridDim.y > 1 && k > 128 ? 0.0f : sum;")
+    assert failing(wrong_kernels.kernel(tmp_path, deep)) == {"product"}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_kernel_that_takes_only_large_sizes_is_tested_there(tmp_path: Path) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Multiple("k", of=1024),)))
     assert found.conforms, found.failures
     assert found.of("product")
+    larger = wrong_kernels.kernel(tmp_path, constraints=(Multiple(("m", "n"), of=640),))
+    assert find_cases(larger, EMULATOR.properties).allowed
 
 
 def launch_rule_failures(kernel: Kernel) -> list[tuple[str, str]]:
