@@ -108,11 +108,7 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
 
 
 def inferred_arguments(signature: Signature) -> tuple[Argument, ...]:
-    """The arguments of a function whose parameters are called A, B, C, m, n, k, lda, ldb, ldc, in any case.
-
-    Raises:
-        InvalidKernel: one has another name, or a type that does not go with it.
-    """
+    """The arguments of a function whose parameters have the usual names, in any case, and types that go with them."""
     usual = {name.casefold(): name for name in MATRICES + SIZES}
     arguments: list[Argument] = []
     for parameter in signature.parameters:

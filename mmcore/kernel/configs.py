@@ -11,13 +11,12 @@ from typing import Any, SupportsIndex, TypeAlias
 from mmcore.errors import InvalidBlock, InvalidConfig
 from mmcore.kernel.geometry import Dim3, Shape, dim3, native, parse_shape
 
-Value: TypeAlias = int | float | str | Dim3
 Derivation: TypeAlias = str | Callable[["Config"], Any]
 
 BLOCK = "block"
 
 
-class Config(Mapping[str, Value]):
+class Config(Mapping[str, Any]):
     """The values of a kernel's parameters for one launch; each is also an attribute, as in ``config.BM``.
 
     Attributes:
@@ -27,11 +26,11 @@ class Config(Mapping[str, Value]):
             ``BM``, ``BN``, ``BK`` where there are such parameters, else ``TILE``, else the extents of the block.
     """
 
-    def __init__(self, values: Mapping[str, Value], derived: frozenset[str] = frozenset()) -> None:
+    def __init__(self, values: Mapping[str, Any], derived: frozenset[str] = frozenset()) -> None:
         self._values = dict(values)
         self.derived = derived
 
-    def __getitem__(self, name: str) -> Value:
+    def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -53,16 +52,14 @@ class Config(Mapping[str, Value]):
 
     @property
     def block(self) -> Dim3:
-        block = self._values[BLOCK]
-        assert isinstance(block, Dim3)
-        return block
+        return Dim3(*self._values[BLOCK])
 
     @property
     def tile(self) -> tuple[int, int, int]:
-        square = self.get("TILE")
-        usual = (self.block.y, self.block.x, self.block.x) if square is None else (square,) * 3
-        rows, columns, depth = (self.get(name, extent) for name, extent in zip(("BM", "BN", "BK"), usual, strict=True))
-        return int(rows), int(columns), int(depth)  # type: ignore[arg-type]
+        rows = self.get("BM", self.get("TILE", self.block.y))
+        columns = self.get("BN", self.get("TILE", self.block.x))
+        depth = self.get("BK", self.get("TILE", self.block.x))
+        return int(rows), int(columns), int(depth)
 
     @property
     def block_text(self) -> str:
@@ -164,7 +161,7 @@ def _derived(name: str, derivation: Derivation, config: Config) -> Any:
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
-def _value(name: str, value: Any) -> Value:
+def _value(name: str, value: Any) -> Any:
     if name == BLOCK:
         try:
             return dim3((value,) if isinstance(value, int) else value)

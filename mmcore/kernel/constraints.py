@@ -25,11 +25,9 @@ class Constraint(Protocol):
     @property
     def description(self) -> str:
         """The condition in words, for every problem and config."""
-        ...
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         """Why ``problem`` cannot run in this config; None when it can."""
-        ...
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -63,7 +61,9 @@ class Multiple:
     times: int = 1
 
     def __post_init__(self) -> None:
-        if not self.names or not set(self.names) <= {"m", "n", "k"}:
+        if isinstance(self.sizes, str):
+            object.__setattr__(self, "sizes", (self.sizes,))
+        if not self.sizes or not set(self.sizes) <= {"m", "n", "k"}:
             raise InvalidKernel(f"{self.sizes!r} are not sizes of a problem; there are m, n and k")
         named = isinstance(self.of, str) and (self.of in _EXTENTS or self.of.isidentifier())
         if not named and not (type(self.of) is int and self.of > 0):
@@ -73,10 +73,6 @@ class Multiple:
             )
         if type(self.times) is not int or self.times < 1:
             raise InvalidKernel(f"{self.times!r} times {self.of} makes no sense; give a whole number from 1")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.sizes,) if isinstance(self.sizes, str) else self.sizes
 
     @property
     def unit(self) -> str:
@@ -91,12 +87,11 @@ class Multiple:
 
     @property
     def description(self) -> str:
-        are = "is a multiple" if len(self.names) == 1 else "are multiples"
-        return f"{_listed(self.names)} {are} of {self.unit}"
+        return f"{_listed(self.sizes)} {'is a multiple' if len(self.sizes) == 1 else 'are multiples'} of {self.unit}"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         step = self.step(config)
-        off = [f"{name} = {getattr(problem, name)}" for name in self.names if getattr(problem, name) % step]
+        off = [f"{name} = {getattr(problem, name)}" for name in self.sizes if getattr(problem, name) % step]
         if not off:
             return None
         if len(off) > 1 and problem.m == problem.n == problem.k:

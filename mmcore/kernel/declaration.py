@@ -24,8 +24,8 @@ LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | S
 GridRule: TypeAlias = Callable[[Problem, Config], Shape]
 OverRead: TypeAlias = str | Mapping[str, int] | Callable[[Problem, Config], Mapping[str, int]]
 
+_ARCHITECTURE = re.compile(r"(\d+[af]?)?")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
-_ARCHITECTURE = re.compile(r"\d+[af]?")
 
 #: What declarations for mmcore 0.1 said, and what says the same now.
 _REPLACED = {
@@ -34,6 +34,11 @@ _REPLACED = {
     "least_capability": "min_compute_capability={value!r}",
     "known_faults": "known_bugs={value!r}",
 }
+
+
+def _require(holds: object, sentence: str) -> None:
+    if not holds:
+        raise InvalidKernel(sentence)
 
 
 def check_name(name: str) -> None:
@@ -46,27 +51,23 @@ def check_name(name: str) -> None:
 class Kernel:
     """One variant of the matrix product: its CUDA source, its configs, and the rule by which it is launched.
 
-    ``entry``, ``defines`` and ``options`` are templates: ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter
-    of the config stand for the launch's values, so ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template for each
-    config. Parameters in capitals that ``entry`` does not name are macros of the source: ``TILE`` becomes
-    ``-DTILE=32``.
+    ``entry``, ``defines`` and ``options`` may hold ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter of the
+    config: ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template. Parameters in capitals that ``entry`` does not
+    name are macros of the source: ``-DTILE=32``.
 
     Attributes:
         name: unique dotted identifier, reference or package first: "upc.kernel11".
-        configs: named parameters, the thread block among them, the default first: ``[{"block": (16, 16)}]``; or a
-            :class:`~mmcore.Space`.
+        configs: named parameters, the thread block among them, the default first; or a :class:`~mmcore.Space`.
         source: path of its .cu file, relative to the plugin's module; the name's last word and ".cu" by default.
         title: one line on what the variant does.
         reference: where it comes from, down to the page.
         entry: the ``__global__`` function, or a template's name expression; the source's only one by default.
-        arguments: what the function takes, in its own order: "A", "B", "C" (pointers), "m", "n", "k", "lda", "ldb",
-            "ldc" (passed as int), or :class:`Scalar`, :class:`Workspace`, :class:`TensorMap`. By default they are read
-            off the function's signature, where they have these names.
-        grid: the number of blocks along x, y and z, ``(problem, config) -> (x, y)``; one tile each by default.
-        launch: the whole launch rule in the place of ``grid``, ``(problem, config, device) -> Launch`` or a sequence of
-            launches made in turn.
+        arguments: what the function takes: "A", "B", "C" (pointers), "m", "n", "k", "lda", "ldb", "ldc" (int),
+            :class:`Scalar`, :class:`Workspace`, :class:`TensorMap`; read off its signature by default.
+        grid: the number of blocks, ``(problem, config) -> (x, y)``; one for each tile of C by default.
+        launch: the whole launch rule instead, ``(problem, config, device) -> Launch`` or several made in turn.
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
-            problem and config that says so; "tiles" where unguarded loads of whole tiles explain it.
+            problem and config; "tiles" where unguarded loads of whole tiles explain it.
         dtype: element type of A and B.
         accumulator: type the sums are kept in; ``dtype`` when not given.
         output: element type of C; ``accumulator`` when not given.
@@ -79,7 +80,7 @@ class Kernel:
         known_bugs: what is wrong with it on purpose, a sentence each; empty but for variants that teach a mistake.
 
     Raises:
-        InvalidKernel: when the declaration contradicts itself. (Its source is only looked for when it is needed.)
+        InvalidKernel: the declaration contradicts itself; the source is only looked for when it is needed.
     """
 
     name: str
@@ -105,8 +106,7 @@ class Kernel:
 
     def __new__(cls, **declared: Any) -> Kernel:
         """Refuse a declaration of 0.1 with the lines that replace it."""
-        old = [name for name in _REPLACED if name in declared]
-        lines = [f"{name}= is now {_REPLACED[name].format(value=declared[name])}" for name in old]
+        lines = [f"{old}= is now {_REPLACED[old].format(value=declared[old])}" for old in _REPLACED if old in declared]
         if lines and "launch" in declared:
             lines.append("the launch rule takes (problem, config, device), and config.block is the block")
         if lines:
@@ -117,63 +117,56 @@ class Kernel:
         check_name(self.name)
         try:
             self._normalise()
-            self._check()
         except MmcoreError as error:
             raise InvalidKernel(f"{self.name}: {error}") from None
         except (TypeError, ValueError, AttributeError) as error:
             raise InvalidKernel(f"{self.name} is declared with a value of the wrong type: {error}") from None
 
     def _normalise(self) -> None:
-        """Fill in the defaults; lists become tuples, and short names of types long ones."""
-        source = Path(self.source)
-        settled: dict[str, Any] = {
+        """Check every attribute and fill in the defaults; lists become tuples."""
+        for name in ("title", "reference", "entry"):
+            text = getattr(self, name)
+            _require(isinstance(text, str) and "\n" not in text, f"its {name} must be a text of one line, not {text!r}")
+        for name in ("arguments", "constraints", "options", "known_bugs"):
+            value = getattr(self, name)
+            _require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
+            object.__setattr__(self, name, tuple(value))
+        for name in ("options", "known_bugs"):
+            texts = getattr(self, name)
+            _require(all(isinstance(text, str) for text in texts), f"its {name} are texts, unlike {texts!r}")
+        pair = self.min_compute_capability
+        whole = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
+        _require(whole, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
+        source, accumulator = Path(self.source), self.accumulator or self.dtype
+        settled = {
             "title": self.title or self.name,
             "source": Path(f"{self.name.rpartition('.')[2]}.cu") if source == Path() else source,
             "dtype": dtype_named(self.dtype).name,
-            "accumulator": dtype_named(self.accumulator or self.dtype).name,
-            "output": dtype_named(self.output or self.accumulator or self.dtype).name,
+            "accumulator": dtype_named(accumulator).name,
+            "output": dtype_named(self.output or accumulator).name,
+            "min_compute_capability": tuple(pair),
         }
-        for attribute in ("arguments", "constraints", "options", "known_bugs"):
-            several = getattr(self, attribute)
-            if not isinstance(several, tuple | list):
-                raise InvalidKernel(f"its {attribute} are several: ({several!r},) instead of {several!r}")
-            settled[attribute] = tuple(several)
-        match self.min_compute_capability:
-            case [int(major), int(minor)]:
-                settled["min_compute_capability"] = (major, minor)
-            case pair:
-                raise InvalidKernel(f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
-        for attribute, value in settled.items():
-            object.__setattr__(self, attribute, value)
-
-    def _check(self) -> None:
-        """Reject what contradicts itself, in a sentence that does not name the kernel."""
-        for attribute in ("title", "reference", "entry"):
-            text = getattr(self, attribute)
-            if not isinstance(text, str) or "\n" in text:
-                raise InvalidKernel(f"its {attribute} must be a text of one line, not {text!r}")
-        for attribute in ("options", "known_bugs"):
-            texts = getattr(self, attribute)
-            if not all(isinstance(text, str) for text in texts):
-                raise InvalidKernel(f"its {attribute} are texts, unlike {texts!r}")
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
         for argument in self.arguments:
             check_argument(argument)
         for each in self.constraints:
-            if not isinstance(each, Constraint) or not isinstance(each.description, str) or isinstance(each, type):
-                raise InvalidKernel(f"{each!r} is not a constraint: it needs a description and a violation")
-        for attribute in ("launch", "grid"):
-            if getattr(self, attribute) is not None and not callable(getattr(self, attribute)):
-                raise InvalidKernel(f"its {attribute} rule is not callable")
-        if self.launch is not None and (self.grid is not None or self.over_read is not None):
-            raise InvalidKernel(
-                "it has a launch rule, which says grid and over-read itself: leave out grid and over_read"
+            whole = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
+            words = each.description if whole else None
+            _require(
+                words and isinstance(words, str), f"{each!r} is not a constraint: it lacks description or violation"
             )
-        if not (self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)):
-            raise InvalidKernel(f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
-        if not isinstance(self.accumulate, bool):
-            raise InvalidKernel(f"accumulate is True or False, not {self.accumulate!r}")
-        if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
-            raise InvalidKernel(f"architecture {self.architecture!r} is not of the form 90 or 90a")
+        for name in ("launch", "grid"):
+            rule = getattr(self, name)
+            _require(rule is None or callable(rule), f"its {name} rule is not callable")
+        if self.launch is not None and (self.grid is not None or self.over_read is not None):
+            said = "it has a launch rule, which says grid and over-read itself"
+            raise InvalidKernel(f"{said}: leave out grid and over_read")
+        known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
+        _require(known, f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
+        _require(isinstance(self.accumulate, bool), f"accumulate is True or False, not {self.accumulate!r}")
+        form = _ARCHITECTURE.fullmatch(self.architecture)
+        _require(form, f"architecture {self.architecture!r} is not of the form 90 or 90a")
         for template in (self.entry, *self.defines.values(), *self.options):
             self.expand(template, self.problem(64, 64, 64), self.usual_configs[0])
 
@@ -188,22 +181,14 @@ class Kernel:
         return self.all_configs.usual
 
     def config(self, block: str | SupportsIndex | Shape | None = None, **parameters: Any) -> Config:
-        """The config of some values, as a user gives them; the other parameters are those of the first that has them.
-
-        Args:
-            block: threads per block: "32x8", (32, 8), or "32" for 32×32 (32×1 if all declared blocks are flat).
-            parameters: other parameters by name.
-
-        Raises:
-            InvalidBlock: the block is not one to three positive whole numbers.
-            InvalidConfig: there is no such parameter.
-        """
+        """The first of :meth:`matching_configs`; a block is "32x8", (32, 8), or 32 for 32×32 (32×1 for flat blocks)."""
         return self.matching_configs(**parameters, **({} if block is None else {BLOCK: block}))[0]
 
     def matching_configs(self, **asked: Any) -> tuple[Config, ...]:
         """The usual configs that have the values asked for; where none has, the first with these in place of its own.
 
-        Raises as :meth:`config` does.
+        Raises:
+            InvalidBlock, InvalidConfig: there is no such parameter, or no such value of it.
         """
         try:
             return self.all_configs.matching(**asked)
@@ -225,11 +210,7 @@ class Kernel:
         return replace(launch, over_read=dict(over_read))
 
     def entry_named(self, entry: str | None = None) -> str:
-        """The name expression of a launch's function: its own, the kernel's, or the only one of the source.
-
-        Raises:
-            InvalidKernel: the source has none or several, or a template, of which an instance must be named.
-        """
+        """The name expression of a launch's function: its own, the kernel's, or the only one of the source."""
         if entry or self.entry:
             return entry or self.entry
         found = signatures(self.source_text())
@@ -243,11 +224,7 @@ class Kernel:
         return found[0].name
 
     def arguments_of(self, entry: str) -> tuple[Argument, ...]:
-        """The declared arguments, or those that the signature of the function tells.
-
-        Raises:
-            InvalidKernel: the signature has other names than the usual ones.
-        """
+        """The declared arguments, or those that the signature of the function tells."""
         if self.arguments:
             return self.arguments
         for signature in self._functions(entry):
@@ -300,18 +277,16 @@ class Kernel:
         return Problem(m, n, k, self.dtype, self.output, lda, ldb, ldc, self.accumulate)
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
-        """Why its constraints forbid ``problem`` in such a config, a clause each; empty when they do not.
-
-        Raises:
-            InvalidKernel: one of the constraints cannot tell.
-        """
+        """Why its constraints forbid ``problem`` in such a config, a clause each; empty when they do not."""
         reasons = []
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
             for constraint in self.constraints:
                 reason = constraint.violation(problem, config)
-                if reason is not None and (not isinstance(reason, str) or not reason.strip()):
+                if reason is None:
+                    continue
+                if not isinstance(reason, str) or not reason.strip():
                     raise InvalidKernel(f"it answers {reason!r} instead of a reason or None")
-                reasons += [] if reason is None else [reason]
+                reasons.append(reason)
         return reasons
 
     def fitting_config(self, problem: Problem) -> Config:
@@ -320,10 +295,7 @@ class Kernel:
         return next((config for config in usual if not self.violations(problem, config)), usual[0])
 
     def square_problem(self, least: int, *configs: Config) -> Problem:
-        """The smallest product with m = n = k from ``least`` on that one of ``configs``, or of the usual ones, allows.
-
-        ``least`` itself when none up to 4096 more is allowed, so that its violations can say why.
-        """
+        """The smallest m = n = k from ``least`` that one of ``configs`` (or the usual ones) allows; else ``least``."""
         for size in range(least, least + 4097):
             problem = self.problem(size, size, size)
             if not all(self.violations(problem, config) for config in configs or self.usual_configs):

@@ -78,8 +78,7 @@ def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
 def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
     """What whole tiles read past the end of A and B, in elements, where their loads are not guarded.
 
-    The grid's tiles cover A to row ``rows`` and column ``depth``, and B to row ``depth`` and column ``columns``, none
-    of these included. The furthest load from A is at index (rows - 1)·lda + depth - 1, and likewise in B.
+    The tiles cover ``rows`` of A and ``columns`` of B; the furthest load from A is at (rows - 1)·lda + depth - 1.
     """
     height, width, step = config.tile
     rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
@@ -92,14 +91,9 @@ def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[st
 
 @contextlib.contextmanager
 def asking(what: str, about: str) -> Iterator[None]:
-    """A question to a plugin's code, asked inside: what it raises is one sentence with its file and line.
+    """A question to a plugin's code, asked inside: what that raises becomes one sentence with its file and line.
 
-    Args:
-        what: who is asked: "acme.fast: its launch rule".
-        about: what for: "64×64×64 with block=16x16".
-
-    Raises:
-        InvalidKernel: the code raised.
+    ``what`` is asked ("acme.fast: its launch rule") about ``about`` ("64×64×64 with block=16x16").
     """
     try:
         yield

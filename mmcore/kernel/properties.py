@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mmcore.kernel.geometry import Dim3
-
-_BLOCK, _GRID = Dim3(1024, 1024, 64), Dim3(2**31 - 1, 65535, 65535)
+from mmcore.kernel.geometry import Dim3, ceil_div
 
 
 @dataclass(frozen=True)
@@ -27,8 +25,8 @@ class DeviceProperties:
 
     compute_capability: tuple[int, int] = (9, 0)
     threads_per_block: int = 1024
-    block: Dim3 = _BLOCK
-    grid: Dim3 = _GRID
+    block: Dim3 = Dim3(1024, 1024, 64)  # noqa: RUF009
+    grid: Dim3 = Dim3(2**31 - 1, 65535, 65535)  # noqa: RUF009
     shared_bytes: int = 48 << 10
     shared_bytes_optin: int = 227 << 10
     registers_per_block: int = 64 << 10
@@ -37,42 +35,34 @@ class DeviceProperties:
 
     def launch_violations(self, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:
         """Why this geometry cannot be launched on the device; empty when it can."""
-        reasons = []
-        if block.size > self.threads_per_block:
-            reasons.append(f"a {block} block has {block.size} threads; the device allows {self.threads_per_block}")
-        for axis in Dim3._fields:
-            threads, most = getattr(block, axis), getattr(self.block, axis)
-            if most < threads <= self.threads_per_block:
-                reasons.append(f"a {block} block has {threads} threads along {axis}; the device allows {most}")
-            blocks, most = getattr(grid, axis), getattr(self.grid, axis)
-            if blocks > most:
-                reasons.append(f"a {grid} grid has {blocks} blocks along {axis}; the device allows {most}")
-        if dynamic_shared_bytes > self.shared_bytes_optin:
-            reasons.append(
-                f"a block asks for {dynamic_shared_bytes} bytes of dynamic shared memory; "
-                f"the device allows {self.shared_bytes_optin}"
-            )
-        return reasons
+        return _exceeded(
+            (block.size, self.threads_per_block, f"a {block} block has {block.size} threads"),
+            *(
+                (threads, most, f"a {block} block has {threads} threads along {axis}")
+                for axis, threads, most in zip(Dim3._fields, block, self.block, strict=True)
+                if threads <= self.threads_per_block
+            ),
+            *(
+                (blocks, most, f"a {grid} grid has {blocks} blocks along {axis}")
+                for axis, blocks, most in zip(Dim3._fields, grid, self.grid, strict=True)
+            ),
+            (
+                dynamic_shared_bytes,
+                self.shared_bytes_optin,
+                f"a block asks for {dynamic_shared_bytes} bytes of dynamic shared memory",
+            ),
+        )
 
     def resource_violations(self, block: Dim3, registers: int, shared_bytes: int) -> list[str]:
-        """Why a compiled kernel cannot be launched in such blocks; empty when it can.
-
-        Args:
-            block: the block's shape.
-            registers: registers per thread, as compiled.
-            shared_bytes: static and dynamic shared memory of a block together.
-        """
-        reasons = []
+        """Why blocks of so many registers per thread and bytes of shared memory cannot run; empty when they can."""
         # The hardware hands registers to whole warps in units of 256.
-        warps = -(-block.size // 32)
-        needed = warps * (-(-registers * 32 // 256) * 256)
-        if needed > self.registers_per_block:
-            reasons.append(
-                f"a {block} block of threads with {registers} registers each takes {needed} registers; "
-                f"the device allows {self.registers_per_block}"
-            )
-        if shared_bytes > self.shared_bytes_optin:
-            reasons.append(
-                f"a block uses {shared_bytes} bytes of shared memory; the device allows {self.shared_bytes_optin}"
-            )
-        return reasons
+        needed = ceil_div(block.size, 32) * ceil_div(registers * 32, 256) * 256
+        threads = f"a {block} block of threads with {registers} registers each"
+        return _exceeded(
+            (needed, self.registers_per_block, f"{threads} takes {needed} registers"),
+            (shared_bytes, self.shared_bytes_optin, f"a block uses {shared_bytes} bytes of shared memory"),
+        )
+
+
+def _exceeded(*limits: tuple[int, int, str]) -> list[str]:
+    return [f"{said}; the device allows {most}" for found, most, said in limits if found > most]

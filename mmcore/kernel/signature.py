@@ -1,7 +1,6 @@
 """The ``__global__`` functions of a CUDA source and their parameters, read off its text.
 
-What stands in comments, strings and directives, and behind ``#if 0``, is passed over; macros are not expanded, so that
-a signature written with macros has to be declared instead.
+Comments, strings, directives and what is behind ``#if 0`` are passed over; macros are not expanded.
 """
 
 from __future__ import annotations
@@ -13,7 +12,13 @@ from dataclasses import dataclass
 _NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(\w*)")
 _GLOBAL = re.compile(r"\b__global__\b")
-_ATTRIBUTE = re.compile(r"\b(?:__\w+__|alignas)\s*(\()?|\[\[.*?\]\]", re.DOTALL)
+
+# What stands in parentheses, up to four deep.
+_INSIDE = r"[^()]*+"
+for _ in range(3):
+    _INSIDE = rf"(?:[^()]|\({_INSIDE}\))*+"
+_ATTRIBUTE = re.compile(rf"\b(?:__\w+__|alignas)\s*(?:\({_INSIDE}\))?|\[\[.*?\]\]", re.DOTALL)
+_FUNCTION = re.compile(rf"[^;{{}}=(]*\b([A-Za-z_]\w*)\s*\(({_INSIDE})\)")
 _TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*\Z")
 _NAME = re.compile(r"(?P<type>.*?[\s*&>])(?P<name>[A-Za-z_]\w*)\s*(?P<array>(?:\[[^\]]*\])*)\Z", re.DOTALL)
 
@@ -68,11 +73,6 @@ class Signature:
     parameters: tuple[Parameter, ...]
     template: bool
 
-    @property
-    def named(self) -> bool:
-        """Whether all its parameters have names."""
-        return all(parameter.name for parameter in self.parameters)
-
 
 @functools.lru_cache(maxsize=256)
 def signatures(source: str) -> tuple[Signature, ...]:
@@ -81,10 +81,13 @@ def signatures(source: str) -> tuple[Signature, ...]:
     text = _enabled(text.replace("\\\n", " "))
     found: dict[str, Signature] = {}
     for keyword in _GLOBAL.finditer(text):
-        signature = _signature(text, keyword)
+        function = _FUNCTION.match(_ATTRIBUTE.sub(" ", text[keyword.end() : keyword.end() + 4000]))
+        if function is None:
+            continue
+        name, parameters = function[1], tuple(map(_parameter, _split(function[2])))
         # A prototype before the definition need not name its parameters.
-        if signature is not None and not (signature.name in found and found[signature.name].named):
-            found[signature.name] = signature
+        if name not in found or not all(parameter.name for parameter in found[name].parameters):
+            found[name] = Signature(name, parameters, _TEMPLATE.search(text[: keyword.start()]) is not None)
     return tuple(found.values())
 
 
@@ -102,38 +105,6 @@ def _enabled(text: str) -> str:
         elif directive[1] == "endif" or (directive[1] in ("else", "elif") and depth == 1):
             depth -= 1
     return "\n".join(kept)
-
-
-def _signature(text: str, keyword: re.Match[str]) -> Signature | None:
-    """The function whose declaration holds the keyword; None where it cannot be made out."""
-    begin = _without_attributes(text[keyword.end() : keyword.end() + 4000])
-    opening = begin.find("(")
-    name = re.search(r"([A-Za-z_]\w*)\s*\Z", begin[:opening]) if opening >= 0 else None
-    if name is None or set(begin[:opening]) & set(";{}="):
-        return None
-    parts = _split(_inside(begin[opening:]))
-    template = _TEMPLATE.search(text[: keyword.start()]) is not None
-    return Signature(name[1], tuple(map(_parameter, parts)), template)
-
-
-def _without_attributes(text: str) -> str:
-    """``__launch_bounds__(…)``, ``__cluster_dims__(…)``, ``__restrict__``, ``[[…]]`` and the like left out."""
-    while found := _ATTRIBUTE.search(text):
-        end = found.end()
-        if found[1]:
-            end += len(_inside(text[found.end() - 1 :])) + 1
-        text = f"{text[: found.start()]} {text[end:]}"
-    return text
-
-
-def _inside(text: str) -> str:
-    """What stands between the parenthesis that the text begins with and the one that closes it."""
-    depth = 0
-    for index, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return text[1:index]
-    return text[1:]
 
 
 def _split(text: str) -> list[str]:
