@@ -37,7 +37,7 @@ def measure_time(loaded: LoadedKernel, timing: Timing) -> Time:
         if timing.warmup_launches:
             timer.seconds(timing.warmup_launches)
         iterations, readings = _calibrate(timer, timing)
-        spent, rounds = math.fsum(readings), [readings[-1] / iterations]
+        spent, rounds = sum(readings), [readings[-1] / iterations]
         while not _done(rounds, spent, timing):
             seconds = timer.seconds(iterations)
             _check(seconds, iterations)
@@ -49,22 +49,15 @@ def measure_time(loaded: LoadedKernel, timing: Timing) -> Time:
 
 
 def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:
-    """Launches that take long enough together, twice in a row as the first may be slow; and all that was read."""
+    """How many launches take long enough together; and all that was read, the slow first launch at the beginning."""
     least = max(timing.min_round_seconds, timing.resolutions * timer.resolution)
-    count, enough = 1, False
-    readings: list[float] = []
-    while True:
-        seconds = timer.seconds(count)
-        readings.append(max(seconds, 0.0))
-        if seconds >= least or count == _MOST_ITERATIONS:
-            _check(seconds, count)
-            if enough:
-                return count, readings
-            enough = True
-        else:
-            # A tenth more makes a further step rare.
-            step = math.ceil(1.1 * count * least / max(seconds, least / 100))
-            count, enough = min(step, _MOST_ITERATIONS), False
+    count, readings = 1, [timer.seconds(1), timer.seconds(1)]
+    while readings[-1] < least and count < _MOST_ITERATIONS:
+        step = math.ceil(1.1 * count * least / max(readings[-1], least / 100))
+        count = min(step, _MOST_ITERATIONS)
+        readings.append(timer.seconds(count))
+    _check(readings[-1], count)
+    return count, readings
 
 
 def _done(rounds: list[float], spent: float, timing: Timing) -> bool:

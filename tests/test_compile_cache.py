@@ -145,7 +145,7 @@ def test_a_header_beside_the_source(cu_file: Path, compilations: list[str], dire
     [
         ('#include "../out/mine.cuh"', ()),
         ('#include "{out}/mine.cuh"', ()),
-        ("#include <../out/mine.cuh>", ("-I../sub",)),
+        ("#include <../../out/mine.cuh>", ("-I../sub/deep",)),
         ("#include H", ('-DH="../out/mine.cuh"',)),
         ("#include H", ('-DH="{out}/mine.cuh"',)),
         ('#include "../out/next.cuh"', ()),
@@ -163,7 +163,9 @@ def test_a_header_outside_the_folders(
     write(out / "next.cuh", '#include "deeper/mine.cuh"\n')
     write(tmp_path / "sub" / "up.cuh", '#include "../out/mine.cuh"\n')
     own.mkdir()
-    (own / "link").symlink_to("../out")
+    (tmp_path / "sub" / "deep").mkdir()
+    if "link" in declarations:
+        (own / "link").symlink_to("../out")
     place = {"next": out / "deeper" / "mine.cuh", ".hid": own / ".hidden" / "mine.cuh", "csv": own / "mine.csv"}
     header = next((path for word, path in place.items() if word in declarations), out / "mine.cuh")
     asked = [text.replace("{out}", str(out)) for text in (declarations, *options)]

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 from base64 import b64decode, b64encode
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -42,7 +41,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     text, options = kernel.source_text(), compile_options(plan, architecture)
     headers = fingerprint(source, text, options)
     every_option = (*options, *(() if headers == "" else header_options()))
-    depends_on = (str(nvrtc_version()), str(source), os.getcwd(), *every_option, "", *plan.entries, "", text, headers)
+    depends_on = (str(nvrtc_version()), str(source), *every_option, "", *plan.entries, "", text, headers)
     key = hashlib.sha256(_CACHE_FORMAT.encode())
     for part in depends_on:
         key.update((part or "").encode(errors="surrogateescape") + b"\0")
