@@ -209,8 +209,7 @@ class Result:
         timing = next(iter(self.cell.timings), None)
         seconds = None if first is None else first.seconds
         rate = self.gflops(seconds)
-        return {
-            **self.figures,
+        values = {
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in _PLAIN},
             "device": self.device,
@@ -249,6 +248,7 @@ class Result:
             "cell": self.cell.to_json(),
             "times": [asdict(time) for time in self.times],
         }
+        return values | {name: value for name, value in self.figures.items() if name not in values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Result:
