@@ -15,7 +15,7 @@ from mmcore.verify.inputs import draw
 from mmcore.verify.launches import host_arrays
 from mmcore_emulator.lanes import Batch
 from mmcore_emulator.observation import Access, Observer
-from mmcore_emulator.sanitizer.protocols import ReachDevice
+from mmcore_emulator.sanitizer.protocols import CheckingDevice
 
 
 def over_read_elements(planned: Plan, device: Device, seed: int) -> dict[str, int]:
@@ -33,7 +33,7 @@ def over_read_elements(planned: Plan, device: Device, seed: int) -> dict[str, in
         NoDevice: the device does not see how far kernels read.
         MmcoreError: the launch is refused, or its source does not become code.
     """
-    if not isinstance(device, ReachDevice):
+    if not isinstance(device, CheckingDevice):
         raise NoDevice(f"{device.name} does not see how far a kernel reads")
     problem = planned.problem
     with LoadedKernel(planned, device) as loaded:

@@ -64,13 +64,8 @@ class CheckingDevice(Protocol):
         """
         ...
 
-
-@runtime_checkable
-class ReachDevice(Protocol):
-    """A device that sees how far kernels read, besides being a :class:`~mmcore.devices.base.Device`."""
-
     def bytes_read_past(self, module: LoadedModule, calls: Sequence[BoundLaunch]) -> Mapping[str, int]:
-        """Make the launches in order and say how many bytes past the end of its buffers they read.
+        """Make the launches in order and say how many bytes past the end of their buffers they read.
 
         Returns:
             By label, up to the end of the furthest read that stays within what may be read there; what goes further
