@@ -26,7 +26,7 @@ class CompiledFunction:
 
 @dataclass(frozen=True)
 class CompiledModule:
-    """What NVRTC made of one source: machine code for a GPU and PTX for the emulator, from one compilation.
+    """Machine code for a GPU and PTX for the emulator, from one compilation.
 
     Attributes:
         architecture: what it was compiled for, such as "sm_90".

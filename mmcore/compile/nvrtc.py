@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
+from mmcore.kernel.signature import signatures
 
 _RESOURCES = re.compile(
     r"Compiling entry function '(?P<symbol>[^']+)'.*?"
@@ -21,9 +22,6 @@ _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(
 _MISSING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 # An error in the source or a header may be why a name expression names nothing.
 _ERROR_IN_A_FILE = re.compile(r"^(?!__nv_name_map\().*\(\d+\): (?:catastrophic )?error:", re.MULTILINE)
-_KERNEL_FUNCTION = re.compile(r"__global__\s(?:[^;{(]*?__\w+__\s*\([^)]*\))*[^;{(]*?\b(?!__)(\w+)\s*\(")
-# What stands before a function that is a template.
-_TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*\Z")
 # With these NVRTC makes something else than machine code and PTX.
 _MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
 
@@ -117,15 +115,14 @@ def _failure(source: Path, text: str, log: str, entries: tuple[str, ...]) -> str
     """What went wrong, with NVRTC's log where that is about the source."""
     if "__nv_name_map(" in log and not _ERROR_IN_A_FILE.search(log):
         return _no_function(source, text, _MISSING.findall(log) or entries)
-    if re.search(r"(could not|cannot) open source file", log):
-        missing = f"{source.name} includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
-        return f"{missing}:\n{log}"
-    return f"{source.name} does not compile:\n{log}"
+    missing = re.search(r"(could not|cannot) open source file", log)
+    absent = "includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
+    return f"{source.name} {absent if missing else 'does not compile'}:\n{log}"
 
 
 def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
     """That name expressions name nothing, and what there is."""
-    functions = {found[1]: _TEMPLATE.search(text[: found.start()]) for found in _KERNEL_FUNCTION.finditer(text)}
+    functions = {signature.name: signature.template for signature in signatures(text)}
     # NVRTC puts spaces around the signs that qualify a name.
     missing = list(dict.fromkeys(name.replace(" :: ", "::") for name in missing))
     templates = [name for name in missing if functions.get(name.rpartition("::")[2])]

@@ -25,12 +25,8 @@ class Matrices:
     """A, B and C of one problem, in host memory before a launch.
 
     Each is a 2-D view, in storage dtype, whose rows lie a leading dimension apart; its ``base`` is the whole
-    contiguous (rows, leading dimension) array, poison in the columns beyond the matrix.
-
-    Attributes:
-        a: m×k.
-        b: k×n.
-        c: m×n, C's old value where the product is added to it and poison where it is not.
+    contiguous (rows, leading dimension) array, poison in the columns beyond the matrix. So is C where the product is
+    not added to it.
     """
 
     a: NDArray[Any]

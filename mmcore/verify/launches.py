@@ -50,7 +50,7 @@ def verify_launches(loaded: LoadedKernel, problem: Problem, seed: int, *, full_f
         loaded: the kernel.
         problem: the product, with the leading dimensions that were asked for.
         seed: seed of the inputs.
-        full_flops: up to how many operations every element is compared, as :func:`verify_product` takes it.
+        full_flops: as :func:`verify_product` takes it.
     """
     matrices = draw(problem, seed)
     host = host_arrays(loaded.plan, matrices)
@@ -69,10 +69,9 @@ def verify_launches(loaded: LoadedKernel, problem: Problem, seed: int, *, full_f
 
 
 def verify_again(loaded: LoadedKernel, problem: Problem, seed: int) -> Verified:
-    """Verify twice more, on other inputs each time and on workspaces as launches left them.
+    """Verify twice more, on other inputs; a violation says that the product was right before if it is wrong now.
 
-    Twice, because a kernel that works in every other launch works in one of the two. If either is wrong, a violation
-    says that the product was right before.
+    Twice, because a kernel that works in every other launch works in one of the two.
     """
     for _ in range(2):
         seed = other_seed(seed)

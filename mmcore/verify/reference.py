@@ -1,12 +1,8 @@
 """The float64 reference, a panel of rows at a time, and Freivalds' check of all rows without it.
 
-With a vector x of random signs over a block of columns, C·x = A·(B·x) costs three products of a matrix and a vector. A
-row is suspect when the root mean square r of C·x - A·(B·x) over 16 such x is more than rounding leaves:
-
-    r > 8·(u + 2⁻⁵³)·‖a‖·‖B‖ + 2·u_out·‖c‖
-
-Suspect rows are then compared in full: this limit costs time where it is too tight, and never refuses a right product.
-docs/verification.md derives it.
+A row is suspect when the root mean square r of C·x - A·(B·x) over 16 vectors x of random signs is more than rounding
+leaves, r > 8·(u + 2⁻⁵³)·‖a‖·‖B‖ + 2·u_out·‖c‖. Suspect rows are compared in full: a limit that is too tight costs time,
+and never refuses a right product. docs/verification.md derives it.
 """
 
 from __future__ import annotations
@@ -71,10 +67,7 @@ def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Pane
 def suspect_rows(
     problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[np.generic], rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Rows of ``c`` (m×n, storage of ``problem.output``) that rounding alone does not explain, ascending.
-
-    Memory stays at a few chunks of :data:`PANEL_ELEMENTS` and k·n/256 float64 numbers.
-    """
+    """Rows of ``c`` (m×n, storage of ``problem.output``) that rounding alone does not explain, ascending."""
     signs = rng.choice(np.array([-1.0, 1.0]), size=(problem.n, PROJECTIONS))
     blocks = list(_chunks(problem.n, BLOCK_COLUMNS))
     projected = np.empty((problem.k, len(blocks), PROJECTIONS))

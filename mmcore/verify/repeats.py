@@ -1,8 +1,6 @@
-"""The comparison of repeated launches with launches on fresh inputs.
+"""The comparison of repeated launches with launches that each find other inputs and a C without a product.
 
-A kernel is verified once and launched hundreds of times to be timed. One that remembers its inputs or its product, or
-finds the product in C and leaves it there, is fast for no good reason. So launches on the same inputs are timed beside
-launches that each find other inputs and a C without a product.
+A kernel that remembers its inputs, or finds its product in C and leaves it there, is fast for no good reason.
 """
 
 from __future__ import annotations
@@ -31,32 +29,27 @@ _RATIO, _SECONDS = 1.25, 2e-6
 
 
 def compare_repeats(
-    loaded: LoadedKernel,
-    problem: Problem,
-    seed: int,
-    device: Device,
-    first_seconds: float,
-    repeated_seconds: float | None,
+    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, first: float, repeated: float | None
 ) -> list[Violation]:
     """A violation if launches on fresh inputs take longer than repeated ones; else nothing.
 
-    Nothing is launched where the first launch took no longer than those that were timed: it was on fresh inputs. Nor is
-    anything found where there is no memory for a second set of inputs.
+    Nothing is launched where the first launch, on fresh inputs, took no longer than those that were timed, nor where
+    there is no memory for a second set of inputs.
 
     Args:
         loaded: the kernel, verified, with the inputs of ``seed`` on the device.
         problem: the product.
         seed: seed of the inputs it was verified with.
         device: a device that supports timing.
-        first_seconds: the host's seconds of the launch that was verified.
-        repeated_seconds: device seconds of a repeated launch, the shortest that was measured; None where none was.
+        first: the host's seconds of the launch that was verified.
+        repeated: device seconds of a repeated launch, the shortest that was measured; None where none was.
 
     Raises:
         MmcoreError: the kernel fails when it is launched again.
     """
-    if repeated_seconds is not None and first_seconds <= _RATIO * repeated_seconds:
-        return []
-    if 2 * loaded.plan.device_bytes > device.properties.memory_bytes:
+    if (repeated is not None and first <= _RATIO * repeated) or (
+        2 * loaded.plan.device_bytes > device.properties.memory_bytes
+    ):
         return []
     with ExitStack() as memory:
         turns = [_copies(loaded, problem, turn, device, memory) for turn in (seed, other_seed(seed))]

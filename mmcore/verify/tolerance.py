@@ -2,9 +2,8 @@
 
     |C - R| <= 2·√k·(u + 2⁻⁵³)·(|A|·|B|)
 
-R is the float64 reference and u the unit roundoff of the kernel's accumulator. C's old value counts as one more term,
-and storing C in a type narrower than the accumulator adds one rounding. Any order of summation stays inside; a dropped
-or doubled term, 0.25 at least, does not (up to k = 10321 in float32). docs/verification.md derives the numbers.
+R is the float64 reference and u the unit roundoff of the accumulator. Any order of summation stays inside; a dropped or
+doubled term, 0.25 at least, does not (up to k = 10321 in float32). docs/verification.md derives the numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from mmcore.kernel.problem import Problem
 _SAFETY = 2.0
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.
 _SMALLEST_TERM, _MEAN, _TYPICAL = 0.25, 0.5625, 7 / 12
-
 _LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
 
 
