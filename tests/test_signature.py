@@ -35,7 +35,6 @@ def test_attributes_qualifiers_and_comments_are_no_part_of_a_signature(declarati
     signature = only(f"{declaration}\n{{\n    __syncthreads();\n}}\n")
     assert signature.name == "f"
     assert shown(signature) == "float* A, float* C, int n"
-    assert [parameter.const for parameter in signature.parameters] == [True, False, False]
     assert not signature.template
 
 

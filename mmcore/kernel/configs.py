@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeAlias
 
-from mmcore.errors import InvalidBlock, InvalidConfig
+from mmcore.errors import InvalidConfig
 from mmcore.kernel.geometry import Dim3, Shape, dim3, native, parse_shape
 
 Derivation: TypeAlias = str | Callable[["Config"], Any]
@@ -129,11 +129,7 @@ def _is_derivation(value: object) -> bool:
 
 
 def resolve(declared: Mapping[str, Any]) -> Config:
-    """The config of declared parameters: the block as a :class:`Dim3`, derived values worked out from the others.
-
-    Raises:
-        InvalidConfig: a parameter has no usable name or value, or cannot be derived; or there is no block.
-    """
+    """The config of declared parameters: the block as a :class:`Dim3`, derived values worked out from the others."""
     for name in declared:
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidConfig(f"{name!r} is not a parameter's name")
@@ -163,10 +159,7 @@ def _derived(name: str, derivation: Derivation, config: Config) -> Any:
 
 def _value(name: str, value: Any) -> Any:
     if name == BLOCK:
-        try:
-            return dim3((value,) if isinstance(value, int) else value)
-        except TypeError as error:
-            raise InvalidBlock(f"{value!r} is not a block: {error}") from None
+        return dim3(value)
     # C++ has no True: -DUNROLL=1.
     value = int(value) if isinstance(value, bool) else native(value)
     if not isinstance(value, int | float | str):
@@ -193,14 +186,7 @@ def parse_config(text: str) -> dict[str, Any]:
 
 
 class Configs:
-    """A kernel's configs, as a list of parameters by name or a :class:`Space` declares them; iterable.
-
-    Attributes:
-        usual: the configs that are measured where nobody asks for another, the default first.
-
-    Raises:
-        InvalidConfig: they are neither, none, or have different parameters.
-    """
+    """Every config that a list of parameters or a :class:`Space` declares; ``usual`` are those that are measured."""
 
     def __init__(self, declared: Sequence[Mapping[str, Any]] | Space) -> None:
         space = declared if isinstance(declared, Space) else None
@@ -224,25 +210,16 @@ class Configs:
                 found.add(config)
                 yield config
 
-    def block(self, shape: str | SupportsIndex | Shape) -> Shape:
+    def block(self, shape: str | SupportsIndex | Shape) -> Dim3:
         """A block as a user gives it: "32x8", (32, 8), or 32 for 32×32 (32×1 where all usual blocks are rows)."""
         extents = parse_shape(shape) if isinstance(shape, str) else native(shape)
         if isinstance(extents, int):
             extents = (extents,)
-        if not isinstance(extents, tuple | list):
-            raise InvalidBlock(f"{shape!r} is not a block: give one to three positive whole numbers")
         flat = all(config.block.y == config.block.z == 1 for config in self.usual)
-        return extents if flat or len(extents) != 1 else (*extents, *extents)
+        return dim3(extents * 2 if isinstance(extents, tuple | list) and len(extents) == 1 and not flat else extents)
 
     def matching(self, **asked: Any) -> tuple[Config, ...]:
-        """The usual configs that have the values asked for.
-
-        Where none has, one config more: the first, with these values in the place of its own and whatever is derived
-        from them derived anew.
-
-        Raises:
-            InvalidBlock, InvalidConfig: there is no such parameter, or no such value of it.
-        """
+        """The usual configs that have the values; where none has, the first with these, its derived ones following."""
         unknown = [name for name in asked if name not in self.usual[0]]
         if unknown:
             raise InvalidConfig(f"there is no parameter {unknown[0]!r}; there are {', '.join(self.usual[0])}")

@@ -152,10 +152,8 @@ class Kernel:
             check_argument(argument)
         for each in self.constraints:
             whole = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
-            words = each.description if whole else None
-            _require(
-                words and isinstance(words, str), f"{each!r} is not a constraint: it lacks description or violation"
-            )
+            words = whole and isinstance(each.description, str) and each.description.strip()
+            _require(words, f"{each!r} is not a constraint: it has no description or no violation")
         for name in ("launch", "grid"):
             rule = getattr(self, name)
             _require(rule is None or callable(rule), f"its {name} rule is not callable")

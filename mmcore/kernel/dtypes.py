@@ -8,18 +8,11 @@ from mmcore.errors import InvalidProblem
 
 
 class DType(NamedTuple):
-    """An element type.
-
-    Attributes:
-        name: numpy's name for it (``bfloat16`` is the name the ml_dtypes package registers).
-        itemsize: bytes per element.
-        unit_roundoff: half the distance from 1 to the next representable number.
-        storage: name of the numpy type that holds its bits (numpy itself has no bfloat16).
-    """
+    """An element type by numpy's name (ml_dtypes' for ``bfloat16``), and the numpy type that holds its bits."""
 
     name: str
-    itemsize: int
-    unit_roundoff: float
+    itemsize: int  # in bytes
+    unit_roundoff: float  # half the distance from 1 to the next representable number
     storage: str
 
 

@@ -39,9 +39,12 @@ def native(number: Any) -> Any:
         return number
 
 
-def dim3(shape: Shape) -> Dim3:
+def dim3(shape: int | Shape) -> Dim3:
     """``shape``, one to three whole numbers from 1 to 2⁶³ - 1, x first; :class:`InvalidBlock` for anything else."""
-    shape = tuple(map(native, shape))
+    try:
+        shape = tuple(map(native, (shape,) if isinstance(shape, int) else shape))
+    except TypeError:
+        raise InvalidBlock(f"{shape!r} is not a block: give one to three positive whole numbers") from None
     if any(type(extent) is int and abs(extent) >= 2**63 for extent in shape):
         raise InvalidBlock("a block has fewer than 2⁶³ threads along each axis")
     if not 1 <= len(shape) <= 3 or not all(type(extent) is int and extent > 0 for extent in shape):

@@ -20,6 +20,7 @@ for _ in range(3):
 _ATTRIBUTE = re.compile(rf"\b(?:__\w+__|alignas)\s*(?:\({_INSIDE}\))?|\[\[.*?\]\]", re.DOTALL)
 _FUNCTION = re.compile(rf"[^;{{}}=(]*\b([A-Za-z_]\w*)\s*\(({_INSIDE})\)")
 _TEMPLATE = re.compile(r"\btemplate\s*<[^;{}]*\Z")
+_QUALIFIER = re.compile(r"\b(?:const|restrict|__restrict|volatile|struct|register)\b")
 _NAME = re.compile(r"(?P<type>.*?[\s*&>])(?P<name>[A-Za-z_]\w*)\s*(?P<array>(?:\[[^\]]*\])*)\Z", re.DOTALL)
 
 _SCALARS = {
@@ -33,17 +34,10 @@ _SCALARS = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a function.
-
-    Attributes:
-        name: its name; empty where it has none.
-        type: its type as it is written, qualifiers left out: "float*", "int".
-        const: whether it points to what may only be read.
-    """
+    """A parameter of a function; its name is empty where it has none, its type without qualifiers: "float*", "int"."""
 
     name: str
     type: str
-    const: bool
 
     @property
     def is_pointer(self) -> bool:
@@ -61,13 +55,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """A ``__global__`` function.
-
-    Attributes:
-        name: its name.
-        parameters: in order.
-        template: whether it is a template, whose instances must be named.
-    """
+    """A ``__global__`` function, or a template of them, whose instances must be named."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -120,11 +108,9 @@ def _split(text: str) -> list[str]:
 
 
 def _parameter(text: str) -> Parameter:
-    text = re.sub(r"\b(?:restrict|__restrict|volatile|struct|register)\b", " ", text.partition("=")[0]).strip()
+    text = _QUALIFIER.sub(" ", text.partition("=")[0]).strip()
     found = _NAME.fullmatch(text)
     written, name, array = (found["type"], found["name"], found["array"]) if found else (text, "", "")
-    if name in _SCALARS or name == "const":
+    if name in _SCALARS:
         written, name = text, ""
-    const = re.search(r"\bconst\b[^*]*\*|[^*]\bconst\b\s*\*", written + ("*" if array else "")) is not None
-    type_name = re.sub(r"\s+", " ", re.sub(r"\bconst\b", " ", written)).replace(" *", "*").strip()
-    return Parameter(name, type_name + ("*" if array else ""), const)
+    return Parameter(name, re.sub(r"\s+", " ", written).replace(" *", "*").strip() + ("*" if array else ""))
