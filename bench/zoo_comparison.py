@@ -25,8 +25,8 @@ from mmcore.errors import MmcoreError
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
 from mmcore.pytest_plugin.cells import EMULATED_SIZES, GPU_SIZES
-from mmcore.pytest_plugin.machine import describe
 from mmcore.registry import registry
+from mmcore.saved import describe
 from tests.command_line import installed
 from tests.zoo.installation import GOOD, install
 from tests.zoo.table import INSTALLED, MEASURED, ZOO
