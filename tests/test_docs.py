@@ -40,9 +40,9 @@ def test_the_readme_shows_every_kind_of_answer() -> None:
 
 def test_the_readmes_two_commands_name_environments_that_exist() -> None:
     named = re.findall(r"python -m pip install tox && python -m tox run -e (\w+)$", README, re.MULTILINE)
-    tox = (ROOT / "tox.ini").read_text()
+    declared = re.findall(r"^\[testenv:\{?([\w,]+)\}?\]$", (ROOT / "tox.ini").read_text(), re.MULTILINE)
     assert named == ["bench", "test"]
-    assert all(f"[testenv:{name}]" in tox for name in named)
+    assert set(named) <= set(",".join(declared).split(","))
 
 
 @pytest.mark.parametrize("page", TABLES)
