@@ -30,7 +30,6 @@ def main(source: Path, seed: int) -> None:
         compiler.compile_plan(planned(source, f"{rng.randrange(VARIANTS)}.0f"), "90")
         if number == 0:
             print("compiled", flush=True)
-        compiler._recent.clear()
         if rng.random() < 0.5:
             entries = [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
             for path in rng.sample(entries, min(1, len(entries))):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _CACHE_FORMAT = "mmcore code 6"
 _CACHE_BYTES = 256 << 20
-_RECENT = 256
-_recent: dict[bytes, CompiledModule] = {}
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
@@ -45,16 +43,12 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     key = hashlib.sha256(_CACHE_FORMAT.encode())
     for part in depends_on:
         key.update((part or "").encode(errors="surrogateescape") + b"\0")
-    module = None if headers is None else _recent.get(key.digest()) or _read(key.digest())
+    module = None if headers is None else _read(key.digest())
     if module is None:
         module = compile_source(kernel.name, source, text, every_option, plan.entries)
         # NVRTC read the headers later than they were looked at here.
-        if headers is None or fingerprint(source, text, options) != headers:
-            return module
-        _write(key.digest(), module)
-    _recent[key.digest()] = module
-    if len(_recent) > _RECENT:
-        del _recent[next(iter(_recent))]
+        if headers is not None and fingerprint(source, text, options) == headers:
+            _write(key.digest(), module)
     return module
 
 
