@@ -1,8 +1,4 @@
-"""What a kernel needs of problem and config, as objects.
-
-A constraint states itself in general (``description``) and applies itself to one problem and config (``violation``):
-listings print the one, refused launches quote the other. Anything with these two members is a constraint.
-"""
+"""What a kernel needs of problem and config, as objects; anything that is like :class:`Constraint` is one."""
 
 from __future__ import annotations
 
@@ -66,7 +62,7 @@ class Multiple:
         if not self.sizes or not set(self.sizes) <= {"m", "n", "k"}:
             raise InvalidKernel(f"{self.sizes!r} are not sizes of a problem; there are m, n and k")
         named = isinstance(self.of, str) and (self.of in _EXTENTS or self.of.isidentifier())
-        if not named and not (type(self.of) is int and self.of > 0):
+        if not named and (type(self.of) is not int or self.of < 1):
             known = ", ".join(_EXTENTS)
             raise InvalidKernel(
                 f"a multiple of {self.of!r} makes no sense; give a number, a parameter, or one of {known}"

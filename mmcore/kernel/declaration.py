@@ -27,7 +27,7 @@ OverRead: TypeAlias = str | Mapping[str, int] | Callable[[Problem, Config], Mapp
 _ARCHITECTURE = re.compile(r"(\d+[af]?)?")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
 
-#: What declarations for mmcore 0.1 said, and what says the same now.
+# What declarations for mmcore 0.1 said, and what says the same now.
 _REPLACED = {
     "blocks": 'configs=[{{"block": shape}} for shape in {value!r}]',
     "lecture": "reference={value!r}",
@@ -80,7 +80,7 @@ class Kernel:
         known_bugs: what is wrong with it on purpose, a sentence each; empty but for variants that teach a mistake.
 
     Raises:
-        InvalidKernel: the declaration contradicts itself; the source is only looked for when it is needed.
+        InvalidKernel: the declaration contradicts itself. The source is not looked for before it is needed.
     """
 
     name: str
@@ -130,10 +130,9 @@ class Kernel:
         for name in ("arguments", "constraints", "options", "known_bugs"):
             value = getattr(self, name)
             _require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
+            texts = name in ("arguments", "constraints") or all(isinstance(text, str) for text in value)
+            _require(texts, f"its {name} are texts, unlike {value!r}")
             object.__setattr__(self, name, tuple(value))
-        for name in ("options", "known_bugs"):
-            texts = getattr(self, name)
-            _require(all(isinstance(text, str) for text in texts), f"its {name} are texts, unlike {texts!r}")
         pair = self.min_compute_capability
         whole = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
         _require(whole, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
@@ -157,9 +156,8 @@ class Kernel:
         for name in ("launch", "grid"):
             rule = getattr(self, name)
             _require(rule is None or callable(rule), f"its {name} rule is not callable")
-        if self.launch is not None and (self.grid is not None or self.over_read is not None):
-            said = "it has a launch rule, which says grid and over-read itself"
-            raise InvalidKernel(f"{said}: leave out grid and over_read")
+        alone = self.launch is None or (self.grid is None and self.over_read is None)
+        _require(alone, "it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
         _require(known, f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
         _require(isinstance(self.accumulate, bool), f"accumulate is True or False, not {self.accumulate!r}")
@@ -183,11 +181,7 @@ class Kernel:
         return self.matching_configs(**parameters, **({} if block is None else {BLOCK: block}))[0]
 
     def matching_configs(self, **asked: Any) -> tuple[Config, ...]:
-        """The usual configs that have the values asked for; where none has, the first with these in place of its own.
-
-        Raises:
-            InvalidBlock, InvalidConfig: there is no such parameter, or no such value of it.
-        """
+        """The usual configs that have the values asked for; where none has, the first with these instead of its own."""
         try:
             return self.all_configs.matching(**asked)
         except InvalidConfig as error:
@@ -215,22 +209,23 @@ class Kernel:
         if len(found) != 1:
             has = ", ".join(signature.name for signature in found) or "no __global__ function"
             raise InvalidKernel(f"{self.name}: {self.source.name} has {has}; entry= says which is launched")
+        name = found[0].name
         if found[0].template:
-            name = f"{self.name}: {found[0].name} in {self.source.name}"
-            example = f'"{found[0].name}<{{block.x}}>"'
-            raise InvalidKernel(f"{name} is a template; entry= names an instance, such as {example}")
-        return found[0].name
+            template = f"{self.name}: {name} in {self.source.name} is a template"
+            raise InvalidKernel(f'{template}; entry= names an instance, such as "{name}<{{block.x}}>"')
+        return name
 
     def arguments_of(self, entry: str) -> tuple[Argument, ...]:
         """The declared arguments, or those that the signature of the function tells."""
         if self.arguments:
             return self.arguments
-        for signature in self._functions(entry):
-            try:
-                return inferred_arguments(signature)
-            except InvalidKernel as error:
-                raise InvalidKernel(f"{self.name}: {error}") from None
-        raise InvalidKernel(f"{self.name}: {self.source.name} has no function {entry} to read the arguments off")
+        functions = self._functions(entry)
+        if not functions:
+            raise InvalidKernel(f"{self.name}: {self.source.name} has no function {entry} to read the arguments off")
+        try:
+            return inferred_arguments(functions[0])
+        except InvalidKernel as error:
+            raise InvalidKernel(f"{self.name}: {error}") from None
 
     def _functions(self, entry: str) -> list[Signature]:
         """The source's functions that a name expression names; all of them when it is empty."""
@@ -280,12 +275,10 @@ class Kernel:
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
             for constraint in self.constraints:
                 reason = constraint.violation(problem, config)
-                if reason is None:
-                    continue
-                if not isinstance(reason, str) or not reason.strip():
-                    raise InvalidKernel(f"it answers {reason!r} instead of a reason or None")
+                words = reason is None or (isinstance(reason, str) and reason.strip())
+                _require(words, f"it answers {reason!r} instead of a reason or None")
                 reasons.append(reason)
-        return reasons
+        return [reason for reason in reasons if reason is not None]
 
     def fitting_config(self, problem: Problem) -> Config:
         """The first usual config in which ``problem`` may run; the first of all when it may run in none."""

@@ -35,6 +35,7 @@ class DeviceProperties:
 
     def launch_violations(self, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:
         """Why this geometry cannot be launched on the device; empty when it can."""
+        shared = f"a block asks for {dynamic_shared_bytes} bytes of dynamic shared memory"
         return _exceeded(
             (block.size, self.threads_per_block, f"a {block} block has {block.size} threads"),
             *(
@@ -46,11 +47,7 @@ class DeviceProperties:
                 (blocks, most, f"a {grid} grid has {blocks} blocks along {axis}")
                 for axis, blocks, most in zip(Dim3._fields, grid, self.grid, strict=True)
             ),
-            (
-                dynamic_shared_bytes,
-                self.shared_bytes_optin,
-                f"a block asks for {dynamic_shared_bytes} bytes of dynamic shared memory",
-            ),
+            (dynamic_shared_bytes, self.shared_bytes_optin, shared),
         )
 
     def resource_violations(self, block: Dim3, registers: int, shared_bytes: int) -> list[str]:

@@ -1,7 +1,4 @@
-"""The ``__global__`` functions of a CUDA source and their parameters, read off its text.
-
-Comments, strings, directives and what is behind ``#if 0`` are passed over; macros are not expanded.
-"""
+"""The ``__global__`` functions of a CUDA source, read off its text; macros are not expanded."""
 
 from __future__ import annotations
 
