@@ -16,9 +16,8 @@ from mmcore.errors import InvalidProblem, KernelError
 from mmcore.executor import measure_cell
 from mmcore.executor.worker import opened
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import Shape
-from mmcore.kernel.problem import Problem, three_sizes
+from mmcore.kernel.problem import Problem, dtype_named, three_sizes
 from mmcore.measure import measure
 from mmcore.planning.plan import Plan, plan
 from mmcore.registry import registry

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 
 
 def narrow(values: ArrayLike, dtype: str) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from mmcore.compile.compiler import compile_plan
 from mmcore.devices import loaded
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.errors import MmcoreError
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.launches import rows_of_product, verify_launches

@@ -10,7 +10,7 @@ import click
 from mmcore.cli.output import json_option, loaded_registry, on_terminal, render, write, write_json
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 from mmcore.registry import Registered
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError
 from mmcore.kernel.arguments import Argument, Scalar, check_argument, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint
-from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import Shape
 from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import Problem, dtype_named
 
 # Fused multiply-adds per clock and multiprocessor, by the fastest unit that keeps the type's precision (dense tensor
 # cores for the half types, and for float64 where they have it): the CUDA C++ Programming Guide's table of arithmetic

@@ -9,10 +9,9 @@ from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.launch import Launch, asking
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 
 

@@ -14,8 +14,8 @@ from mmcore.cell import WAYS
 from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
-from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import parse_shape
+from mmcore.kernel.problem import dtype_named
 from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 
 ALL_CONFIGS = "all"

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.poison import is_poison
 from mmcore.verify.reference import PROJECTIONS, Panel, panels, suspect_rows

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.verify.poison import poison
 
 _SIGN_AND_FRACTION = {"float16": 0x83FF, "bfloat16": 0x807F, "float32": 0x807F_FFFF, "float64": 0x800F_FFFF_FFFF_FFFF}

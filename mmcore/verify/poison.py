@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 
 POISON_HALFWORD = 0xFFFD
 """Repeated, these 16 bits are a quiet NaN in float16, bfloat16, float32 and float64, and none that arithmetic makes."""

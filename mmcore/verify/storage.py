@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 
 
 def stored(array: NDArray[Any], dtype: str) -> NDArray[Any]:

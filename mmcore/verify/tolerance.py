@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.kernel.dtypes import dtype_named
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import Problem, dtype_named
 
 _SAFETY = 2.0
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.poison import poison
 from mmcore.verify.storage import widen

@@ -14,7 +14,7 @@ from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.errors import CompileError, ConstraintViolation
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 from mmcore.measure import measure
 from mmcore.result import Result
 from mmcore.verify import launches

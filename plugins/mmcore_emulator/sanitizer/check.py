@@ -14,7 +14,7 @@ from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import NoDevice
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.dtypes import dtype_named
+from mmcore.kernel.problem import dtype_named
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw, fresh_seed

@@ -8,8 +8,8 @@ from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.errors import NoDevice
 from mmcore.kernel.arguments import MATRICES
-from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.geometry import ceil_div
+from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.launches import host_arrays
