@@ -22,15 +22,17 @@ HostArray: TypeAlias = NDArray[Any]
 
 
 class Buffer(Protocol):
-    """Device memory holding one matrix or workspace, between two guard zones."""
+    """Device memory holding one matrix or workspace, between two guard zones.
+
+    Attributes:
+        label: the name that violations use: "A", "B", "C" or a workspace's.
+        address: the device address of the first element.
+    """
 
     @property
-    def label(self) -> str:
-        """The name that violations use: "A", "B", "C" or a workspace's."""
-
+    def label(self) -> str: ...
     @property
-    def address(self) -> int:
-        """The device address of the first element."""
+    def address(self) -> int: ...
 
     def upload(self, data: HostArray) -> None:
         """Copy a contiguous host array to the start of the buffer."""
@@ -78,6 +80,7 @@ class Copy:
 
 
 Refresh: TypeAlias = Sequence[Copy]
+HostCopies: TypeAlias = Sequence[tuple[Buffer, HostArray]]
 
 
 class LoadedModule(Protocol):
@@ -99,12 +102,7 @@ class LoadedModule(Protocol):
         """
 
     def end_to_end_timer(
-        self,
-        calls: Sequence[BoundLaunch],
-        uploads: Sequence[tuple[Buffer, HostArray]],
-        downloads: Sequence[tuple[Buffer, HostArray]],
-        *,
-        pinned: bool,
+        self, calls: Sequence[BoundLaunch], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
     ) -> Timer | None:
         """A timer of copies in, launches and copies out, which count as one; None as for :meth:`timer`."""
 
@@ -112,47 +110,39 @@ class LoadedModule(Protocol):
 
 
 class Device(Protocol):
-    """Something that runs compiled kernels."""
+    """Something that runs compiled kernels.
+
+    Attributes:
+        name: the name that users give: "cuda:0", "emulator".
+        identity: the same in every process of the machine, and no other device's.
+        description: the GPU's product name, for instance.
+        supports_timing: whether it measures device time.
+        facts: the hardware and driver that results are saved with, JSON-ready; equal for equal devices.
+        peaks: the peak rates; None where they are not known, or mean nothing.
+        architecture: the architecture to compile for, without prefix: "90".
+        properties: the limits of a launch, and what launch rules may ask.
+        deadline: the end of the time limit, which callers set; a run that reaches it has a violation of kind "timeout".
+            A device that cannot stop a kernel ignores it: the worker process that it runs in is ended.
+    """
 
     @property
-    def name(self) -> str:
-        """The name that users give: "cuda:0", "emulator"."""
-
+    def name(self) -> str: ...
     @property
-    def identity(self) -> str:
-        """The same in every process of the machine, and no other device's."""
-
+    def identity(self) -> str: ...
     @property
-    def description(self) -> str:
-        """The GPU's product name, for instance."""
-
+    def description(self) -> str: ...
     @property
-    def supports_timing(self) -> bool:
-        """Whether it measures device time."""
-
+    def supports_timing(self) -> bool: ...
     @property
-    def facts(self) -> Mapping[str, Any]:
-        """The hardware and driver that results are saved with, JSON-ready; nothing that tells equal devices apart."""
-
+    def facts(self) -> Mapping[str, Any]: ...
     @property
-    def peaks(self) -> Peaks | None:
-        """The peak rates; None where they are not known, or mean nothing."""
-
+    def peaks(self) -> Peaks | None: ...
     @property
-    def architecture(self) -> str:
-        """The architecture to compile for, without prefix: "90"."""
-
+    def architecture(self) -> str: ...
     @property
-    def properties(self) -> DeviceProperties:
-        """The limits of a launch, and what launch rules may ask."""
-
+    def properties(self) -> DeviceProperties: ...
     @property
-    def deadline(self) -> Deadline:
-        """The end of the time limit, which callers set.
-
-        A kernel that is still running then is stopped, and its run has a violation of kind "timeout". A device that
-        cannot stop a kernel ignores this: it runs in a worker process, which is ended.
-        """
+    def deadline(self) -> Deadline: ...
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Buffer:
         """Memory for a matrix, filled with NaN, then room that may be read past its end but not written.
@@ -183,15 +173,17 @@ class Device(Protocol):
 
 
 class DeviceProvider(Protocol):
-    """Finds and opens the devices of one kind; what a plugin's ``mmcore_devices`` returns."""
+    """Finds and opens the devices of one kind; what a plugin's ``mmcore_devices`` returns.
+
+    Attributes:
+        name: the kind's name, as in ``--device NAME`` or ``--device NAME:INDEX``.
+        supports_timing: whether its devices measure device time; ``--device auto`` prefers those that do.
+    """
 
     @property
-    def name(self) -> str:
-        """The kind's name, as in ``--device NAME`` or ``--device NAME:INDEX``."""
-
+    def name(self) -> str: ...
     @property
-    def supports_timing(self) -> bool:
-        """Whether its devices measure device time; ``--device auto`` prefers those that do."""
+    def supports_timing(self) -> bool: ...
 
     def count(self) -> int:
         """The number of devices; 0 as well where they cannot be used."""

@@ -13,12 +13,10 @@ _T = TypeVar("_T")
 
 
 def device_name(spec: str) -> str:
-    """The device that a user asks for: "auto" as the name of the first GPU, else of the first of any kind.
-
-    Nothing is opened.
+    """The name of the device that :func:`open_device` would open.
 
     Raises:
-        NoDevice: there is none such.
+        NoDevice: as for :func:`open_device`.
     """
     provider, index = chosen(spec)
     return f"{provider.name}:{index}" if index or provider.supports_timing else provider.name
@@ -38,7 +36,7 @@ def open_device(spec: str) -> Device:
 
 
 def chosen(spec: str) -> tuple[DeviceProvider, int]:
-    """Who provides the device that a user asked for, and which of its devices it is; nothing is opened.
+    """The provider of the device that :func:`open_device` would open, and the device's index.
 
     Raises:
         NoDevice: as for :func:`open_device`.
@@ -60,7 +58,7 @@ def chosen(spec: str) -> tuple[DeviceProvider, int]:
 
 
 def _asked(provider: DeviceProvider, question: Callable[[], _T]) -> _T:
-    """What a provider, which may be a third party's, answers."""
+    """The answer of a provider, which may be a third party's and fail in any way."""
     try:
         return question()
     except MmcoreError:

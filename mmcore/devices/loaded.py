@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from types import TracebackType
 
 import numpy as np
 
 from mmcore.compile.compiler import compile_plan
 from mmcore.compile.module import CompiledFunction, CompiledModule
-from mmcore.devices.base import BoundLaunch, Buffer, Device, HostArray, LoadedModule, MatrixMap
+from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, Device, HostArray, LoadedModule, MatrixMap
 from mmcore.devices.violations import Violation
 from mmcore.errors import ConstraintViolation, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, TensorMap, Workspace, scalar_value
-from mmcore.kernel.dtypes import dtype_named
 from mmcore.kernel.launch import Launch
+from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan
 
 
@@ -25,20 +24,19 @@ class LoadedKernel:
     Args:
         plan: what to launch.
         device: where.
-        compiled: its code; compiled here when None.
+        compiled: the plan's compiled module; compiled here when None.
         borrowed: buffers that take the place of matrices' own memory, by "A", "B", "C".
 
     Attributes:
-        plan: what is launched.
-        compiled: what it was compiled to.
-        module: the code on the device.
+        plan, compiled: as above.
+        module: the compiled module on the device.
         buffers: device memory, by matrix or workspace name.
         calls: the launches with their arguments.
 
     Raises:
-        CompileError, CompilerMissing, InvalidKernel: the source does not become code.
+        CompileError, CompilerMissing, InvalidKernel: the source does not compile to what is declared.
         ConstraintViolation: the compiled kernel takes more registers or shared memory than the device has.
-        DeviceError: the device has no memory for it, or rejects the code.
+        DeviceError: the device has no memory for it, or rejects the module.
     """
 
     def __init__(
@@ -60,16 +58,13 @@ class LoadedKernel:
                 if label not in self.buffers:
                     self.buffers[label] = device.allocate(label, nbytes, over_read_bytes)
                     cleanup.callback(self.buffers[label].close)
-            self.calls = tuple(self._call(launch) for launch in plan.launches)
-            self._check_arguments()
+            self.calls = tuple(self._bound_launch(launch) for launch in plan.launches)
             self._cleanup = cleanup.pop_all()
 
     def __enter__(self) -> LoadedKernel:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._cleanup.close()
 
     @property
@@ -84,21 +79,17 @@ class LoadedKernel:
             self.buffers[label].upload(data)
 
     def run(self) -> list[Violation]:
-        """Make the launches and wait for them; what they did wrong, writes outside their memory included."""
+        """Make the launches and wait for them; return their violations, or else those of the guard zones."""
         violations = self.module.run(self.calls)
         if not violations:
             violations = [violation for buffer in self.buffers.values() for violation in buffer.guard_zone_violations()]
         return violations
 
     def copies(self) -> tuple[list[tuple[Buffer, HostArray]], list[tuple[Buffer, HostArray]]]:
-        """What an end-to-end time copies in and out: buffers with the host arrays that were uploaded last."""
+        """The copies in and out of an end-to-end time: buffers with the host arrays that were uploaded last."""
         moved = "ABC" if self.plan.kernel.accumulate else "AB"
         uploads = [(self.buffers[label], self._uploaded[label]) for label in moved]
         return uploads, [(self.buffers["C"], np.empty_like(self._uploaded["C"]))]
-
-    def _nbytes(self, matrix: str) -> int:
-        problem = self.plan.problem
-        return problem.span(matrix) * dtype_named(problem.output if matrix == "C" else problem.dtype).itemsize
 
     def _check_resources(self, device: Device) -> None:
         reasons: list[str] = []
@@ -109,53 +100,48 @@ class LoadedKernel:
         if reasons:
             raise ConstraintViolation(self.plan.kernel.name, list(dict.fromkeys(reasons)))
 
-    def _check_arguments(self) -> None:
-        """A launch with other arguments than the function takes reads whatever lies there."""
-        for call, launch in zip(self.calls, self.plan.launches, strict=True):
-            declared = tuple(map(_argument_bytes, call.arguments))
-            if declared != call.function.parameter_bytes:
-                entry, taken = self.plan.entry(launch), _sizes(call.function.parameter_bytes)
-                raise InvalidKernel(
-                    f"{self.plan.kernel.name}: {entry} takes {taken}, but is declared with {_sizes(declared)}"
-                )
+    def _dtype(self, matrix: str) -> str:
+        return self.plan.problem.output if matrix == "C" else self.plan.problem.dtype
 
     def _needs(self) -> list[tuple[str, int, int]]:
         """(label, bytes, over-read bytes) of every buffer."""
-        plan = self.plan
         needs = []
         for matrix in MATRICES:
-            itemsize = dtype_named(plan.problem.output if matrix == "C" else plan.problem.dtype).itemsize
-            needs.append((matrix, self._nbytes(matrix), plan.over_read(matrix) * itemsize))
-        return needs + [(workspace.name, workspace.nbytes, 0) for workspace in plan.workspaces.values()]
+            itemsize = dtype_named(self._dtype(matrix)).itemsize
+            needs.append((matrix, self.plan.problem.span(matrix) * itemsize, self.plan.over_read(matrix) * itemsize))
+        return needs + [(workspace.name, workspace.nbytes, 0) for workspace in self.plan.workspaces.values()]
 
-    def _call(self, launch: Launch) -> BoundLaunch:
-        arguments = tuple(self._bound(argument) for argument in self.plan.arguments(launch))
-        return BoundLaunch(self.compiled.functions[self.plan.entry(launch)], launch, arguments)
+    def _bound_launch(self, launch: Launch) -> BoundLaunch:
+        """The launch with its arguments, which must be as large as the function's parameters: it reads them all."""
+        entry = self.plan.entry(launch)
+        function = self.compiled.functions[entry]
+        arguments = tuple(self._bound_argument(argument) for argument in self.plan.arguments(launch))
+        declared = tuple(map(_nbytes, arguments))
+        if declared != function.parameter_bytes:
+            taken, given = _sizes(function.parameter_bytes), _sizes(declared)
+            raise InvalidKernel(f"{self.plan.kernel.name}: {entry} takes {taken}, but is declared with {given}")
+        return BoundLaunch(function, launch, arguments)
 
-    def _bound(self, argument: Argument) -> Buffer | MatrixMap | np.generic:
+    def _bound_argument(self, argument: Argument) -> BoundArgument:
         problem = self.plan.problem
-        if isinstance(argument, Workspace):
-            return self.buffers[argument.name]
-        if isinstance(argument, TensorMap):
-            rows, columns = {"A": ("m", "k"), "B": ("k", "n"), "C": ("m", "n")}[argument.matrix]
-            return MatrixMap(
-                argument,
-                self.buffers[argument.matrix],
-                getattr(problem, rows),
-                getattr(problem, columns),
-                getattr(problem, f"ld{argument.matrix.lower()}"),
-                problem.output if argument.matrix == "C" else problem.dtype,
-            )
-        if isinstance(argument, str) and argument in MATRICES:
-            return self.buffers[argument]
-        scalar = Scalar(argument) if isinstance(argument, str) else argument
-        number = np.dtype(scalar.type).type(scalar_value(scalar, problem))
-        assert isinstance(number, np.generic)
-        return number
+        match argument:
+            case Workspace(label) | ("A" | "B" | "C" as label):
+                return self.buffers[label]
+            case TensorMap(matrix):
+                rows, columns, leading = {
+                    "A": (problem.m, problem.k, problem.lda),
+                    "B": (problem.k, problem.n, problem.ldb),
+                    "C": (problem.m, problem.n, problem.ldc),
+                }[matrix]
+                return MatrixMap(argument, self.buffers[matrix], rows, columns, leading, self._dtype(matrix))
+            case _:
+                scalar = argument if isinstance(argument, Scalar) else Scalar(argument)
+                number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
+                return number
 
 
-def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> int:
-    """Size of an argument: a pointer, a tensor map or a number."""
+def _nbytes(argument: BoundArgument) -> int:
+    """The size of a number, a tensor map or a pointer."""
     if isinstance(argument, np.generic):
         return argument.nbytes
     return 128 if isinstance(argument, MatrixMap) else 8

@@ -6,22 +6,19 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """Repeats one thing on a device and tells how long it took, the host's launch latency left out."""
+    """Repeats one thing on a device and tells how long it took, the host's launch latency left out.
+
+    Attributes:
+        method: how it reads the time, in a few words.
+        resolution: seconds; one reading should last ten times this at least.
+    """
 
     @property
-    def method(self) -> str:
-        """How it reads the time, in a few words."""
-        ...
-
+    def method(self) -> str: ...
     @property
-    def resolution(self) -> float:
-        """Seconds below which readings do not differ: one reading should last ten times this at least."""
-        ...
+    def resolution(self) -> float: ...
 
     def seconds(self, count: int) -> float:
-        """Do it ``count`` times and return how many device seconds that took, all together."""
-        ...
+        """Device seconds of doing it ``count`` times, all together."""
 
-    def close(self) -> None:
-        """Free what repeating it needed."""
-        ...
+    def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""What a kernel did that it must not do."""
+"""Violations: accesses out of bounds, and whatever else a kernel must not do."""
 
 from __future__ import annotations
 
@@ -45,13 +45,10 @@ class Violation:
 
     def to_json(self) -> dict[str, Any]:
         """The violation as JSON-ready values, indices as [x, y, z]."""
-        values = asdict(self)
-        for name in ("block", "thread"):
-            values[name] = values[name] and list(values[name])
-        return values
+        return {**asdict(self), "block": self.block and list(self.block), "thread": self.thread and list(self.thread)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Violation:
-        """What :meth:`to_json` made."""
+        """The violation that :meth:`to_json` gave."""
         indices = {name: values[name] and Dim3(*values[name]) for name in ("block", "thread")}
         return cls(**{**values, **indices})

@@ -150,5 +150,7 @@ def _started(device: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
             # What a plugin or a kernel prints is no part of a command's output.
             stdout=_STDERR,
             pass_fds=(theirs.fileno(),),
+            # A Ctrl-C in the terminal is for the command alone: the end of the connection ends the process.
+            process_group=0,
             env={**os.environ, "PYTHONPATH": path},
         )

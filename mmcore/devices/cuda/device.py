@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 
 from cuda.bindings import driver
 from cuda.core import Buffer as CudaBuffer
-from cuda.core import (
-    Device,
-    LaunchConfig,
-    LegacyPinnedMemoryResource,
-    ObjectCode,
-    Stream,
-    launch,
-    system,
-)
+from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, ObjectCode, Stream, launch, system
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
 from mmcore.compile.module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundLaunch, Buffer, HostArray, MatrixMap, Refresh
-from mmcore.devices.cuda.event_timer import DifferenceTimer, GraphTimer, StreamTimer, Work
+from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, HostArray, HostCopies, MatrixMap, Refresh
+from mmcore.devices.cuda.event_timer import DifferenceTimer, GraphTimer, KernelTimer, Work, elapsed
 from mmcore.devices.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
 from mmcore.devices.cuda.tensor_map import tensor_map
 from mmcore.devices.timer import Timer
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, KernelError, MmcoreError
+from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
 
-# What the driver calls a kernel's misdeeds. After any of these the process can use no GPU any more.
+# The violations behind the driver's errors. After any of these the process can use no GPU any more.
 _STICKY = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": ("illegal-address", "the kernel accessed memory that is not there"),
     "CUDA_ERROR_MISALIGNED_ADDRESS": ("misaligned", "the kernel accessed memory at a misaligned address"),
@@ -54,9 +47,14 @@ def describe(index: int) -> str:
     """One line on a GPU: name, compute capability, memory, driver."""
     device = Device(index)
     capability = ".".join(map(str, device.compute_capability))
-    _, version = driver.cuDriverGetVersion()
     _, memory = driver.cuDeviceTotalMem(index)
-    return f"{device.name}, compute capability {capability}, {memory / 1e9:.1f} GB, driver for CUDA {_dotted(version)}"
+    return f"{device.name}, compute capability {capability}, {memory / 1e9:.1f} GB, driver for CUDA {_cuda_version()}"
+
+
+def _cuda_version() -> str:
+    """The newest CUDA version that the driver supports ("13.0")."""
+    _, version = driver.cuDriverGetVersion()
+    return f"{version // 1000}.{version % 1000 // 10}"
 
 
 def _driver_version() -> str | None:
@@ -67,45 +65,39 @@ def _driver_version() -> str | None:
         return None
 
 
-def _dotted(version: int) -> str:
-    return f"{version // 1000}.{version % 1000 // 10}"
-
-
 class CudaDevice:
-    """GPU number ``index``."""
+    """GPU number ``index``.
+
+    Attributes:
+        lost: how a kernel destroyed the process's CUDA context; empty while none has.
+    """
 
     supports_timing = True
 
     def __init__(self, index: int) -> None:
         self.name = f"cuda:{index}"
+        self.lost = ""
+        # It limits compilation alone: a running kernel is stopped by ending the process.
+        self.deadline = Deadline()
         self._index = index
         self._device = Device(index)
         self._device.set_current()
         self._stream = self._device.create_stream()
-        self._lost = ""
-        # A process cannot stop its own kernel, but NVRTC.
-        self.deadline = Deadline()
         self._scratch: CudaBuffer | None = None
-
-    @property
-    def description(self) -> str:
-        return str(self._device.name)
-
-    @property
-    def identity(self) -> str:
-        return f"cuda-{self._device.uuid}"
+        self.description = str(self._device.name)
+        self.identity = f"cuda-{self._device.uuid}"
+        self.architecture = "".join(map(str, self._device.compute_capability))
 
     @property
     def facts(self) -> dict[str, Any]:
         properties = self._device.properties
-        _, version = driver.cuDriverGetVersion()
         return {
             "name": self.description,
             "compute_capability": list(self._device.compute_capability),
             "multiprocessors": properties.multiprocessor_count,
             "clock_mhz": properties.clock_rate // 1000,
             "driver": _driver_version(),
-            "cuda": _dotted(version),
+            "cuda": _cuda_version(),
             "clock": GraphTimer.method,
         }
 
@@ -120,11 +112,6 @@ class CudaDevice:
             bytes_per_second=2 * properties.memory_clock_rate * 1e3 * properties.global_memory_bus_width / 8,
             cache_bytes=properties.l2_cache_size,
         )
-
-    @property
-    def architecture(self) -> str:
-        major, minor = self._device.compute_capability
-        return f"{major}{minor}"
 
     @property
     def properties(self) -> DeviceProperties:
@@ -146,7 +133,7 @@ class CudaDevice:
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> OwnedBuffer:
         self.use()
         size = GUARD_BYTES + nbytes + over_read_bytes + GUARD_BYTES
-        with self.translating(f"the {size} bytes of {label} cannot be allocated"):
+        with _device_errors(f"the {size} bytes of {label} cannot be allocated"):
             return OwnedBuffer(label, self._device.allocate(size + size % 2, stream=self._stream), nbytes, self._stream)
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
@@ -160,60 +147,48 @@ class CudaDevice:
             raise InvalidProblem(f"{label} lies on cuda:{view.device_id}, not on {self.name}")
         if label == "C" and view.readonly:
             raise InvalidProblem("out is read-only")
-        buffer = BorrowedBuffer(label, int(view.ptr), view)
+        buffer = BorrowedBuffer(label, int(view.ptr), view, self._stream)
         return buffer, tuple(view.shape), view.strides and tuple(view.strides), _dtype_name(view)
 
-    def load(self, code: CompiledModule) -> CudaModule:
+    def load(self, compiled: CompiledModule) -> CudaModule:
         self.use()
-        with self.translating(f"the code compiled from {code.source} cannot be loaded"):
-            return CudaModule(self, self._device, self._stream, code)
+        with _device_errors(f"the code compiled from {compiled.source} cannot be loaded"):
+            return CudaModule(self, self._device, self._stream, compiled)
 
     def scratch(self) -> CudaBuffer:
         """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
         if self._scratch is None:
             size = 2 * self._device.properties.l2_cache_size
-            with self.translating(f"{size} bytes to empty the cache with cannot be allocated"):
+            with _device_errors(f"{size} bytes to empty the cache with cannot be allocated"):
                 self._scratch = self._device.allocate(size, stream=self._stream)
         return self._scratch
 
     def close(self) -> None:
-        if not self._lost:
+        if not self.lost:
             if self._scratch is not None:
                 self._scratch.close(self._stream)
             self._stream.close()
 
     def use(self) -> None:
-        """Make this GPU current for the calling thread.
-
-        Raises:
-            DeviceLost: a kernel destroyed the process's CUDA context.
-        """
-        if self._lost:
-            raise DeviceLost(f"{self.name} cannot be used in this process any more: {self._lost}")
+        """Make this GPU current for the calling thread; :class:`DeviceLost` where the context is lost."""
+        if self.lost:
+            raise DeviceLost(f"{self.name} cannot be used in this process any more: {self.lost}")
         self._device.set_current()
 
-    def lose(self, reason: str) -> None:
-        """Note that the context is gone."""
-        self._lost = reason
 
-    @property
-    def lost(self) -> bool:
-        """Whether the context is gone."""
-        return bool(self._lost)
-
-    @contextmanager
-    def translating(self, failure: str) -> Iterator[None]:
-        """Turn cuda.core's errors into a DeviceError that begins with ``failure``."""
-        try:
-            yield
-        except MmcoreError:
-            raise
-        except Exception as error:
-            _raise_error(failure, error)
+@contextmanager
+def _device_errors(failure: str) -> Iterator[None]:
+    """Turn cuda.core's errors into a DeviceError that begins with ``failure``."""
+    try:
+        yield
+    except MmcoreError:
+        raise
+    except Exception as error:
+        raise DeviceError(f"{failure}: {_first_line(error)}") from error
 
 
-def _raise_error(failure: str, error: Exception) -> NoReturn:
-    raise DeviceError(f"{failure}: {str(error).splitlines()[0]}") from error
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _dtype_name(view: StridedMemoryView) -> str:
@@ -225,16 +200,15 @@ def _dtype_name(view: StridedMemoryView) -> str:
 
 
 class CudaModule:
-    """A loaded module and its launches."""
+    """A compiled module on a GPU."""
 
-    def __init__(self, owner: CudaDevice, device: Device, stream: Stream, code: CompiledModule) -> None:
+    def __init__(self, owner: CudaDevice, device: Device, stream: Stream, compiled: CompiledModule) -> None:
         self._owner = owner
         self._device = device
         self._stream = stream
-        self._module = ObjectCode.from_cubin(code.cubin, name=code.source)
-        self._kernels = {
-            function.symbol: self._module.get_kernel(function.symbol) for function in code.functions.values()
-        }
+        self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
+        symbols = [function.symbol for function in compiled.functions.values()]
+        self._kernels = {symbol: self._module.get_kernel(symbol) for symbol in symbols}
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
         self._owner.use()
@@ -245,25 +219,9 @@ class CudaModule:
             return [self._violation(error)]
         return []
 
-    def timer(
-        self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()
-    ) -> Timer:
+    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer:
         self._owner.use()
-        work = self._after(refresh, self.bind(calls))
-        with self._owner.translating("the kernel cannot be timed"):
-            if cold:
-                flush = self._owner.scratch()
-                return self._watched(
-                    DifferenceTimer(self._device, self._stream, work, lambda target: flush.fill(0, stream=target))
-                )
-            return self._watched(GraphTimer(self._device, self._stream, work))
-
-    def _watched(self, timer: Timer) -> WatchedTimer:
-        return WatchedTimer(timer, self._violation)
-
-    @staticmethod
-    def _after(refresh: Sequence[Refresh], launches: Work) -> Work:
-        """The launches, each time after the next of the copies."""
+        launches = self.bind(calls)
         turns = itertools.cycle(refresh)
 
         def work(target: Stream | GraphBuilder) -> None:
@@ -271,36 +229,42 @@ class CudaModule:
                 _window(copy.target, copy.nbytes).copy_from(_window(copy.source, copy.nbytes), stream=target)
             launches(target)
 
-        return work
+        timer = GraphTimer(self._device, self._stream, work)
+        if cold:
+            scratch = self._owner.scratch()
+            timer = DifferenceTimer(self._device, self._stream, work, lambda target: scratch.fill(0, stream=target))
+        return KernelTimer(timer.method, timer.seconds, timer.close, self._violation)
 
     def end_to_end_timer(
-        self,
-        calls: Sequence[BoundLaunch],
-        uploads: Sequence[tuple[Buffer, HostArray]],
-        downloads: Sequence[tuple[Buffer, HostArray]],
-        *,
-        pinned: bool,
+        self, calls: Sequence[BoundLaunch], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
     ) -> Timer:
         self._owner.use()
         launches = self.bind(calls)
-        with ExitStack() as memory, self._owner.translating("the copies cannot be timed"):
-            hosts = [array for _, array in (*uploads, *downloads)]
-            staged = [memory.enter_context(self._staged(array)) if pinned else host_view(array) for array in hosts]
-            windows = [_window(buffer, array.nbytes) for buffer, array in (*uploads, *downloads)]
-            moves = list(zip(windows, staged, strict=True))
+        with ExitStack() as memory, _device_errors("the copies cannot be timed"):
+
+            def on_host(array: HostArray) -> CudaBuffer:
+                return memory.enter_context(_pinned(array)) if pinned else host_view(array)
+
+            incoming = [(_window(buffer, array.nbytes), on_host(array)) for buffer, array in uploads]
+            outgoing = [(_window(buffer, array.nbytes), on_host(array)) for buffer, array in downloads]
 
             def work() -> None:
-                for on_device, on_host in moves[: len(uploads)]:
-                    on_device.copy_from(on_host, stream=self._stream)
+                for window, host in incoming:
+                    window.copy_from(host, stream=self._stream)
                 launches(self._stream)
-                for on_device, on_host in moves[len(uploads) :]:
-                    on_device.copy_to(on_host, stream=self._stream)
+                for window, host in outgoing:
+                    window.copy_to(host, stream=self._stream)
 
-            return self._watched(StreamTimer(self._device, self._stream, work, memory.pop_all().close))
+            method = "events around the copies and launches on a stream"
+            seconds = functools.partial(elapsed, self._device, self._stream, work)
+            return KernelTimer(method, seconds, memory.pop_all().close, self._violation)
 
     def bind(self, calls: Sequence[BoundLaunch]) -> Work:
         """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
-        bound = [(self._config(call), self._kernels[call.function.symbol], self._arguments(call)) for call in calls]
+        bound = []
+        for call in calls:
+            arguments = [_kernel_argument(argument) for argument in call.arguments]
+            bound.append((self._config(call), self._kernels[call.function.symbol], arguments))
 
         def launches(target: Stream | GraphBuilder) -> None:
             for config, kernel, arguments in bound:
@@ -310,12 +274,6 @@ class CudaModule:
 
     def close(self) -> None:
         self._kernels.clear()
-
-    def _staged(self, array: HostArray) -> Any:
-        """Pinned host memory holding a copy of ``array``."""
-        buffer = LegacyPinnedMemoryResource().allocate(array.nbytes)
-        np.from_dlpack(buffer).view(np.uint8)[:] = array.reshape(-1).view(np.uint8)
-        return buffer
 
     def _config(self, call: BoundLaunch) -> LaunchConfig:
         made = call.launch
@@ -327,56 +285,33 @@ class CudaModule:
                 raise DeviceError(f"{made.shared_bytes} bytes of dynamic shared memory cannot be had: {error.name}")
         if made.cluster is None:
             return LaunchConfig(grid=tuple(made.grid), block=tuple(made.block), shmem_size=made.shared_bytes)
-        cluster = Dim3(*made.cluster)
+        cluster = tuple(made.cluster)
         # cuda.core counts the grid in clusters where there are any.
         clusters = tuple(blocks // each for blocks, each in zip(made.grid_dim, cluster, strict=True))
-        return LaunchConfig(
-            grid=clusters, cluster=tuple(cluster), block=tuple(made.block), shmem_size=made.shared_bytes
-        )
-
-    def _arguments(self, call: BoundLaunch) -> tuple[Any, ...]:
-        return tuple(self._argument(argument) for argument in call.arguments)
-
-    def _argument(self, argument: Buffer | MatrixMap | np.generic) -> Any:
-        if isinstance(argument, MatrixMap):
-            return tensor_map(argument)
-        return argument if isinstance(argument, np.generic) else np.uint64(argument.address)
+        return LaunchConfig(grid=clusters, cluster=cluster, block=tuple(made.block), shmem_size=made.shared_bytes)
 
     def _violation(self, error: Exception) -> Violation:
-        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        text = _first_line(error)
         for name, (kind, message) in _STICKY.items():
             if name in text:
-                self._owner.lose(message)
+                self._owner.lost = message
                 return Violation(kind, f"{message} ({name})", fatal=True)
         return Violation("launch-failure", f"the launch failed: {text}", fatal=True)
 
 
-def _window(buffer: Buffer, nbytes: int) -> Any:
-    assert isinstance(buffer, (OwnedBuffer, BorrowedBuffer))
+def _kernel_argument(argument: BoundArgument) -> Any:
+    if isinstance(argument, MatrixMap):
+        return tensor_map(argument)
+    return argument if isinstance(argument, np.generic) else np.uint64(argument.address)
+
+
+def _window(buffer: Buffer, nbytes: int) -> CudaBuffer:
+    assert isinstance(buffer, BorrowedBuffer)
     return buffer.window(nbytes)
 
 
-class WatchedTimer:
-    """A timer whose failures are those of the kernel that it launches.
-
-    Args:
-        inner: the timer.
-        violation: what an error of cuda.core's says of the kernel.
-    """
-
-    def __init__(self, inner: Timer, violation: Callable[[Exception], Violation]) -> None:
-        self.method = inner.method
-        self.resolution = inner.resolution
-        self._inner = inner
-        self._violation = violation
-
-    def seconds(self, count: int) -> float:
-        try:
-            return self._inner.seconds(count)
-        except Exception as error:
-            raise KernelError(f"launched to be timed, {self._violation(error).message}") from error
-
-    def close(self) -> None:
-        with suppress(Exception):
-            # What a lost context held is gone with it.
-            self._inner.close()
+def _pinned(array: HostArray) -> Any:
+    """Pinned host memory holding a copy of ``array``."""
+    buffer = LegacyPinnedMemoryResource().allocate(array.nbytes)
+    np.from_dlpack(buffer).view(np.uint8)[:] = array.reshape(-1).view(np.uint8)
+    return buffer

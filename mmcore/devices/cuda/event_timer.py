@@ -8,20 +8,26 @@ fraction of a per cent. docs/measuring.md has the comparison with CUPTI.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 
 from cuda.core import Device, EventOptions, Stream
 from cuda.core.graph import Graph, GraphBuilder
+from mmcore.devices.violations import Violation
+from mmcore.errors import KernelError
 
+#: Puts launches and copies on the stream, or into the graph, that it is given.
 Work = Callable[[Stream | GraphBuilder], None]
 
 _MOST_COPIES = 1000
 
 
-def elapsed(device: Device, stream: Stream, work: Callable[[], None]) -> float:
-    """Device seconds from before the first to behind the last operation that ``work`` puts on ``stream``."""
+def elapsed(device: Device, stream: Stream, work: Callable[[], None], count: int = 1) -> float:
+    """Device seconds from before the first to behind the last operation that ``count`` × ``work`` put on ``stream``."""
     timed = EventOptions(timing_enabled=True)
     begin = stream.record(device.create_event(timed))
-    work()
+    for _ in range(count):
+        work()
     end = stream.record(device.create_event(timed))
     end.sync()
     return float(end - begin) * 1e-3
@@ -33,11 +39,11 @@ class GraphTimer:
     Args:
         device: the GPU.
         stream: an idle stream of it.
-        work: puts the launches on the stream, or into the graph, that it is given.
+        work: the launches.
     """
 
     method = "events around CUDA graphs"
-    # Two events and the start of a graph take some 4 µs: a two-hundredth of ten grains.
+    # Two events and the start of a graph take some 4 µs: 0.2 % of a reading of ten times this.
     resolution = 2e-4
 
     def __init__(self, device: Device, stream: Stream, work: Work) -> None:
@@ -73,58 +79,57 @@ class GraphTimer:
         return self._graphs[copies]
 
 
-class DifferenceTimer:
-    """Times launches that each come after something else, such as a write that empties the L2 cache.
-
-    The time of what comes before, alone, is measured in the same way and taken away.
+class DifferenceTimer(GraphTimer):
+    """Times launches that each come after something else, whose own time is measured alike and taken away.
 
     Args:
         device, stream, work: as for :class:`GraphTimer`.
-        before: what comes before each launch.
+        before: what comes before each launch, such as a write that empties the L2 cache.
     """
 
     method = "events around CUDA graphs, less the same graphs without the kernel"
-    resolution = GraphTimer.resolution
 
     def __init__(self, device: Device, stream: Stream, work: Work, before: Work) -> None:
         def both(target: Stream | GraphBuilder) -> None:
             before(target)
             work(target)
 
-        self._both = GraphTimer(device, stream, both)
+        super().__init__(device, stream, both)
         self._before = GraphTimer(device, stream, before)
 
     def seconds(self, count: int) -> float:
-        # A kernel shorter than the noise of the rest needs a larger count: nothing is what there is to say here.
-        return max(self._both.seconds(count) - self._before.seconds(count), 0.0)
+        # The difference is negative for a kernel shorter than the noise, which needs a larger count.
+        return max(super().seconds(count) - self._before.seconds(count), 0.0)
 
     def close(self) -> None:
-        self._both.close()
+        super().close()
         self._before.close()
 
 
-class StreamTimer:
-    """Times operations that wait for the host, such as copies from pageable memory, one after the other on a stream.
+@dataclass(frozen=True, eq=False)
+class KernelTimer:
+    """A timer that raises cuda.core's errors as the kernel's.
 
-    Args:
-        device: the GPU.
-        stream: an idle stream of it.
-        work: puts the operations on the stream.
-        release: lets go of the memory that they use.
+    Attributes:
+        method: how it reads the time.
+        read: reads it: the seconds of so many repetitions.
+        release: frees what repeating it needed.
+        violation: what an error says of the kernel.
     """
 
-    method = "events around the copies and launches on a stream"
-    resolution = GraphTimer.resolution
-
-    def __init__(self, device: Device, stream: Stream, work: Callable[[], None], release: Callable[[], None]) -> None:
-        self._device = device
-        self._stream = stream
-        self._work = work
-        self.close = release
+    method: str
+    read: Callable[[int], float]
+    release: Callable[[], None]
+    violation: Callable[[Exception], Violation]
+    resolution: float = GraphTimer.resolution
 
     def seconds(self, count: int) -> float:
-        def repeat() -> None:
-            for _ in range(count):
-                self._work()
+        try:
+            return self.read(count)
+        except Exception as error:
+            raise KernelError(f"launched to be timed, {self.violation(error).message}") from error
 
-        return elapsed(self._device, self._stream, repeat)
+    def close(self) -> None:
+        with suppress(Exception):
+            # What a lost context held is gone with it.
+            self.release()

@@ -7,20 +7,7 @@ from cuda.core import TensorMapDescriptor, TensorMapDescriptorOptions
 from cuda.core._tensor_map import TensorMapDataType, TensorMapSwizzle
 from cuda.core.utils import StridedMemoryView
 from mmcore.devices.base import MatrixMap
-from mmcore.kernel.dtypes import dtype_named
-
-_TYPES = {
-    "float16": TensorMapDataType.FLOAT16,
-    "bfloat16": TensorMapDataType.BFLOAT16,
-    "float32": TensorMapDataType.FLOAT32,
-    "float64": TensorMapDataType.FLOAT64,
-}
-_SWIZZLES = {
-    0: TensorMapSwizzle.NONE,
-    32: TensorMapSwizzle.SWIZZLE_32B,
-    64: TensorMapSwizzle.SWIZZLE_64B,
-    128: TensorMapSwizzle.SWIZZLE_128B,
-}
+from mmcore.kernel.problem import dtype_named
 
 
 def tensor_map(argument: MatrixMap) -> TensorMapDescriptor:
@@ -31,7 +18,10 @@ def tensor_map(argument: MatrixMap) -> TensorMapDescriptor:
     view = StridedMemoryView.from_buffer(
         memory, (argument.rows, argument.columns), (argument.leading, 1), itemsize=itemsize
     )
+    swizzle = argument.map.swizzle
     options = TensorMapDescriptorOptions(
-        box_dim=argument.map.box, data_type=_TYPES[argument.dtype], swizzle=_SWIZZLES[argument.map.swizzle]
+        box_dim=argument.map.box,
+        data_type=getattr(TensorMapDataType, argument.dtype.upper()),
+        swizzle=getattr(TensorMapSwizzle, f"SWIZZLE_{swizzle}B" if swizzle else "NONE"),
     )
     return view.as_tensor_map(options=options)
