@@ -13,7 +13,7 @@ from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch
 from mmcore.devices.violations import Violation
 from mmcore.kernel.launch import Launch
-from mmcore.verify.poison import is_poison
+from mmcore.verify.elements import is_poison
 from mmcore_emulator.device import EmulatedBuffer, Emulator
 from tests.emulation import emulate, ptx_kernel, ptx_of, words
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem
+from mmcore.verify.elements import POISON_HALFWORD, is_poison, poison, widen
 from mmcore.verify.inputs import draw, fresh_seed
-from mmcore.verify.poison import POISON_HALFWORD, is_poison, poison
-from mmcore.verify.storage import widen
 from tests.narrowing import narrow
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")

@@ -17,10 +17,9 @@ from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem
 from mmcore.verify import comparison, reference
 from mmcore.verify.comparison import sampled_rows, verify_product
+from mmcore.verify.elements import poison, widen
 from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.poison import poison
 from mmcore.verify.reference import suspect_rows
-from mmcore.verify.storage import widen
 from mmcore.verify.tolerance import hides_a_term, tolerance
 from mmcore.verify.verification import Mismatch, Verification
 from tests.narrowing import narrow

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.verify.elements import is_poison, stored, widen
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.poison import is_poison
 from mmcore.verify.reference import PROJECTIONS, Panel, panels, suspect_rows
-from mmcore.verify.storage import stored, widen
 from mmcore.verify.tolerance import Tolerance, hides_a_term, tolerance
 from mmcore.verify.verification import Mismatch, Verification
 

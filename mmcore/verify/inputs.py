@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore.verify.poison import poison
+from mmcore.verify.elements import poison
 
 _SIGN_AND_FRACTION = {"float16": 0x83FF, "bfloat16": 0x807F, "float32": 0x807F_FFFF, "float64": 0x800F_FFFF_FFFF_FFFF}
 _ONE_HALF = {"float16": 0x3800, "bfloat16": 0x3F00, "float32": 0x3F00_0000, "float64": 0x3FE0_0000_0000_0000}

@@ -13,8 +13,8 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore.verify.comparison import verify_product
+from mmcore.verify.elements import is_poison
 from mmcore.verify.inputs import Matrices, draw, other_seed
-from mmcore.verify.poison import is_poison
 from mmcore.verify.verification import Verification
 
 UNREPEATABLE = "unrepeatable"

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem
+from mmcore.verify.elements import widen
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.storage import widen
 from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff
 
 PANEL_ELEMENTS = 2**21

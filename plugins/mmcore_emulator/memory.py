@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import DeviceError
-from mmcore.verify.poison import POISON_HALFWORD
+from mmcore.verify.elements import POISON_HALFWORD
 from mmcore_emulator.floats import Values, flushed
 from mmcore_emulator.lanes import Mask
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar
 from mmcore.kernel.problem import dtype_named
+from mmcore.verify.elements import poison, widen
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.poison import poison
-from mmcore.verify.storage import widen
 from tests.fuzzing.truth import Truth
 from tests.narrowing import narrow
 

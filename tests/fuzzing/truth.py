@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem
+from mmcore.verify.elements import widen
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.storage import widen
 
 _ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 _LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}

@@ -8,7 +8,7 @@ from cuda.core import Buffer as CudaBuffer
 from cuda.core import Stream
 from mmcore.devices.base import HostArray
 from mmcore.devices.violations import Violation
-from mmcore.verify.poison import POISON_HALFWORD, is_poison
+from mmcore.verify.elements import POISON_HALFWORD, is_poison
 
 #: Bytes of each guard zone; a power of two, so that matrices stay aligned.
 GUARD_BYTES = 1 << 20

@@ -17,10 +17,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan
+from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.inputs import draw, fresh_seed
 from mmcore.verify.launches import host_arrays, rows_of_product
-from mmcore.verify.poison import is_poison
-from mmcore.verify.storage import widen
 from mmcore_emulator.launched import Launched
 from mmcore_emulator.sanitizer.protocols import CheckingDevice, Output
 
