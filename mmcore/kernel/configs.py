@@ -110,10 +110,9 @@ class Space:
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Every combination, the last parameter varying fastest."""
-        derivations = self.derivations
-        free: dict[str, Any] = {name: self.parameters[name] for name in self.parameters if name not in derivations}
+        free: dict[str, Any] = {name: each for name, each in self.parameters.items() if name not in self.derivations}
         for values in itertools.product(*free.values()):
-            declared = {**dict(zip(free, values, strict=True)), **derivations}
+            declared = {**dict(zip(free, values, strict=True)), **self.derivations}
             config = resolve(declared)
             try:
                 allowed = self.where is None or self.where(config)
@@ -139,11 +138,10 @@ def resolve(declared: Mapping[str, Any]) -> Config:
         example = "{'block': (16, 16)}"
         raise InvalidConfig(f"a config needs a block, the threads per block: {example}, not {dict(declared)}")
     values = {name: _value(name, value) for name, value in declared.items() if not _is_derivation(value)}
-    derived = frozenset(declared) - frozenset(values)
-    for name in declared:
-        if name in derived:
-            values[name] = _value(name, _derived(name, declared[name], Config(values)))
-    return Config({name: values[name] for name in declared}, derived)
+    derived = [name for name in declared if name not in values]
+    for name in derived:
+        values[name] = _value(name, _derived(name, declared[name], Config(values)))
+    return Config({name: values[name] for name in declared}, frozenset(derived))
 
 
 def _derived(name: str, derivation: Derivation, config: Config) -> Any:
@@ -197,8 +195,8 @@ class Configs:
             raise InvalidConfig("there is no config")
         self._space = space or ()
         self._declared = [{**space.derivations, **each} if space else each for each in several]
-        names = {frozenset(each) for each in [*self._declared, *([space.parameters] if space else [])]}
-        if len(names) > 1:
+        names = frozenset(space.parameters if space else several[0])
+        if any(frozenset(each) != names for each in self._declared):
             raise InvalidConfig("all configs have the same parameters: one of them lacks one that another has")
         self.usual = tuple(dict.fromkeys(map(resolve, self._declared)))
 

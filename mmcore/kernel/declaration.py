@@ -270,13 +270,11 @@ class Kernel:
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
         """Why its constraints forbid ``problem`` in such a config, a clause each; empty when they do not."""
-        reasons = []
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
-            for constraint in self.constraints:
-                reason = constraint.violation(problem, config)
+            reasons = [constraint.violation(problem, config) for constraint in self.constraints]
+            for reason in reasons:
                 words = reason is None or (isinstance(reason, str) and reason.strip())
                 _require(words, f"it answers {reason!r} instead of a reason or None")
-                reasons.append(reason)
         return [reason for reason in reasons if reason is not None]
 
     def fitting_config(self, problem: Problem) -> Config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from mmcore.errors import InvalidBlock
@@ -41,10 +41,7 @@ def native(number: Any) -> Any:
 
 def dim3(shape: int | Shape) -> Dim3:
     """``shape``, one to three whole numbers from 1 to 2⁶³ - 1, x first; :class:`InvalidBlock` for anything else."""
-    try:
-        shape = tuple(map(native, (shape,) if isinstance(shape, int) else shape))
-    except TypeError:
-        raise InvalidBlock(f"{shape!r} is not a block: give one to three positive whole numbers") from None
+    shape = tuple(map(native, shape if isinstance(shape, Iterable) else (shape,)))
     if any(type(extent) is int and abs(extent) >= 2**63 for extent in shape):
         raise InvalidBlock("a block has fewer than 2⁶³ threads along each axis")
     if not 1 <= len(shape) <= 3 or not all(type(extent) is int and extent > 0 for extent in shape):
