@@ -17,14 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmcore_plots.against_n import share, shares_of, times_by_label
 from mmcore_plots.drawing import Drawing
 from mmcore_plots.figures import KINDS, figure
 from mmcore_plots.published import published
-from mmcore_plots.quantity import intensity
 from mmcore_plots.reading import read
 from mmcore_plots.results import InvalidResults, Results, chosen
 from mmcore_plots.roofline import ceilings, counted_size, heights
-from mmcore_plots.transfers import share, shares_of, times_by_key
 from tests.command_line import mmcore
 from tests.made_up_results import (
     DAY,
@@ -146,7 +145,7 @@ def test_results_of_mmcore_0_1_are_read(tmp_path: Path) -> None:
     (entry,) = results(tmp_path, document([old])).entries
     assert (entry.cell.label, entry.cell.measure) == ("upc.kernel01, b=16", "end-to-end")
     (entry,) = results(tmp_path, document([counted], machine=EMULATOR)).entries
-    assert intensity(entry) == pytest.approx(2 * 32**3 / (32 * 3096)), "useful operations, whatever was executed"
+    assert entry.flop_per_byte == pytest.approx(2 * 32**3 / (32 * 3096)), "useful operations, whatever was executed"
 
 
 def test_the_lectures_curve_stands_beside_ours_on_axes_of_its_own(tmp_path: Path) -> None:
@@ -174,8 +173,8 @@ def test_blocks_show_what_was_skipped_and_one_of_each_reason(tmp_path: Path) -> 
 
 
 def test_the_share_of_the_copies_is_what_the_end_to_end_time_has_beyond_the_kernels(tmp_path: Path) -> None:
-    times = times_by_key(results(tmp_path, EXPERIMENTS["upc-transfers"]))
-    shares = shares_of(times["upc.kernel11", "b=32"])["pinned"]  # type: ignore[index]
+    times = times_by_label(results(tmp_path, EXPERIMENTS["upc-transfers"]))
+    shares = shares_of(times["upc.kernel11, b=32"])["pinned"]
     assert shares == {n: pytest.approx(100 * (1 - 1 / (1 + 300 / n))) for n in (128, 256, 640, 1024, 2048, 3200)}
     assert share(2.0, 1.9) == 0, "noise"
 

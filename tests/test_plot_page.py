@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from mmcore_plots.page import page
+from mmcore_plots.quantity import number
 from mmcore_plots.reading import read
 from mmcore_plots.results import Results
-from mmcore_plots.tables import number
 from tests.made_up_results import DEVICE, EMULATED, EXPERIMENTS, TITLE, benchmark, document, refusal, write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -1,124 +1,103 @@
-"""A rate against n: as the matrices grow, and at every n of a range, which shows what remainders cost."""
+"""Figures against n: rates as the matrices grow, what remainders cost at every n of a range, and the copies' share.
+
+Each raises InvalidResults where the results have not what it takes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 
 from mmcore_plots.drawing import Drawing, Panel
-from mmcore_plots.published import Published
-from mmcore_plots.quantity import Quantity, caption, heading, rate, span
+from mmcore_plots.published import Published, published
+from mmcore_plots.quantity import TIME, Quantity, caption, heading, rate, span
 from mmcore_plots.results import Entry, InvalidResults, Results
-from mmcore_plots.series import (
-    Key,
-    by_key,
-    draw_line,
-    gpus,
-    kernel_entries,
-    label_sizes,
-    looks_of,
-    published_of,
-    scale_y,
-)
-from mmcore_plots.style import INK, Look
+from mmcore_plots.series import Curves, beside, by_label, draw_lines, gpus, label_axes, looks_of, plain, scale_y
+from mmcore_plots.style import INK, Look, looks
+
+MEMORIES = ("pinned", "pageable")
+_WAYS = {"kernel": "kernel", **{memory: f"end to end, {memory}" for memory in MEMORIES}}
+
+Times = dict[str, dict[int, float]]
+"""Milliseconds by way ("kernel", "pinned", "pageable") and n."""
 
 
 def sizes(results: Results) -> Drawing:
     """The rate of every kernel and config against n, with what the lecture published.
 
     A lecture's curve gets axes of its own, because its GPU's rates are another matter; single figures stand among ours.
-
-    Raises:
-        InvalidResults: there is only one size.
     """
-    series = by_key(kernel_entries(results))
-    found = {entry.cell.n for entries in series.values() for entry in entries}
+    series, quantity = by_label(results), rate(results)
+    ours = {label: _values(entries, quantity) for label, entries in series.items()}
+    found = _places(ours)
     if len(found) < 2:
         raise InvalidResults("a figure of sizes takes results of square products at two sizes at least")
-    look, quantity = looks_of(series), rate(results)
-    then = {} if results.emulated else _published_within(series)
-    curves = {key: figures for key, figures in then.items() if _is_curve(figures, series[key])}
+    look = looks_of(series)
+    then = {} if results.emulated else _published_within(ours)
+    # Two curves can be compared where there are so many sizes that both have.
+    curves = {label: each for label, each in then.items() if len({figure.n for figure in each} & set(ours[label])) > 2}
     points = {} if curves else then
 
-    def ours(axes: Axes) -> None:
-        for index, (key, entries) in enumerate(series.items()):
-            draw_line(axes, {entry.cell.n: quantity.of(entry) for entry in entries}, key.label, look[key], index)
-        for key, figures in points.items():
-            label = f"{key.label}, {gpus(figures)}"
-            axes.plot([f.n for f in figures], [f.gflops for f in figures], label=label, **look[key].published())
-        rates = [quantity.of(entry) for entries in series.values() for entry in entries]
-        scale_y(axes, rates + [figure.gflops for figure in _all(points)])
-        label_sizes(axes, found, quantity.label)
+    def draw(curves: Curves, points: Mapping[str, Sequence[Published]], axes: Axes) -> None:
+        draw_lines(axes, curves, look)
+        rates = [rate for values in curves.values() for rate in values.values()]
+        for label, figures in points.items():
+            n, their_rates = [figure.n for figure in figures], [figure.gflops for figure in figures]
+            axes.plot(n, their_rates, label=f"{label}, {gpus(figures)}", **look[label].published())
+            rates += their_rates
+        scale_y(axes, rates)
+        label_axes(axes, _places(curves), "n", quantity.label)
 
-    def theirs(axes: Axes) -> None:
-        for key, figures in curves.items():
-            draw_line(axes, {figure.n: figure.gflops for figure in figures}, key.label, look[key], 0)
-        scale_y(axes, [figure.gflops for figure in _all(curves)])
-        label_sizes(axes, {figure.n for figure in _all(curves)}, quantity.label)
-
-    panels = [Panel(results.device if curves else "", ours, 3.0 if curves else 3.3)]
     text = f"m = n = k; b is the edge of the square block. {quantity.text}"
     if curves:
-        panels.insert(0, Panel(f"{gpus(_all(curves))}, as published", theirs))
         text += " Each GPU has a scale of its own: what can be compared is which variant leads, and by how much."
     elif points:
         text += " Hollow and half-filled markers are what the lecture published."
+    theirs = {label: {figure.n: figure.gflops for figure in figures} for label, figures in curves.items()}
+    figures = [figure for each in curves.values() for figure in each]
+    panels = beside(results, partial(draw, ours, points), figures, partial(draw, theirs, {}))
     title = heading(results, f"{quantity.name} against {span(found)}")
-    return Drawing("sizes", title, text, caption(results), tuple(panels), columns=len(panels))
+    return Drawing("sizes", title, text, caption(results), panels)
 
 
-def _all(figures: Mapping[Key, Iterable[Published]]) -> list[Published]:
-    return [figure for each in figures.values() for figure in each]
-
-
-def _published_within(series: Mapping[Key, Sequence[Entry]]) -> dict[Key, list[Published]]:
-    """What is published of the series at sizes that are not beyond those measured."""
-    found = {}
-    for key, figures in published_of(series).items():
-        first, last = series[key][0].cell.n, series[key][-1].cell.n
-        if within := [figure for figure in figures if first <= figure.n <= last]:
-            found[key] = within
+def _published_within(ours: Curves) -> dict[str, list[Published]]:
+    """The kernel times published of the series, in the order of n, at sizes that are not beyond those measured."""
+    found: dict[str, list[Published]] = {}
+    for figure in sorted(published(), key=lambda figure: figure.n):
+        values = ours.get(figure.label, {})
+        if values and figure.measure == "kernel" and min(values) <= figure.n <= max(values):
+            found.setdefault(figure.label, []).append(figure)
     return found
 
 
-def _is_curve(figures: Iterable[Published], entries: Iterable[Entry]) -> bool:
-    """Whether so many of the figures are at sizes that were measured that two curves of them can be compared."""
-    return len({figure.n for figure in figures} & {entry.cell.n for entry in entries}) > 2
-
-
 def remainders(results: Results) -> Drawing:
-    """One panel for each kernel and config, each with a scale of its own, and lines at the multiples of the block.
-
-    Raises:
-        InvalidResults: no kernel was measured at two sizes in a row.
-    """
-    series = {key: entries for key, entries in by_key(kernel_entries(results)).items() if _in_a_row(entries)}
+    """One panel for each kernel and config, each with a scale of its own, and lines at the multiples of the block."""
+    series = {
+        label: entries
+        for label, entries in by_label(results).items()
+        if any(there.cell.n - here.cell.n == 1 for here, there in pairwise(entries))
+    }
     if not series:
         raise InvalidResults("a figure of remainders takes results of square products at sizes in a row")
     look, quantity = looks_of(series), rate(results)
-    found = {entry.cell.n for entries in series.values() for entry in entries}
-    panels = [Panel(key.label, partial(_panel, entries, look[key], quantity), 2.1) for key, entries in series.items()]
+    values = {label: _values(entries, quantity) for label, entries in series.items()}
     return Drawing(
         "remainders",
-        heading(results, f"{quantity.name} at every {span(found)}"),
+        heading(results, f"{quantity.name} at every {span(_places(values))}"),
         f"m = n = k. {quantity.text} Each scale is the panel's own and does not begin at 0; dotted lines and markers "
         f"stand at multiples of b, where there are peaks if remainders cost anything.",
         caption(results),
-        tuple(panels),
-        columns=2 if len(panels) > 1 else 1,
+        tuple(
+            Panel(label, partial(_remainders, values[label], entries[0].cell.block.x, look[label], quantity.label), 2.1)
+            for label, entries in series.items()
+        ),
     )
 
 
-def _in_a_row(entries: Iterable[Entry]) -> bool:
-    found = {entry.cell.n for entry in entries}
-    return any(n + 1 in found for n in found)
-
-
-def _panel(entries: Sequence[Entry], look: Look, quantity: Quantity, axes: Axes) -> None:
-    edge = entries[0].cell.block.x
-    values = {entry.cell.n: quantity.of(entry) for entry in entries}
+def _remainders(values: Mapping[int, float], edge: int, look: Look, name: str, axes: Axes) -> None:
     multiples = {n: value for n, value in values.items() if n % edge == 0}
     axes.grid(visible=False, axis="x")
     for multiple in range(-(-min(values) // edge) * edge, max(values) + 1, edge):
@@ -126,5 +105,72 @@ def _panel(entries: Sequence[Entry], look: Look, quantity: Quantity, axes: Axes)
     axes.plot(list(values), list(values.values()), color=look.color, linewidth=1.2)
     axes.plot(list(multiples), list(multiples.values()), color=look.color, marker=look.marker, linestyle="")
     axes.margins(x=0.02, y=0.1)
-    axes.set_xlabel("n")
-    axes.set_ylabel(quantity.label)
+    axes.set(xlabel="n", ylabel=name)
+
+
+def transfers(results: Results) -> Drawing:
+    """Kernel and end-to-end times against n, and the share of the copies."""
+    times = times_by_label(results)
+    shares = {label: shares_of(ways) for label, ways in times.items()}
+    found = {n for ways in shares.values() for n in _places(ways)}
+    if not found:
+        raise InvalidResults(
+            "a figure of transfers takes kernel times and end-to-end times of the same products: "
+            "--mm-measure kernel,end-to-end"
+        )
+    lines = {(label, way): f"{label}: {_WAYS[way]}" for label in times for way in _WAYS}
+    look = looks({line: key for key, line in lines.items()})
+
+    def draw(found: Mapping[str, Times], axes: Axes) -> None:
+        draw_lines(axes, {lines[label, way]: ways[way] for label, ways in found.items() for way in ways}, look)
+
+    def draw_times(axes: Axes) -> None:
+        draw(times, axes)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(plain)
+        label_axes(axes, found, "n", "ms")
+
+    def draw_shares(axes: Axes) -> None:
+        draw(shares, axes)
+        axes.set_ylim(0, 100)
+        label_axes(axes, found, "n", "%")
+
+    return Drawing(
+        "transfers",
+        heading(results, f"Copies and kernel against {span(found)}"),
+        "m = n = k. End-to-end time is from the first copy in to the end of the last copy out.",
+        caption(results),
+        (Panel("time of a product", draw_times), Panel("share of the copies", draw_shares)),
+    )
+
+
+def times_by_label(results: Results) -> dict[str, Times]:
+    """Kernel times, and end-to-end times beside them, of every kernel and config of square products."""
+    found = {label: {"kernel": _values(entries, TIME)} for label, entries in by_label(results).items()}
+    for cell, ms in ((entry.cell, entry.ms) for entry in results.entries):
+        if cell.is_square and cell.measure == "end-to-end" and cell.label in found:
+            found[cell.label].setdefault(cell.how, {})[cell.n] = ms
+    return {label: times for label, times in found.items() if len(times) > 1}
+
+
+def shares_of(times: Times) -> Times:
+    """The share of the copies in the end-to-end time, in percent, by memory and n."""
+    kernel = times["kernel"]
+    return {
+        memory: {n: share(kernel[n], ms) for n, ms in sorted(times[memory].items()) if n in kernel}
+        for memory in MEMORIES
+        if memory in times
+    }
+
+
+def share(kernel_ms: float, end_to_end_ms: float) -> float:
+    """What of an end-to-end time is not the kernel's, in percent; nothing where noise makes the kernel the longer."""
+    return 100 * max(0.0, 1 - kernel_ms / end_to_end_ms)
+
+
+def _values(entries: Iterable[Entry], quantity: Quantity) -> dict[int, float]:
+    return {entry.cell.n: quantity.of(entry) for entry in entries}
+
+
+def _places(curves: Curves) -> set[int]:
+    return {n for values in curves.values() for n in values}

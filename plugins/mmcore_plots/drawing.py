@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from matplotlib import rc_context
 from matplotlib.artist import Artist
@@ -29,19 +29,15 @@ _TAG = re.compile(r"<[^>]*>")
 _COORDINATE = re.compile(r"-?\d+\.\d{3,}")
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes.
+class Panel(NamedTuple):
+    """One pair of axes: the title above it, what draws into it, and its height in inches.
 
-    Attributes:
-        title: what stands above it; empty where the figure's own title does.
-        draw: draws into it; series with a label get into the figure's legend.
-        height: in inches.
+    The title is empty where the figure's own does. Series with a label get into the figure's legend.
     """
 
     title: str
     draw: Draw
-    height: float = 3.0
+    height: float = 3.3
 
 
 @dataclass(frozen=True)
@@ -53,8 +49,7 @@ class Drawing:
         title: what it shows.
         text: how to read it, a sentence or two.
         caption: what was measured on what, and when.
-        panels: its axes.
-        columns: how many of them stand side by side where there is room.
+        panels: its axes, two side by side where there is room.
     """
 
     kind: str
@@ -62,65 +57,63 @@ class Drawing:
     text: str
     caption: str
     panels: tuple[Panel, ...]
-    columns: int = 1
 
+    @rc_context(SETTINGS)
     def svg(self) -> str:
         """The whole figure with its words, on an opaque light background."""
         return _svg(_framed(self))
 
+    @rc_context(SETTINGS)
     def png(self) -> bytes:
         """The same, as PNG."""
         file = io.BytesIO()
-        with rc_context(SETTINGS):
-            _framed(self).savefig(file, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+        _framed(self).savefig(file, format="png", dpi=_PNG_DPI, metadata={"Software": None})
         return file.getvalue()
 
+    @rc_context(SETTINGS)
     def bare_svg(self, width: float) -> str:
         """The panels alone, ``width`` inches wide, for a page that sets the words itself."""
-        return _svg(_drawn(self, width, 1 if width < WIDE else self.columns, above=0.0, below=0.0))
+        return _svg(_drawn(self, width))
 
 
 def _framed(drawing: Drawing) -> Figure:
     title, text = textwrap.wrap(drawing.title, 64), textwrap.wrap(drawing.text, 114)
     caption = textwrap.wrap(drawing.caption, 138)
     heading = 0.12 + 0.215 * len(title)
-    above, below = heading + 0.03 + 0.155 * len(text), 0.12 + 0.135 * len(caption)
-    figure = _drawn(drawing, WIDE, drawing.columns, above=above, below=below)
-    height = figure.get_figheight()
-    with rc_context(SETTINGS):
-        left = 0.1 / WIDE
-        figure.text(left, 1 - 0.09 / height, "\n".join(title), va="top", fontsize=12, fontweight="bold")
-        figure.text(left, 1 - heading / height, "\n".join(text), va="top", fontsize=8.5, linespacing=1.25)
-        figure.text(left, 0.07 / height, "\n".join(caption), va="bottom", fontsize=7.2, linespacing=1.25)
+    figure = _drawn(drawing, WIDE, above=heading + 0.03 + 0.155 * len(text), below=0.12 + 0.135 * len(caption))
+    left, height = 0.1 / WIDE, figure.get_figheight()
+    figure.text(left, 1 - 0.09 / height, "\n".join(title), va="top", fontsize=12, fontweight="bold")
+    figure.text(left, 1 - heading / height, "\n".join(text), va="top", fontsize=8.5, linespacing=1.25)
+    figure.text(left, 0.07 / height, "\n".join(caption), va="bottom", fontsize=7.2, linespacing=1.25)
     return figure
 
 
-def _drawn(drawing: Drawing, width: float, columns: int, *, above: float, below: float) -> Figure:
+def _drawn(drawing: Drawing, width: float, above: float = 0.0, below: float = 0.0) -> Figure:
     """The panels and their legend, with room in inches above and below them for words."""
+    columns = 1 if width < WIDE else min(2, len(drawing.panels))
     rows = [drawing.panels[start : start + columns] for start in range(0, len(drawing.panels), columns)]
     heights = [max(panel.height for panel in row) for row in rows]
-    with rc_context(SETTINGS):
-        figure = Figure(figsize=(width, sum(heights)))
-        axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
-        for place, panel in zip(axes.flat, drawing.panels, strict=False):
-            place.set_title(panel.title)
-            panel.draw(place)
-        for place in axes.flat[len(drawing.panels) :]:
-            place.remove()
-        labels = _labels(figure)
-        in_a_row = _in_a_row(labels, width)
-        legend = 0.1 + _LEGEND_LINE * -(-len(labels) // in_a_row) if labels else 0.0
-        height = sum(heights) + above + legend + below
-        figure.set_figheight(height)
-        room = (0.0, (below + legend) / height, 1.0, 1 - (above + legend + below) / height)
-        figure.set_layout_engine("constrained", rect=room, w_pad=0.06, h_pad=0.06)
-        if labels:
-            place = {"loc": "lower center", "bbox_to_anchor": (0.5, below / height), "borderaxespad": 0.1}
-            figure.legend(list(labels.values()), list(labels), ncols=in_a_row, **_LEGEND, **place)
+    figure = Figure(figsize=(width, sum(heights)))
+    axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
+    for place, panel in zip(axes.flat, drawing.panels, strict=False):
+        place.set_title(panel.title)
+        panel.draw(place)
+    for place in axes.flat[len(drawing.panels) :]:
+        place.remove()
+    legend = _legend(figure)
+    in_a_row = max(1, int(width / (_LEGEND_HANDLE + _LEGEND_LETTER * max(map(len, legend), default=0))))
+    foot = below + (0.1 + _LEGEND_LINE * -(-len(legend) // in_a_row) if legend else 0.0)
+    height = sum(heights) + above + foot
+    figure.set_figheight(height)
+    room = (0.0, foot / height, 1.0, 1 - (above + foot) / height)
+    figure.set_layout_engine("constrained", rect=room, w_pad=0.06, h_pad=0.06)
+    if legend:
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, below / height), "borderaxespad": 0.1}
+        figure.legend(list(legend.values()), list(legend), ncols=in_a_row, **_LEGEND, **place)
     return figure
 
 
-def _labels(figure: Figure) -> dict[str, Artist]:
+def _legend(figure: Figure) -> dict[str, Artist]:
     """What a legend for all panels holds; nothing, where there is only one series to tell."""
     found: dict[str, Artist] = {}
     for axes in figure.axes:
@@ -129,16 +122,9 @@ def _labels(figure: Figure) -> dict[str, Artist]:
     return {label: found[label] for label in sorted(found, key=natural)} if len(found) > 1 else {}
 
 
-def _in_a_row(labels: Iterable[str], width: float) -> int:
-    """How many of the legend's entries fit side by side in so many inches."""
-    longest = max(map(len, labels), default=0)
-    return max(1, int(width / (_LEGEND_HANDLE + _LEGEND_LETTER * longest)))
-
-
 def _svg(figure: Figure) -> str:
     file = io.StringIO()
-    with rc_context(SETTINGS):
-        figure.savefig(file, format="svg", metadata={"Date": None})
+    figure.savefig(file, format="svg", metadata={"Date": None})
     # A hundredth of a point is finer than any screen; and whoever has not the font gets another without serifs.
     text = _TAG.sub(lambda tag: _COORDINATE.sub(_rounded, tag[0]), file.getvalue())
     return text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")

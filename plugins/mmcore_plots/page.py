@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 
 from mmcore_plots.drawing import NARROW, WIDE, Drawing
 from mmcore_plots.figures import figures
-from mmcore_plots.quantity import heading
 from mmcore_plots.results import Results
 from mmcore_plots.style import FAINT, INK, PALETTE, PAPER
 from mmcore_plots.tables import Table, facts, tables
@@ -35,39 +34,38 @@ def page(found: Sequence[Results]) -> str:
     Raises:
         InvalidResults: there is nothing to draw of some of them.
     """
-    title = " and ".join(dict.fromkeys(_title(results) for results in found))
-    sections = [_section(index, results) for index, results in enumerate(found)]
-    if len(found) > 1:
-        sections = [
-            f"<h2>{escape(_title(results))}</h2>\n{section}" for results, section in zip(found, sections, strict=True)
-        ]
-    body = "\n".join([f"<h1>{escape(title)}</h1>", *sections])
+    title = " and ".join(dict.fromkeys(map(_title, found)))
+    parts = [f"<h1>{escape(title)}</h1>"]
+    for index, results in enumerate(found):
+        if len(found) > 1:
+            parts.append(f"<h2>{escape(_title(results))}</h2>")
+        parts += _section(index, results)
     template = files("mmcore_plots").joinpath("page.template").read_text(encoding="utf-8")
-    return Template(template).substitute(title=escape(title), body=body)
+    return Template(template).substitute(title=escape(title), body="\n".join(parts))
 
 
 def _title(results: Results) -> str:
     return f"{results.experiment or 'Matrix products'} on {results.device}"
 
 
-def _section(index: int, results: Results) -> str:
-    parts = []
+def _section(index: int, results: Results) -> Iterator[str]:
     if results.emulated:
-        parts.append(
+        yield (
             '<p class="note">These are counts that an emulator made of what the code does, <strong>not times</strong>: '
             "they do not say how fast a GPU would be.</p>"
         )
     if results.quick:
-        parts.append('<p class="note">A reduced form of the experiment (<code>--quick</code>).</p>')
-    if results.shows and heading(results, ""):
-        parts.append(f"<p>What it is to show: {escape(results.shows)}</p>")
-    parts += [_figure(f"f{index}-{number}", drawing) for number, drawing in enumerate(figures(results))]
-    parts += [_table(table) for table in tables(results)]
+        yield '<p class="note">A reduced form of the experiment (<code>--quick</code>).</p>'
+    if results.shows and results.whole:
+        yield f"<p>What it is to show: {escape(results.shows)}</p>"
+    for number, drawing in enumerate(figures(results)):
+        yield _figure(f"f{index}-{number}", drawing)
+    yield from map(_table, tables(results))
     if results.left_out:
         sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in results.left_out)
-        parts.append(f"<h3>What was not run</h3>\n<ul>{sentences}</ul>")
+        yield f"<h3>What was not run</h3>\n<ul>{sentences}</ul>"
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts(results))
-    return "\n".join([*parts, f"<h3>The machine</h3>\n<dl>{rows}</dl>"])
+    yield f"<h3>The machine</h3>\n<dl>{rows}</dl>"
 
 
 def _figure(name: str, drawing: Drawing) -> str:
@@ -90,14 +88,11 @@ def inlined(svg: str, name: str, title: str) -> str:
 
 
 def _table(table: Table) -> str:
-    header = "".join(
-        f'<th scope="col"{_word(cell)}>{escape(name)}</th>'
-        for name, cell in zip(table.header, table.rows[0], strict=True)
-    )
-    rows = "\n".join(
-        f"<tr>{''.join(f'<td{_word(cell)}>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
-    )
-    grid = f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>'
+    words = [*map(_word, table.rows[0])]
+    header = "".join(f'<th scope="col"{word}>{escape(n)}</th>' for n, word in zip(table.header, words, strict=True))
+    rows = ["".join(f"<td{_word(cell)}>{escape(cell)}</td>" for cell in row) for row in table.rows]
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    grid = f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
     state = "" if len(table.rows) > _LONG else " open"
     return f"<details{state}><summary>{escape(table.title)}</summary>\n{grid}\n</details>"
 

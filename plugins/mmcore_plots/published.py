@@ -6,10 +6,9 @@ A lecture's figures lie in ``published.csv`` beside its kernels' sources, with t
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from mmcore.registry import registry
 from mmcore_plots.results import InvalidResults
@@ -18,19 +17,15 @@ FILE = "published.csv"
 COLUMNS = ("kernel", "gpu", "n", "block", "measure", "memory", "ms")
 
 
-@dataclass(frozen=True)
-class Published:
-    """One published time, of a product with m = n = k in square blocks.
-
-    ``measure`` is "kernel" or "end-to-end"; ``memory`` is "pageable" or "pinned" for an end-to-end time, else empty.
-    """
+class Published(NamedTuple):
+    """One published time, of a product with m = n = k in square blocks; ``measure`` and ``how`` are as of a cell."""
 
     kernel: str
     gpu: str
     n: int
     block: int
     measure: str
-    memory: str
+    how: str
     ms: float
 
     @property
@@ -39,9 +34,9 @@ class Published:
         return 2 * self.n**3 / self.ms / 1e6
 
     @property
-    def how(self) -> str:
-        """How it was measured, as a cell says it."""
-        return self.memory or "warm"
+    def label(self) -> str:
+        """The kernel and its config, as a cell's label."""
+        return f"{self.kernel}, b={self.block}"
 
 
 def published() -> tuple[Published, ...]:
@@ -50,21 +45,20 @@ def published() -> tuple[Published, ...]:
     Raises:
         InvalidResults: a file is damaged.
     """
-    return _published(tuple({each.item.source.parent / FILE: None for each in registry().kernels.values()}))
-
-
-@cache
-def _published(paths: tuple[Path, ...]) -> tuple[Published, ...]:
+    paths = {each.item.source.parent / FILE for each in registry().kernels.values()}
     return tuple(figure for path in sorted(paths) if path.is_file() for figure in _read(path))
 
 
-def _read(path: Path) -> Iterable[Published]:
+@cache
+def _read(path: Path) -> tuple[Published, ...]:
+    found = []
     with path.open(newline="", encoding="utf-8") as file:
         for number, row in enumerate(csv.DictReader(file), 2):
             try:
                 n, block, ms = int(row["n"]), int(row["block"]), float(row["ms"])
                 # mmcore 0.1 called it a global time.
-                measure = row["measure"].replace("global", "end-to-end")
-                yield Published(row["kernel"], row["gpu"], n, block, measure, row["memory"], ms)
+                measure, how = row["measure"].replace("global", "end-to-end"), row["memory"] or "warm"
+                found.append(Published(row["kernel"], row["gpu"], n, block, measure, how, ms))
             except (KeyError, TypeError, ValueError):
                 raise InvalidResults(f"{path}:{number} is no published time: {', '.join(COLUMNS)}") from None
+    return tuple(found)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 from mmcore_plots.results import Entry, Results
 
-SECTOR_BYTES = 32
+_VERSIONS = {"driver": "driver", "CUDA": "cuda", "NVRTC": "nvrtc", "mmcore": "mmcore"}
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """Something that every entry of some results has.
 
-    Attributes:
-        name: what it is, for a heading.
-        label: the same for an axis, with its unit.
-        text: how to read it, in a sentence.
-        of: its value.
+    ``name`` is for a heading, ``label`` for an axis, with the unit; ``text`` says how to read it; ``of`` is its value.
     """
 
     name: str
@@ -28,23 +22,13 @@ class Quantity:
     of: Callable[[Entry], float]
 
 
-def milliseconds(entry: Entry) -> float:
-    """The median time."""
-    return 1e3 * (entry.seconds or 0.0)
-
-
-def intensity(entry: Entry) -> float:
-    """Useful floating-point operations, 2·m·n·k, per byte of the global sectors."""
-    return entry.cell.flops / (SECTOR_BYTES * (entry.sectors or math.inf))
-
-
 RATE = Quantity("GFLOP/s", "GFLOP/s", "Higher is better.", lambda entry: entry.gflops)
-TIME = Quantity("Time", "time of a product, ms", "Lower is better.", milliseconds)
+TIME = Quantity("Time", "time of a product, ms", "Lower is better.", lambda entry: entry.ms)
 INTENSITY = Quantity(
     "Counted, not timed: useful flop per byte",
     "flop per byte of sectors,\nas emulated",
     "Useful operations (2·m·n·k) for each byte of the sectors of global memory that warps' requests touch.",
-    intensity,
+    lambda entry: entry.flop_per_byte,
 )
 SECTORS = Quantity(
     "Counted, not timed: global sectors",
@@ -65,14 +49,13 @@ def cost(results: Results) -> Quantity:
 
 
 def heading(results: Results, shown: str) -> str:
-    """The title of a figure: the experiment's own where these are all of its results and times; else what is shown."""
-    return shown if results.quick or results.emulated or not results.title else results.title
+    """The title of a figure: the experiment's own where it is true of these results; else what is shown."""
+    return results.title if results.whole else shown
 
 
-def span(sizes: Iterable[int]) -> str:
+def span(sizes: Collection[int]) -> str:
     """The smallest and the largest size: "n from 128 to 640"."""
-    sizes = sorted(sizes)
-    return f"n from {sizes[0]} to {sizes[-1]}"
+    return f"n from {min(sizes)} to {max(sizes)}"
 
 
 def caption(results: Results) -> str:
@@ -88,9 +71,15 @@ def caption(results: Results) -> str:
     if "multiprocessors" in machine and "clock_mhz" in machine:
         device += f" ({machine['multiprocessors']} multiprocessors, up to {machine['clock_mhz']} MHz)"
     clock = str(machine.get("clock", "device seconds")).partition(" (")[0]
-    parts = [f"Medians of verified products, timed by {clock}"]
-    parts += [f"{name} {machine[key]}" for name, key in _VERSIONS if key in machine]
-    return f"{device}, {results.date}{quick}. {', '.join(parts)}."
+    versions = "".join(f", {name} {machine[key]}" for name, key in _VERSIONS.items() if key in machine)
+    return f"{device}, {results.date}{quick}. Medians of verified products, timed by {clock}{versions}."
 
 
-_VERSIONS = (("driver", "driver"), ("CUDA", "cuda"), ("NVRTC", "nvrtc"), ("mmcore", "mmcore"))
+def number(value: float | None, digits: int = 4) -> str:
+    """So many digits, or all before the point, without a power of ten; nothing for what is not known."""
+    if value is None:
+        return ""
+    if value >= 1000:
+        return f"{value:.0f}"
+    text = f"{value:.{digits}g}"
+    return f"{value:.7f}".rstrip("0") if "e" in text else text

@@ -40,20 +40,25 @@ def _merged(parts: Sequence[Results]) -> Results:
         parts[-1],
         quick=any(part.quick for part in parts),
         date=parts[-1].date[:10],
-        entries=tuple([entry for entry in every if entry.seconds is not None] or every),
+        entries=tuple([entry for entry in every if entry.ms] or every),
         skipped=tuple(dict.fromkeys(each for part in parts for each in part.skipped)),
         failed=tuple(dict.fromkeys(each for part in parts for each in part.failed)),
     )
 
 
 def _read(path: Path) -> Results:
-    document = _document(path)
-    benchmarks = document.get("benchmarks")
-    if not isinstance(benchmarks, list):
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except OSError as error:
+        raise InvalidResults(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidResults(f"{path} is damaged, or no JSON: {error}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), list):
         raise InvalidResults(f"{path} holds no results: it is not what pytest-benchmark saves")
-    if not benchmarks:
+    if not document["benchmarks"]:
         raise InvalidResults(f"{path} holds no results: nothing was measured in that run")
     with _reading(path):
+        document = upgraded(document)
         machine, about = document["machine_info"][KEY], document.get(KEY, {})
         return Results(
             experiment=_text(about, "experiment", ""),
@@ -62,24 +67,11 @@ def _read(path: Path) -> Results:
             shows=_text(about, "shows", ""),
             machine={**machine, "name": _text(machine, "name")},
             date=_text(document, "datetime"),
-            entries=tuple(_entry(f"{path}: benchmark {number}", each) for number, each in enumerate(benchmarks, 1)),
-            skipped=tuple(_skipped(each) for each in about.get("refused", ())),
-            failed=tuple(_skipped(each) for each in about.get("failed", ())),
+            entries=tuple(_entry(f"{path}: benchmark {i}", each) for i, each in enumerate(document["benchmarks"], 1)),
+            skipped=tuple(map(_skipped, about.get("refused", ()))),
+            failed=tuple(map(_skipped, about.get("failed", ()))),
             left_out=tuple(map(str, about.get("left_out", ()))),
         )
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except OSError as error:
-        raise InvalidResults(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidResults(f"{path} is damaged, or no JSON: {error}") from None
-    if not isinstance(document, dict):
-        raise InvalidResults(f"{path} holds no results: it is not what pytest-benchmark saves")
-    with _reading(path):
-        return upgraded(document)
 
 
 def _no_constant(name: str) -> None:
@@ -91,10 +83,10 @@ def _reading(where: object) -> Iterator[None]:
     """What a document lacks, or has in another form, is told in one sentence."""
     try:
         yield
-    except KeyError as error:
-        raise InvalidResults(f"{where} is not a result of mmcore's: it has no {error}") from None
     except InvalidResults:
         raise
+    except KeyError as error:
+        raise InvalidResults(f"{where} is not a result of mmcore's: it has no {error}") from None
     except (ValueError, MmcoreError) as error:
         raise InvalidResults(f"{where} is damaged: {error}") from None
     except (TypeError, AttributeError):
@@ -105,30 +97,29 @@ def _entry(where: str, benchmark: Mapping[str, Any]) -> Entry:
     with _reading(where):
         info = benchmark["extra_info"]
         measure = _one_of(info, "measure", tuple(_HOW))
-        cell = _cell(info)._replace(measure=measure, how=_one_of(info, *_HOW[measure]))
+        figures = info.get("figures", {})
         # mmcore 0.1 saved counts by kind of access.
-        counts = info.get("counts") or {}
-        figures = {"global_sectors": sum(counts[name] for name in _SECTORS_0_1)} if counts else info.get("figures", {})
+        if counts := info.get("counts"):
+            figures = {"global_sectors": sum(counts[name] for name in _SECTORS_0_1)}
         entry = Entry(
-            cell=cell,
+            cell=_cell(info)._replace(measure=measure, how=_one_of(info, *_HOW[measure])),
             dtype=_text(info, "dtype"),
-            seconds=None if info["gflops"] is None else _number(info, "median_ms") / 1e3,
+            ms=0.0 if info["gflops"] is None else _number(info, "median_ms"),
             spread_percent=_number_or_none(info, "spread_percent"),
             percent_of_peak=_number_or_none(info, "percent_of_peak"),
             registers=int(_number(info, "registers")),
             shared_bytes=int(_number(info, "shared_bytes")),
             verification=_text(info, "verification"),
-            instructions=_number_or_none(figures, "instructions") if "instructions" in figures else None,
-            sectors=_number_or_none(figures, "global_sectors") if "global_sectors" in figures else None,
+            instructions=_number_or_none(figures, "instructions"),
+            sectors=_number_or_none(figures, "global_sectors"),
         )
-        if not entry.seconds and not entry.sectors:
+        if not entry.ms and not entry.sectors:
             raise ValueError("it has neither a kernel time nor counts, so that there is nothing to draw")
         return entry
 
 
 def _cell(info: Mapping[str, Any]) -> Cell:
-    problem = info["problem"]
-    m, n, k = (int(_number(problem, name)) for name in "mnk")
+    m, n, k = (int(_number(info["problem"], name)) for name in "mnk")
     if not m * n * k:
         raise ValueError(f"{m}×{n}×{k} is not a product")
     config = info.get("config") or {"block": info["block"]}
@@ -163,4 +154,4 @@ def _number(values: Mapping[str, Any], name: str) -> float:
 
 
 def _number_or_none(values: Mapping[str, Any], name: str) -> float | None:
-    return None if values[name] is None else _number(values, name)
+    return None if values.get(name) is None else _number(values, name)

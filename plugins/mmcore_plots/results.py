@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import Dim3
 
+SECTOR_BYTES = 32
+
 
 class InvalidResults(MmcoreError):
     """A file of results is damaged or holds none, or its results do not make the figure that was asked for."""
@@ -70,18 +72,17 @@ class Entry:
 
     Attributes:
         dtype: element type of A and B.
-        seconds: median time of a product; None from a device that measures no time.
+        ms: median time of a product; 0 from a device that measures no time.
         spread_percent: distance between the quartiles of the rounds.
         percent_of_peak: the rate as a share of the device's peak; None where that is not known.
         registers, shared_bytes: per thread, per block.
         verification: how the product was verified before it was timed.
-        instructions: what an emulator counted, once per warp; None where nothing did.
-        sectors: 32-byte sectors of global memory that requests touched; None likewise.
+        instructions, sectors: what an emulator counted: instructions of warps, 32-byte sectors of global memory.
     """
 
     cell: Cell
     dtype: str
-    seconds: float | None
+    ms: float
     spread_percent: float | None
     percent_of_peak: float | None
     registers: int
@@ -93,7 +94,12 @@ class Entry:
     @property
     def gflops(self) -> float:
         """2·m·n·k over the time; 0 where there is none."""
-        return self.cell.flops / self.seconds / 1e9 if self.seconds else 0.0
+        return self.cell.flops / self.ms / 1e6 if self.ms else 0.0
+
+    @property
+    def flop_per_byte(self) -> float:
+        """2·m·n·k over the bytes of the global sectors; 0 where none were counted."""
+        return self.cell.flops / (SECTOR_BYTES * self.sectors) if self.sectors else 0.0
 
 
 class Skipped(NamedTuple):
@@ -105,18 +111,15 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured on one device for one purpose.
+    """What was measured on one device for one purpose: all with times, or all without.
 
     Attributes:
-        experiment: the experiment's name; empty for a plain run of benchmarks.
+        experiment, title, shows: name, variation and purpose of the experiment; empty for a plain run of benchmarks.
         quick: whether it was run in its reduced form.
-        title: what the experiment varies, in a line; empty likewise.
-        shows: what its results are to show, in a sentence; empty likewise.
         machine: facts about the device, its name under "name".
         date: day of the latest run, as YYYY-MM-DD.
-        entries: the results, in the files' order; all of them with times, or none.
-        skipped: what the kernels' constraints or the device did not allow.
-        failed: what was run and has no time.
+        entries: the results, in the files' order.
+        skipped, failed: what constraints or the device did not allow, and what was run and has no time.
         left_out: what of the experiment was not run, and why, a sentence each.
     """
 
@@ -139,19 +142,21 @@ class Results:
     @property
     def emulated(self) -> bool:
         """Whether there are counts only, and no times."""
-        return self.entries[0].seconds is None
+        return not self.entries[0].ms
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all times of an experiment, so that its title is true of them."""
+        return bool(self.title) and not self.quick and not self.emulated
 
 
 def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> Results:
-    """The results of some kernels and configs alone.
+    """The results of some kernels and configs alone; InvalidResults where nothing is left.
 
     Args:
         results: all results.
         kernels: names or patterns such as "upc.*"; all where empty.
         configs: parameters as legends show them, "b=16" or "BM=128"; any of one name, and each name; all where empty.
-
-    Raises:
-        InvalidResults: nothing is left.
     """
     if not kernels and not configs:
         return results

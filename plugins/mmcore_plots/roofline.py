@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -15,10 +15,10 @@ from mmcore.planning.peaks import peaks as known_peaks
 from mmcore_emulator.api import profiled
 from mmcore_plots.bars import at_size, best_configs
 from mmcore_plots.drawing import Drawing, Panel
-from mmcore_plots.quantity import RATE, SECTOR_BYTES, caption
-from mmcore_plots.results import Cell, InvalidResults, Results
+from mmcore_plots.quantity import RATE, caption
+from mmcore_plots.results import SECTOR_BYTES, Cell, InvalidResults, Results
 from mmcore_plots.series import plain
-from mmcore_plots.style import FAINT, INK, families, family
+from mmcore_plots.style import FAINT, INK, family_colors
 
 # Bytes that the first-level cache of a multiprocessor hands over in a clock: NVIDIA's tuning guides by architecture.
 _CACHE_BYTES_PER_CLOCK = {(7, 0): 128, (7, 5): 64, (8, 0): 128, (8, 6): 128, (8, 9): 128, (9, 0): 128, (10, 0): 128}
@@ -35,30 +35,26 @@ _LEADER = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 1, "s
 Point = tuple[float, float]
 
 
-def roofline(results: Results, n: int) -> Drawing:
+def roofline(results: Results, n: int | None = None) -> Drawing:
     """Every kernel at one n, in its fastest config, under the ceilings of its GPU.
 
-    Raises:
-        InvalidResults: there are no times at that size, or the GPU's ceilings are not known.
-        MmcoreError: a kernel cannot be counted here, because it is not installed.
+    Raises InvalidResults where the GPU's ceilings are not known, MmcoreError where a kernel cannot be counted here.
     """
     if results.emulated:
         raise InvalidResults("a roofline takes measured rates, and the emulator measures no time")
     entries = best_configs(at_size(results, n), RATE)
+    n = entries[0].cell.n
     peaks, cache = ceilings(results.machine, sorted({entry.dtype for entry in entries}))
     points = {entry.cell: (_intensity(entry.cell), RATE.of(entry)) for entry in entries}
-    fills = families(entry.cell.kernel for entry in results.entries)
+    colors = family_colors(entry.cell.kernel for entry in results.entries)
 
     def panel(axes: Axes) -> None:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
         x, y = zip(*points.values(), strict=True)
         ends = min(x) / 2, max(x) * 3
-        axes.set_xlim(*ends)
-        axes.set_ylim(min(y) / 2, 2.5 * max(peaks.values()))
+        axes.set(xscale="log", yscale="log", xlim=ends, ylim=(min(y) / 2, 2.5 * max(peaks.values())))
         _draw_roofs(axes, peaks, cache, ends)
         for cell, point in points.items():
-            axes.plot(*point, marker="o", color=fills[family(cell.kernel)], linestyle="", zorder=3)
+            axes.plot(*point, marker="o", color=colors[cell.kernel], linestyle="", zorder=3)
         _draw_names(axes, points)
         axes.xaxis.set_major_formatter(plain)
         axes.xaxis.set_minor_formatter("")
@@ -101,11 +97,7 @@ def _intensity(cell: Cell) -> float:
 
 
 def ceilings(machine: Mapping[str, object], dtypes: Sequence[str]) -> tuple[dict[str, float], float | None]:
-    """A GPU's peaks in GFLOP/s, by what they are of, and its first-level caches' GB/s, where that is known.
-
-    Raises:
-        InvalidResults: the GPU's peaks are not known.
-    """
+    """A GPU's peaks in GFLOP/s, by what they are of, and its first-level caches' GB/s, where that is known."""
     capability, clock, count = (machine.get(name) for name in ("compute_capability", "clock_mhz", "multiprocessors"))
     if not (isinstance(capability, list) and isinstance(clock, int) and isinstance(count, int)):
         raise InvalidResults("the results do not say which GPU they are of, so its ceilings are not known")
@@ -178,11 +170,6 @@ def _cross(places: Sequence[Point], found: Sequence[float], first: int, second: 
 def _spread(wanted: Sequence[float]) -> list[float]:
     """Ascending heights from 0 to 1, moved as little as it takes that none is closer than a line to the next."""
     apart = min(_LINE, 1 / max(1, len(wanted) - 1))
-    spread = list(wanted)
-    for index in range(1, len(spread)):
-        spread[index] = max(spread[index], spread[index - 1] + apart)
-    ceiling = 1.0
-    for index in range(len(spread) - 1, -1, -1):
-        spread[index] = min(spread[index], ceiling)
-        ceiling = spread[index] - apart
-    return spread
+    upwards = accumulate(wanted, lambda below, height: max(height, below + apart))
+    downwards = accumulate(reversed([*upwards]), lambda above, height: min(height, above - apart), initial=1 + apart)
+    return [*downwards][:0:-1]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple
 
 # Okabe and Ito's palette, but for its yellow and black, one of which is lost on each background.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-INK = "#222222"
-"""Text and axes."""
-FAINT = "#c8c8c8"
-"""Grid lines."""
-PAPER = "#ffffff"
-"""The background, opaque: a figure reads the same wherever it is shown."""
+# The colours of text and axes, of grid lines, and of the background: opaque, so that a figure reads the same anywhere.
+INK, FAINT, PAPER = "#222222", "#c8c8c8", "#ffffff"
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 1.5, 1, 1.5)))
@@ -43,9 +38,8 @@ SETTINGS: Any = {
 }
 
 
-@dataclass(frozen=True)
-class Look:
-    """How one series is drawn; ``color``, ``marker``, ``linestyle`` and ``fillstyle`` are matplotlib's."""
+class Look(NamedTuple):
+    """How one series is drawn, in matplotlib's terms."""
 
     color: str
     marker: str
@@ -62,23 +56,19 @@ class Look:
         return {"color": self.color, "marker": self.marker, "linestyle": self.linestyle}
 
 
-def looks(kernels: Iterable[str], kinds: Sequence[object]) -> dict[tuple[str, object], Look]:
-    """A look for each kernel and kind (a block, a measure).
+def looks(series: Mapping[str, tuple[str, str]]) -> dict[str, Look]:
+    """The look of each series by its label, given its kernel and its kind: a config, or a way of measuring.
 
     Colour and marker tell the kernel; the line, and what is filled of a published marker, tell the kind.
     """
-    return {
-        (kernel, kind): Look(color, marker, line, filling)
-        for kernel, color, marker in zip(kernels, cycle(PALETTE), cycle(_MARKERS), strict=False)
-        for kind, line, filling in zip(kinds, cycle(_LINES), cycle(_FILLINGS), strict=False)
-    }
+    kernels, kinds = (dict.fromkeys(names) for names in zip(*series.values(), strict=True))
+    colors = dict(zip(kernels, zip(cycle(PALETTE), cycle(_MARKERS), strict=False), strict=False))
+    lines = dict(zip(kinds, zip(cycle(_LINES), cycle(_FILLINGS), strict=False), strict=False))
+    return {label: Look(*colors[kernel], *lines[kind]) for label, (kernel, kind) in series.items()}
 
 
-def families(kernels: Iterable[str]) -> dict[str, str]:
-    """The colour of each family of kernels, which is what their names have before the dot."""
-    return dict(zip(sorted(set(map(family, kernels))), cycle(PALETTE), strict=False))
-
-
-def family(kernel: str) -> str:
-    """The first part of a kernel's name."""
-    return kernel.partition(".")[0]
+def family_colors(kernels: Iterable[str]) -> dict[str, str]:
+    """The colour of each kernel: that of its family, which is what its name has before the dot."""
+    families = {kernel: kernel.partition(".")[0] for kernel in kernels}
+    colors = dict(zip(sorted(set(families.values())), cycle(PALETTE), strict=False))
+    return {kernel: colors[family] for kernel, family in families.items()}

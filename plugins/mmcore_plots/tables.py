@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mmcore_plots.published import published
-from mmcore_plots.quantity import intensity, milliseconds
+from mmcore_plots.quantity import number
 from mmcore_plots.results import Cell, Entry, Results, Skipped
 
 _CELL = ("kernel", "config", "n")
+_RESOURCES = ("registers", "shared, B")
 
 
 class Table(NamedTuple):
@@ -29,35 +30,31 @@ def tables(results: Results) -> list[Table]:
 
 
 def _times(results: Results) -> Table:
-    header = (*_CELL, "time", "median, ms", "GFLOP/s", "spread, %", "of peak, %", "registers", "shared, B")
+    header = (*_CELL, "time", "median, ms", "GFLOP/s", "spread, %", "of peak, %", *_RESOURCES)
     rows = []
-    for entry in results.entries:
-        numbers = (milliseconds(entry), entry.gflops, entry.spread_percent, entry.percent_of_peak)
-        time = f"{entry.cell.measure}, {entry.cell.how}"
-        rows.append([*_of(entry.cell), time, *map(number, numbers), *_resources(entry)])
+    for each in results.entries:
+        numbers = (each.ms, each.gflops, each.spread_percent, each.percent_of_peak)
+        rows.append([*_of(each.cell), _time(each.cell), *map(number, numbers), *_resources(each)])
     return Table(f"What was measured: {len(rows)} results", header, rows)
 
 
 def _counts(results: Results) -> Table:
-    header = (*_CELL, "warp instructions", "global sectors", "useful flop per byte", "registers", "shared, B")
+    header = (*_CELL, "warp instructions", "global sectors", "useful flop per byte", *_RESOURCES)
     rows = []
-    for entry in results.entries:
-        numbers = (entry.instructions, entry.sectors, intensity(entry))
-        rows.append([*_of(entry.cell), *map(number, numbers), *_resources(entry)])
+    for each in results.entries:
+        numbers = (each.instructions, each.sectors, each.flop_per_byte)
+        rows.append([*_of(each.cell), *map(number, numbers), *_resources(each)])
     return Table(f"What the emulator counted (no times): {len(rows)} results", header, rows)
 
 
 def _then_and_now(results: Results) -> Table:
-    now = {entry.cell: entry for entry in results.entries if entry.cell.is_square}
-    by_place = {(cell.kernel, cell.config, cell.n, cell.measure, cell.how): entry for cell, entry in now.items()}
     header = (*_CELL, "time", "the lecture's GPU", "its ms", "ms now", "times faster")
+    now = {(each.cell.label, each.cell.size, _time(each.cell)): each for each in results.entries}
     rows = []
-    for figure in published():
-        entry = by_place.get((figure.kernel, f"b={figure.block}", figure.n, figure.measure, figure.how))
-        if entry is not None:
-            words = (*_of(entry.cell), f"{figure.measure}, {figure.how}", figure.gpu)
-            ms = milliseconds(entry)
-            rows.append([*words, f"{figure.ms:.6g}", number(ms), number(figure.ms / ms)])
+    for then in published():
+        if each := now.get((then.label, str(then.n), f"{then.measure}, {then.how}")):
+            numbers = (f"{then.ms:.6g}", number(each.ms), number(then.ms / each.ms))
+            rows.append([*_of(each.cell), _time(each.cell), then.gpu, *numbers])
     return Table("What the lecture published, and what was measured", header, rows)
 
 
@@ -69,6 +66,10 @@ def _of(cell: Cell) -> tuple[str, str, str]:
     return cell.kernel, cell.config, cell.size
 
 
+def _time(cell: Cell) -> str:
+    return f"{cell.measure}, {cell.how}"
+
+
 def _resources(entry: Entry) -> tuple[str, str]:
     return str(entry.registers), str(entry.shared_bytes)
 
@@ -76,19 +77,7 @@ def _resources(entry: Entry) -> tuple[str, str]:
 def facts(results: Results) -> Iterator[tuple[str, str]]:
     """What is known of the machine, in words."""
     for name, value in results.machine.items():
-        if isinstance(value, str | int | float):
-            yield name.replace("_", " "), str(value)
-        elif isinstance(value, list):
-            yield name.replace("_", " "), ".".join(map(str, value))
+        if isinstance(value, str | int | float | list):
+            yield name.replace("_", " "), ".".join(map(str, value)) if isinstance(value, list) else str(value)
     yield "date", results.date
     yield "verified", "; ".join(sorted({entry.verification for entry in results.entries}))
-
-
-def number(value: float | None) -> str:
-    """Four digits, without a power of ten; nothing for what is not known."""
-    if value is None:
-        return ""
-    if value >= 1000:
-        return f"{value:.0f}"
-    text = f"{value:.4g}"
-    return f"{value:.7f}".rstrip("0") if "e" in text else text
