@@ -33,6 +33,7 @@ class Deadline:
 
     Attributes:
         limit: seconds from when it was set; None without a limit.
+        end: when it is over, by :func:`time.monotonic`.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -49,9 +50,4 @@ class Deadline:
 
     def _set(self, limit: float | None) -> None:
         self.limit = limit
-        self._end = math.inf if limit is None else time.monotonic() + limit
-
-    @property
-    def passed(self) -> bool:
-        """Whether it is over."""
-        return time.monotonic() > self._end
+        self.end = math.inf if limit is None else time.monotonic() + limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -71,7 +72,7 @@ class BatchRun(Ports):
         for observer in self._observers:
             observer.enter(step, mask)
         block = step.block
-        if self._run.deadline.passed:
+        if time.monotonic() > self._run.deadline.end:
             lanes = np.array(True) if mask is None else mask.lanes
             self._run.stop(next(iter(block.body), block.end), self._batch, lanes)
         self._run.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
