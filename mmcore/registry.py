@@ -105,6 +105,8 @@ class Named(dict[str, Registered[_T]]):
             DuplicateName: several plugins bring it.
             UnknownName: there is none; the text gives the nearest names, or the plugin that was to bring it.
         """
+        if not isinstance(name, str):
+            raise UnknownName(f"a {self._what} is known by its name, not by {name!r}")
         if name in self:
             return self[name].item
         if name in self.duplicates:

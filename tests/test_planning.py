@@ -29,7 +29,7 @@ from mmcore import (
     Workspace,
 )
 from mmcore.kernel.configs import resolve
-from mmcore.planning.plan import plan
+from mmcore.planning.plan import launch_violations, plan, resource_violations
 
 DEVICE = DeviceProperties()
 
@@ -154,16 +154,16 @@ def test_a_constraint_on_the_block(
 def test_a_device_limits_blocks_grids_and_shared_memory(
     grid: tuple[int, ...], block: tuple[int, ...], shared: int, said: list[str]
 ) -> None:
-    assert DEVICE.launch_violations(Dim3(*grid), Dim3(*block), shared) == said
+    assert launch_violations(DEVICE, Dim3(*grid), Dim3(*block), shared) == said
 
 
 def test_a_device_limits_registers_in_whole_warps_and_shared_memory_in_all() -> None:
-    assert DEVICE.resource_violations(Dim3(1024), 64, 232448) == []
-    (registers,) = DEVICE.resource_violations(Dim3(993), 65, 0)
+    assert resource_violations(DEVICE, Dim3(1024), 64, 232448) == []
+    (registers,) = resource_violations(DEVICE, Dim3(993), 65, 0)
     assert registers == (
         "a 993×1 block of threads with 65 registers each takes 73728 registers; the device allows 65536"
     )
-    (shared,) = DEVICE.resource_violations(Dim3(1), 1, 232449)
+    (shared,) = resource_violations(DEVICE, Dim3(1), 1, 232449)
     assert shared == "a block uses 232449 bytes of shared memory; the device allows 232448"
 
 

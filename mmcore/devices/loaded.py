@@ -15,7 +15,7 @@ from mmcore.errors import ConstraintViolation, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, TensorMap, Workspace, scalar_value
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import dtype_named
-from mmcore.planning.plan import Plan
+from mmcore.planning.plan import Plan, resource_violations
 
 
 class LoadedKernel:
@@ -96,7 +96,7 @@ class LoadedKernel:
         for launch in self.plan.launches:
             function = self.compiled.functions[self.plan.entry(launch)]
             shared_bytes = function.static_shared_bytes + launch.shared_bytes
-            reasons += device.properties.resource_violations(launch.block_dim, function.registers, shared_bytes)
+            reasons += resource_violations(device.properties, launch.block_dim, function.registers, shared_bytes)
         if reasons:
             raise ConstraintViolation(self.plan.kernel.name, list(dict.fromkeys(reasons)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -107,6 +108,7 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
     return size
 
 
+@functools.lru_cache(maxsize=256)
 def inferred_arguments(signature: Signature) -> tuple[Argument, ...]:
     """The arguments of a function whose parameters have the usual names, in any case, and types that go with them."""
     usual = {name.casefold(): name for name in MATRICES + SIZES}

@@ -9,7 +9,7 @@ from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
@@ -100,7 +100,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
             ".".join(map(str, pair)) for pair in (kernel.min_compute_capability, device.compute_capability)
         )
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
-    reasons = device.launch_violations(Dim3(1), config.block, 0)
+    reasons = launch_violations(device, Dim3(1), config.block, 0)
     if not force:
         reasons += kernel.violations(problem, config)
     if reasons:
@@ -108,7 +108,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
     planned = Plan(kernel, problem, config, launches(kernel, problem, config, device), force)
     _check_arguments(planned)
     for launch in planned.launches:
-        reasons += device.launch_violations(launch.grid_dim, launch.block_dim, launch.shared_bytes)
+        reasons += launch_violations(device, launch.grid_dim, launch.block_dim, launch.shared_bytes)
         if launch.grid_dim.size < 1:
             reasons.append(f"its rule gives an empty {launch.grid_dim} grid for {problem} with {config}")
     if planned.device_bytes > device.memory_bytes:
@@ -150,3 +150,36 @@ def launches(kernel: Kernel, problem: Problem, config: Config, device: DevicePro
     if shown:
         raise InvalidKernel(f"{kernel.name}: its launch rule returned {shown}, not a Launch or several")
     return found
+
+
+def launch_violations(device: DeviceProperties, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:
+    """Why this geometry cannot be launched on the device; empty when it can."""
+    shared = f"a block asks for {dynamic_shared_bytes} bytes of dynamic shared memory"
+    return _exceeded(
+        (block.size, device.threads_per_block, f"a {block} block has {block.size} threads"),
+        *(
+            (threads, most, f"a {block} block has {threads} threads along {axis}")
+            for axis, threads, most in zip(Dim3._fields, block, device.block, strict=True)
+            if threads <= device.threads_per_block
+        ),
+        *(
+            (blocks, most, f"a {grid} grid has {blocks} blocks along {axis}")
+            for axis, blocks, most in zip(Dim3._fields, grid, device.grid, strict=True)
+        ),
+        (dynamic_shared_bytes, device.shared_bytes_optin, shared),
+    )
+
+
+def resource_violations(device: DeviceProperties, block: Dim3, registers: int, shared_bytes: int) -> list[str]:
+    """Why blocks of so many registers per thread and bytes of shared memory cannot run; empty when they can."""
+    # The hardware hands registers to whole warps in units of 256.
+    needed = ceil_div(block.size, 32) * ceil_div(registers * 32, 256) * 256
+    threads = f"a {block} block of threads with {registers} registers each"
+    return _exceeded(
+        (needed, device.registers_per_block, f"{threads} takes {needed} registers"),
+        (shared_bytes, device.shared_bytes_optin, f"a block uses {shared_bytes} bytes of shared memory"),
+    )
+
+
+def _exceeded(*limits: tuple[int, int, str]) -> list[str]:
+    return [f"{said}; the device allows {most}" for found, most, said in limits if found > most]

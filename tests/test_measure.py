@@ -1,0 +1,50 @@
+"""The procedure itself: few modules, in one order, and nothing of it twice."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import mmcore
+from mmcore.cell import Cell, Timing
+from mmcore.devices.choose import open_device
+from mmcore.measure import Phases, measure
+from tests.timed_emulator import TimedEmulator
+
+CORE = Path(mmcore.__file__).parent
+
+
+def modules_of(cell: Cell, device: Any) -> set[str]:
+    """The modules of the core that have a frame while a cell is measured."""
+    seen: set[str] = set()
+
+    def trace(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            seen.add(frame.f_code.co_filename)
+
+    sys.setprofile(trace)
+    try:
+        assert measure(cell, device).verified
+    finally:
+        sys.setprofile(None)
+    return {str(Path(name).relative_to(CORE)) for name in seen if name.startswith(f"{CORE}/")}
+
+
+def test_a_cell_passes_at_most_twenty_modules_of_the_core() -> None:
+    emulator = open_device("emulator")
+    cell = Cell("upc.kernel11", 40, 41, 42, timings=(Timing(),))
+    measure(cell, emulator)
+    for asked in (cell, Cell("upc.kernel11", 40, 41, 43, timings=(Timing(),))):
+        modules = modules_of(asked, emulator)
+        assert len(modules) <= 20, sorted(modules)
+
+
+def test_the_phases_of_a_cell() -> None:
+    begun: list[str] = []
+    device = TimedEmulator(lambda source: 1e-3)
+    cell = Cell("upc.kernel01", 8, 8, 8, timings=(Timing(max_seconds=0.01, min_rounds=1),))
+    result = measure(cell, device, phases=Phases(begun.append))
+    assert begun == ["plan", "compile", "allocate", "verify", "time", "verify", "verify"]
+    assert set(result.phases) == set(begun)
+    assert all(seconds >= 0 for seconds in result.phases.values())
