@@ -145,29 +145,20 @@ class Device(Protocol):
     def deadline(self) -> Deadline: ...
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Buffer:
-        """Memory for a matrix, filled with NaN, then room that may be read past its end but not written.
-
-        Raises:
-            DeviceError: there is not enough memory.
-        """
+        """Memory filled with NaN, and room behind it that may be read but not written; or :class:`DeviceError`."""
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
-        """The caller's own device memory, not copied: (buffer, shape, strides in elements or None, dtype name).
+        """The memory of an array with DLPack or ``__cuda_array_interface__``, not copied.
 
-        Args:
-            label: what violations call it.
-            array: anything with DLPack or ``__cuda_array_interface__``.
+        Returns:
+            The buffer, the array's shape, its strides in elements (or None), and the name of its dtype.
 
         Raises:
             InvalidProblem: the array does not live on this device.
         """
 
     def load(self, compiled: CompiledModule) -> LoadedModule:
-        """The module, ready to launch.
-
-        Raises:
-            DeviceError: the device rejects it.
-        """
+        """The module, ready to launch; :class:`DeviceError` where the device rejects it."""
 
     def close(self) -> None: ...
 
@@ -192,8 +183,4 @@ class DeviceProvider(Protocol):
         """What this machine has, and how to get what is missing, by topic, for ``mmcore doctor``."""
 
     def open(self, index: int) -> Device:
-        """Open device ``index`` (from 0).
-
-        Raises:
-            NoDevice: there is none of that index; it says what there is and why.
-        """
+        """Open device ``index`` (from 0); :class:`NoDevice`, which says what there is and why, where it is not."""

@@ -13,11 +13,7 @@ _T = TypeVar("_T")
 
 
 def device_name(spec: str) -> str:
-    """The name of the device that :func:`open_device` would open.
-
-    Raises:
-        NoDevice: as for :func:`open_device`.
-    """
+    """The name of the device that :func:`open_device` would open; :class:`NoDevice` as there."""
     provider, index = chosen(spec)
     return f"{provider.name}:{index}" if index or provider.supports_timing else provider.name
 
@@ -36,11 +32,7 @@ def open_device(spec: str) -> Device:
 
 
 def chosen(spec: str) -> tuple[DeviceProvider, int]:
-    """The provider of the device that :func:`open_device` would open, and the device's index.
-
-    Raises:
-        NoDevice: as for :func:`open_device`.
-    """
+    """The provider of the device that :func:`open_device` would open, and the device's index; nothing is opened."""
     providers = {name: registered.item for name, registered in registry().providers.items()}
     if not isinstance(spec, str):
         raise NoDevice(f"a device is known by its name, such as 'cuda:0', not by {spec!r}")

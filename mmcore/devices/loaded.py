@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
 import numpy as np
 
 from mmcore.compile.compiler import compile_plan
 from mmcore.compile.module import CompiledFunction, CompiledModule
-from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, Device, HostArray, LoadedModule, MatrixMap
+from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, Device, HostArray, HostCopies, MatrixMap
 from mmcore.devices.violations import Violation
 from mmcore.errors import ConstraintViolation, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, TensorMap, Workspace, scalar_value
@@ -51,10 +51,10 @@ class LoadedKernel:
         self.compiled = compiled or compile_plan(plan, device.architecture)
         self._check_resources(device)
         with ExitStack() as cleanup:
-            self.module: LoadedModule = device.load(self.compiled)
+            self.module = device.load(self.compiled)
             cleanup.callback(self.module.close)
             self.buffers: dict[str, Buffer] = dict(borrowed or {})
-            for label, nbytes, over_read_bytes in self._needs():
+            for label, nbytes, over_read_bytes in self._memory():
                 if label not in self.buffers:
                     self.buffers[label] = device.allocate(label, nbytes, over_read_bytes)
                     cleanup.callback(self.buffers[label].close)
@@ -85,7 +85,7 @@ class LoadedKernel:
             violations = [violation for buffer in self.buffers.values() for violation in buffer.guard_zone_violations()]
         return violations
 
-    def copies(self) -> tuple[list[tuple[Buffer, HostArray]], list[tuple[Buffer, HostArray]]]:
+    def copies(self) -> tuple[HostCopies, HostCopies]:
         """The copies in and out of an end-to-end time: buffers with the host arrays that were uploaded last."""
         moved = "ABC" if self.plan.kernel.accumulate else "AB"
         uploads = [(self.buffers[label], self._uploaded[label]) for label in moved]
@@ -103,13 +103,13 @@ class LoadedKernel:
     def _dtype(self, matrix: str) -> str:
         return self.plan.problem.output if matrix == "C" else self.plan.problem.dtype
 
-    def _needs(self) -> list[tuple[str, int, int]]:
-        """(label, bytes, over-read bytes) of every buffer."""
-        needs = []
+    def _memory(self) -> Iterator[tuple[str, int, int]]:
+        """The label, bytes and over-read bytes of every buffer."""
         for matrix in MATRICES:
             itemsize = dtype_named(self._dtype(matrix)).itemsize
-            needs.append((matrix, self.plan.problem.span(matrix) * itemsize, self.plan.over_read(matrix) * itemsize))
-        return needs + [(workspace.name, workspace.nbytes, 0) for workspace in self.plan.workspaces.values()]
+            yield matrix, self.plan.problem.span(matrix) * itemsize, self.plan.over_read(matrix) * itemsize
+        for workspace in self.plan.workspaces.values():
+            yield workspace.name, workspace.nbytes, 0
 
     def _bound_launch(self, launch: Launch) -> BoundLaunch:
         """The launch with its arguments, which must be as large as the function's parameters: it reads them all."""

@@ -207,8 +207,7 @@ class CudaModule:
         self._device = device
         self._stream = stream
         self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
-        symbols = [function.symbol for function in compiled.functions.values()]
-        self._kernels = {symbol: self._module.get_kernel(symbol) for symbol in symbols}
+        self._kernels = {each.symbol: self._module.get_kernel(each.symbol) for each in compiled.functions.values()}
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
         self._owner.use()
@@ -263,8 +262,8 @@ class CudaModule:
         """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
         bound = []
         for call in calls:
-            arguments = [_kernel_argument(argument) for argument in call.arguments]
-            bound.append((self._config(call), self._kernels[call.function.symbol], arguments))
+            config, kernel = self._config(call), self._kernels[call.function.symbol]
+            bound.append((config, kernel, [_kernel_argument(argument) for argument in call.arguments]))
 
         def launches(target: Stream | GraphBuilder) -> None:
             for config, kernel, arguments in bound:

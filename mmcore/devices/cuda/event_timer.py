@@ -108,14 +108,7 @@ class DifferenceTimer(GraphTimer):
 
 @dataclass(frozen=True, eq=False)
 class KernelTimer:
-    """A timer that raises cuda.core's errors as the kernel's.
-
-    Attributes:
-        method: how it reads the time.
-        read: reads it: the seconds of so many repetitions.
-        release: frees what repeating it needed.
-        violation: what an error says of the kernel.
-    """
+    """A timer that raises cuda.core's errors as the kernel's, which ``violation`` describes."""
 
     method: str
     read: Callable[[int], float]

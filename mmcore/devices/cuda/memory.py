@@ -55,14 +55,7 @@ class BorrowedBuffer:
 
 
 class OwnedBuffer(BorrowedBuffer):
-    """One allocation: guard zone, matrix, room that may be read past its end, guard zone; all poisoned at first.
-
-    Args:
-        label: as for :class:`BorrowedBuffer`.
-        memory: the allocation.
-        nbytes: size of the matrix.
-        stream: as for :class:`BorrowedBuffer`.
-    """
+    """``memory`` as a guard zone, a matrix, room that may be read past its end, and a guard zone; all poisoned."""
 
     def __init__(self, label: str, memory: CudaBuffer, nbytes: int, stream: Stream) -> None:
         super().__init__(label, int(memory.handle) + GUARD_BYTES, memory, stream)
