@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcore_plots.against_n import share, shares_of, times_by_label
 from mmcore_plots.drawing import Drawing
 from mmcore_plots.figures import KINDS, figure
+from mmcore_plots.one_size import ceilings, counted_size, heights
 from mmcore_plots.published import published
 from mmcore_plots.reading import read
 from mmcore_plots.results import InvalidResults, Results, chosen
-from mmcore_plots.roofline import ceilings, counted_size, heights
+from mmcore_plots.sweeps import share, shares_of, times_by_label
 from tests.command_line import mmcore
 from tests.made_up_results import (
     DAY,

@@ -13,30 +13,10 @@ from mmcore.errors import MmcoreError
 from mmcore_plots.results import InvalidResults, chosen
 
 
-class NothingToDrawWith(MmcoreError):
-    """matplotlib, which figures are drawn with, is not installed."""
-
-
-_SUFFIXES = (".png", ".svg", ".html")
-
-
-def _output(text: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() not in _SUFFIXES:
-        raise click.BadParameter(f"{text!r} does not end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
-    return path
-
-
 @click.command()
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=Path)
-@click.option("-o", "--output", required=True, type=_output, metavar="FILE", help="Ends in .png, .svg or .html.")
-@click.option(
-    "--figure",
-    "kind",
-    metavar="F",
-    default="",
-    help="sizes, remainders, transfers, blocks, bars or roofline; the experiment's own by default.",
-)
+@click.option("-o", "--output", required=True, type=Path, metavar="FILE", help="Ends in .png, .svg or .html.")
+@click.option("--figure", "kind", metavar="F", default="", help="sizes, remainders, transfers, blocks, bars, roofline.")
 @click.option("--size", type=size_type, metavar="N", help="The n of bars or a roofline; usually that of most kernels.")
 @click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
 @click.option("--block", "blocks", multiple=True, metavar="B", help="Only these blocks: 16, or 256x1.")
@@ -54,20 +34,29 @@ def plot(
 ) -> int:
     """Draw saved results.
 
-    RESULTS are files that pytest-benchmark wrote. A .png or .svg holds one figure; a .html is a page that holds all,
-    with the numbers.
+    RESULTS are files that pytest-benchmark wrote. A .png or .svg holds one figure, the experiment's own unless --figure
+    names another; a .html is a page that holds all, with the numbers.
     """
+    if (suffix := output.suffix.lower()) not in (".png", ".svg", ".html"):
+        raise click.UsageError(f"{str(output)!r} does not end in .png, .svg or .html")
+    if suffix == ".html" and (size is not None or kind):
+        raise click.UsageError("a page holds all figures; leave --figure and --size out")
     loaded_registry()
-    _need_matplotlib()
+    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MmcoreError(
+            "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
+        ) from None
     from mmcore_plots.figures import figure
     from mmcore_plots.page import page
     from mmcore_plots.reading import read
 
     configs = [f"b={block.lower().replace('x', '×')}" for block in blocks] + list(parameters)
     found = [chosen(each, kernels, configs) for each in read(results)]
-    if output.suffix.lower() == ".html":
-        if size is not None or kind:
-            raise click.UsageError("a page holds all figures; leave --figure and --size out")
+    if suffix == ".html":
         content, drawn = page(found).encode(), "a page of"
     elif len(found) > 1:
         raise InvalidResults(
@@ -75,8 +64,7 @@ def plot(
         )
     else:
         drawing = figure(found[0], kind, size)
-        drawn = f"{drawing.kind}, from"
-        content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()
+        content, drawn = drawing.png() if suffix == ".png" else drawing.svg().encode(), f"{drawing.kind}, from"
     try:
         output.write_bytes(content)
     except OSError as error:
@@ -88,14 +76,3 @@ def plot(
     else:
         write(f"{output}: {drawn} {cells} results on {' and '.join(devices)}")
     return 0
-
-
-def _need_matplotlib() -> None:
-    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise NothingToDrawWith(
-            "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
-        ) from None

@@ -44,12 +44,8 @@ class Panel(NamedTuple):
 class Drawing:
     """A figure.
 
-    Attributes:
-        kind: what kind of figure it is, as ``--figure`` calls it.
-        title: what it shows.
-        text: how to read it, a sentence or two.
-        caption: what was measured on what, and when.
-        panels: its axes, two side by side where there is room.
+    ``kind`` is what ``--figure`` calls it, ``text`` says how to read it, ``caption`` what was measured and when.
+    Two panels stand side by side where there is room.
     """
 
     kind: str
@@ -126,9 +122,5 @@ def _svg(figure: Figure) -> str:
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     # A hundredth of a point is finer than any screen; and whoever has not the font gets another without serifs.
-    text = _TAG.sub(lambda tag: _COORDINATE.sub(_rounded, tag[0]), file.getvalue())
+    text = _TAG.sub(lambda tag: _COORDINATE.sub(lambda each: f"{round(float(each[0]), 2):g}", tag[0]), file.getvalue())
     return text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
-
-
-def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")

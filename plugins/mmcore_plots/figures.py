@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from mmcore_plots.against_n import remainders, sizes, transfers
-from mmcore_plots.bars import bars, by_size
-from mmcore_plots.block_edges import blocks
 from mmcore_plots.drawing import Drawing
+from mmcore_plots.one_size import bars, by_size, roofline
 from mmcore_plots.results import InvalidResults, Results
-from mmcore_plots.roofline import roofline
 from mmcore_plots.series import kernel_entries
+from mmcore_plots.sweeps import blocks, remainders, sizes, transfers
 
 #: What can be drawn of a whole set of results, and what of one size.
 _SWEEPS = {each.__name__: each for each in (sizes, remainders, transfers, blocks)}

@@ -40,11 +40,7 @@ class Published(NamedTuple):
 
 
 def published() -> tuple[Published, ...]:
-    """What is published of any registered kernel, in the files' order.
-
-    Raises:
-        InvalidResults: a file is damaged.
-    """
+    """What is published of any registered kernel, in the files' order; InvalidResults for a damaged file."""
     paths = {each.item.source.parent / FILE for each in registry().kernels.values()}
     return tuple(figure for path in sorted(paths) if path.is_file() for figure in _read(path))
 

@@ -22,10 +22,8 @@ _SECTORS_0_1 = ("global_load_sectors", "global_store_sectors")
 def read(paths: Iterable[Path]) -> list[Results]:
     """The results of some files, in their order; files of one experiment and device make one.
 
-    Where a cell was measured more than once, its latest result counts.
-
-    Raises:
-        InvalidResults: a file cannot be read, is damaged, or holds no results of mmcore's; one sentence says which.
+    Where a cell was measured more than once, its latest result counts. Raises InvalidResults for a file that cannot be
+    read, is damaged, or holds no results of mmcore's.
     """
     together: dict[tuple[str, str], list[Results]] = {}
     for path in paths:

@@ -69,19 +69,18 @@ def draw_lines(axes: Axes, curves: Curves, look: Mapping[str, Look]) -> None:
         axes.plot(x, [points[each] for each in x], label=label, markevery=every, **look[label].line())
 
 
-def scale_y(axes: Axes, values: Collection[float]) -> None:
-    """From 0 in equal steps; logarithmic where the values differ too much for that."""
-    low, high = min(values), max(values)
+def finish(axes: Axes, places: Collection[int], x: str, y: str) -> None:
+    """The scale of what is drawn, the axes' names, and ticks along x where the places are, if they are few.
+
+    y is from 0 in equal steps; logarithmic where the values differ too much for that.
+    """
+    low, high = axes.dataLim.intervaly
     if low > 0 and high / low > _LOGARITHMIC_FROM:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(plain)
         axes.yaxis.set_minor_formatter("")
     else:
         axes.set_ylim(0, 1.06 * high)
-
-
-def label_axes(axes: Axes, places: Collection[int], x: str, y: str) -> None:
-    """The axes' names, and ticks along x where the places are, if they are few and not too close."""
     axes.set(xlabel=x, ylabel=y)
     if len(places) <= _FEW:
         ticks: list[int] = []

@@ -1,21 +1,24 @@
-"""Figures against n: rates as the matrices grow, what remainders cost at every n of a range, and the copies' share.
+"""Figures of a sweep: rates and copies as n grows, what remainders cost at every n, and times against the block's edge.
 
 Each raises InvalidResults where the results have not what it takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from matplotlib.axes import Axes
 
 from mmcore_plots.drawing import Drawing, Panel
 from mmcore_plots.published import Published, published
-from mmcore_plots.quantity import TIME, Quantity, caption, heading, rate, span
-from mmcore_plots.results import Entry, InvalidResults, Results
-from mmcore_plots.series import Curves, beside, by_label, draw_lines, gpus, label_axes, looks_of, plain, scale_y
+from mmcore_plots.quantity import TIME, Quantity, caption, cost, heading, rate, span
+from mmcore_plots.results import Cell, Entry, InvalidResults, Results, Skipped
+from mmcore_plots.series import Curves, beside, by_label, draw_lines, finish, gpus, kernel_entries, looks_of
 from mmcore_plots.style import INK, Look, looks
 
 MEMORIES = ("pinned", "pageable")
@@ -43,13 +46,10 @@ def sizes(results: Results) -> Drawing:
 
     def draw(curves: Curves, points: Mapping[str, Sequence[Published]], axes: Axes) -> None:
         draw_lines(axes, curves, look)
-        rates = [rate for values in curves.values() for rate in values.values()]
         for label, figures in points.items():
-            n, their_rates = [figure.n for figure in figures], [figure.gflops for figure in figures]
-            axes.plot(n, their_rates, label=f"{label}, {gpus(figures)}", **look[label].published())
-            rates += their_rates
-        scale_y(axes, rates)
-        label_axes(axes, _places(curves), "n", quantity.label)
+            n, rates = [figure.n for figure in figures], [figure.gflops for figure in figures]
+            axes.plot(n, rates, label=f"{label}, {gpus(figures)}", **look[label].published())
+        finish(axes, _places(curves), "n", quantity.label)
 
     text = f"m = n = k; b is the edge of the square block. {quantity.text}"
     if curves:
@@ -121,26 +121,21 @@ def transfers(results: Results) -> Drawing:
     lines = {(label, way): f"{label}: {_WAYS[way]}" for label in times for way in _WAYS}
     look = looks({line: key for key, line in lines.items()})
 
-    def draw(found: Mapping[str, Times], axes: Axes) -> None:
-        draw_lines(axes, {lines[label, way]: ways[way] for label, ways in found.items() for way in ways}, look)
-
-    def draw_times(axes: Axes) -> None:
-        draw(times, axes)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(plain)
-        label_axes(axes, found, "n", "ms")
-
-    def draw_shares(axes: Axes) -> None:
-        draw(shares, axes)
-        axes.set_ylim(0, 100)
-        label_axes(axes, found, "n", "%")
+    def draw(curves: Mapping[str, Times], name: str, axes: Axes) -> None:
+        draw_lines(axes, {lines[label, way]: ways[way] for label, ways in curves.items() for way in ways}, look)
+        finish(axes, found, "n", name)
+        if curves is shares:
+            axes.set(yscale="linear", ylim=(0, 100))
 
     return Drawing(
         "transfers",
         heading(results, f"Copies and kernel against {span(found)}"),
         "m = n = k. End-to-end time is from the first copy in to the end of the last copy out.",
         caption(results),
-        (Panel("time of a product", draw_times), Panel("share of the copies", draw_shares)),
+        (
+            Panel("time of a product", partial(draw, times, "ms")),
+            Panel("share of the copies", partial(draw, shares, "%")),
+        ),
     )
 
 
@@ -166,6 +161,63 @@ def shares_of(times: Times) -> Times:
 def share(kernel_ms: float, end_to_end_ms: float) -> float:
     """What of an end-to-end time is not the kernel's, in percent; nothing where noise makes the kernel the longer."""
     return 100 * max(0.0, 1 - kernel_ms / end_to_end_ms)
+
+
+def blocks(results: Results) -> Drawing:
+    """Each kernel's time against the edge of its square blocks, beside the lecture's, with what was skipped below."""
+    quantity = cost(results)
+    series: dict[str, dict[int, float]] = defaultdict(dict)
+    sizes = set()
+    for entry in kernel_entries(results):
+        if edge := entry.cell.edge:
+            series[_name(entry.cell)][edge] = quantity.of(entry)
+            sizes.add(entry.cell.n)
+    edges = {edge for times in series.values() for edge in times}
+    if len(sizes) != 1 or len(edges) < 2:
+        raise InvalidResults("a figure of blocks takes results of several square blocks at one size")
+    (n,) = sizes
+    skipped: dict[str, set[int]] = defaultdict(set)
+    for cell in (each.cell for each in results.skipped):
+        if cell.edge and cell.size == str(n):
+            skipped[_name(cell)].add(cell.edge)
+    then: dict[str, dict[int, float]] = defaultdict(dict)
+    lectures = () if results.emulated else published()
+    figures = [each for each in lectures if each.kernel in series and each.n == n and each.measure == "kernel"]
+    for figure in figures:
+        then[figure.kernel][figure.block] = figure.ms
+    look = looks({name: (name, "time") for name in sorted(series.keys() | skipped.keys())})
+
+    def draw(found: Curves, places: Collection[int], axes: Axes) -> None:
+        draw_lines(axes, found, look)
+        finish(axes, places, "b, edge of the block", quantity.label)
+
+    def ours(axes: Axes) -> None:
+        draw(series, edges.union(*skipped.values()), axes)
+        for row, (name, crosses) in enumerate(sorted(skipped.items())):
+            style: dict[str, Any] = {"marker": "x", "linestyle": "", "color": look[name].color, "clip_on": False}
+            heights = [0.03 + 0.05 * row] * len(crosses)
+            foot = axes.get_xaxis_transform()
+            axes.plot(sorted(crosses), heights, transform=foot, label=f"{name}, skipped", **style)
+
+    return Drawing(
+        "blocks",
+        heading(results, f"{quantity.name} against the block's edge, n = {n}"),
+        f"Blocks of b×b threads. {quantity.text}{_text(results.skipped) if skipped else ''}",
+        caption(results),
+        beside(results, ours, figures, partial(draw, then, {figure.block for figure in figures})),
+    )
+
+
+def _name(cell: Cell) -> str:
+    """A series: the kernel and the parameters beside its block."""
+    return ", ".join(filter(None, (cell.kernel, cell.parameters)))
+
+
+def _text(skipped: Sequence[Skipped]) -> str:
+    """An example of each reason."""
+    reasons = {re.sub(r"\d+", "", each.reason): each for each in skipped}.values()
+    examples = ", ".join(f"{each.cell.config} with {each.cell.kernel} ({each.reason})" for each in reasons)
+    return f" A cross at the foot is a block that was skipped, such as {examples}."
 
 
 def _values(entries: Iterable[Entry], quantity: Quantity) -> dict[int, float]:
