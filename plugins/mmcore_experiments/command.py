@@ -17,9 +17,7 @@ from mmcore_experiments.preset import UnknownPreset, presets
 @click.option("--list", "lists", is_flag=True, help="List the presets.")
 @click.option("--quick", is_flag=True, help="The reduced form, in under a minute on an emulator.")
 @click.option("--device", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
-@click.option(
-    "-o", "--dir", "folder", type=Path, metavar="DIR", help="Results; by default experiments/ and the device."
-)
+@click.option("-o", "--dir", "folder", type=Path, metavar="DIR", help="By default experiments/ and the device.")
 @click.option("--fresh", is_flag=True, help="Measure again what is measured already.")
 @json_option
 def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> int:

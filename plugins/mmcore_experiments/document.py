@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import pytest_benchmark
 from pytest_benchmark.stats import Stats
@@ -15,9 +15,6 @@ from mmcore.result import Result
 from mmcore.saved import KEY, describe
 from mmcore_experiments.form import Form
 from mmcore_experiments.store import CELL_KEY, Record
-
-Missing: TypeAlias = tuple[Benchmark, str]
-"""A benchmark without a result, and why."""
 
 
 def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
@@ -40,6 +37,19 @@ def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
     }
 
 
+def missing_record(benchmark: Benchmark, reason: str) -> Record:
+    """What results say of a benchmark that has none, and why."""
+    return {
+        "kernel": benchmark.kernel.name,
+        "problem": {name: getattr(benchmark.problem, name) for name in "mnk"},
+        "block": benchmark.config.block,
+        "config": benchmark.config.to_json(),
+        "config_id": benchmark.config.id,
+        "measure": str(benchmark.timing),
+        "reason": reason,
+    }
+
+
 def machine_info(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What was measured on: the device's facts, and the versions of what compiled and measured."""
     found: dict[str, Any] = {"python_version": platform.python_version(), "system": platform.system()}
@@ -48,29 +58,26 @@ def machine_info(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def document(
-    form: Form, machine: Mapping[str, Any], records: Sequence[Record], refused: list[Missing], failed: list[Missing]
+    form: Form, machine: Mapping[str, Any], records: Sequence[Record], **missing: Sequence[Record]
 ) -> dict[str, Any]:
-    """The document; under "mmcore" stands what was asked for and what came of it."""
+    """The document; under "mmcore" stands what was asked for, and what was "refused" or "failed" of it."""
+    preset = form.preset
     return {
         "machine_info": machine,
         "commit_info": {},
         "datetime": datetime.now(UTC).isoformat(),
         "version": pytest_benchmark.__version__,
-        KEY: {**form.to_json(), "refused": [*map(_without, refused)], "failed": [*map(_without, failed)]},
+        KEY: {
+            **preset.to_json(),
+            "experiment": preset.name,
+            "quick": form.quick,
+            "timed": form.timed,
+            "title": form.title,
+            "left_out": form.left_out,
+            "benchmark_options": {"max_time": preset.max_time, "min_rounds": preset.min_rounds},
+            **missing,
+        },
         "benchmarks": _with_best(records),
-    }
-
-
-def _without(missing: Missing) -> dict[str, Any]:
-    benchmark, reason = missing
-    return {
-        "kernel": benchmark.kernel.name,
-        "problem": {name: getattr(benchmark.problem, name) for name in "mnk"},
-        "block": list(benchmark.config.block),
-        "config": benchmark.config.to_json(),
-        "config_id": benchmark.config.id,
-        "measure": str(benchmark.timing),
-        "reason": reason,
     }
 
 
@@ -79,9 +86,10 @@ def _with_best(records: Sequence[Record]) -> list[Record]:
     best: dict[str, float] = {}
     for each in records:
         best[each["group"]] = min(best.get(each["group"], float("inf")), each["stats"]["median"])
-    found: list[Record] = []
-    for each in records:
+
+    def with_best(each: Record) -> Record:
         timed = each["extra_info"]["gflops"] is not None
         percent = 100 * best[each["group"]] / each["stats"]["median"] if timed else None
-        found.append({**each, "extra_info": {**each["extra_info"], "percent_of_best": percent}})
-    return found
+        return {**each, "extra_info": {**each["extra_info"], "percent_of_best": percent}}
+
+    return [*map(with_best, records)]

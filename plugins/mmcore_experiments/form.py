@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore.cell import Cell, Timing
+from mmcore.cell import Timing
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.registry import Registry
 from mmcore_experiments.preset import UNTIMED, Preset
@@ -51,9 +51,7 @@ class Form:
     def benchmarks(self, registry: Registry) -> Iterator[Benchmark]:
         """Every kernel, config, size and measure, whether it can be launched or not.
 
-        Raises:
-            UnknownKernel: there is no such kernel.
-            InvalidConfig: a kernel has no such parameter.
+        Raises UnknownKernel where there is no such kernel, InvalidConfig where it has no such parameter.
         """
         preset = self.preset
         length: dict[str, Any] = {"max_seconds": preset.max_time, "min_rounds": preset.min_rounds}
@@ -64,20 +62,3 @@ class Form:
                 for sizes in preset.problems:
                     for timing in timings:
                         yield Benchmark(kernel, kernel.problem(*sizes), config, timing)
-
-    def cell(self, benchmark: Benchmark, device: str, timeout: float) -> Cell:
-        """The cell of a benchmark on a device."""
-        cell = benchmark.cell(device, timeout, benchmark.timing)
-        return cell if self.timed else replace(cell, timings=())
-
-    def to_json(self) -> dict[str, Any]:
-        """What results say of it."""
-        return {
-            "experiment": self.preset.name,
-            "quick": self.quick,
-            "timed": self.timed,
-            **self.preset.to_json(),
-            "title": self.title,
-            "benchmark_options": {"max_time": self.preset.max_time, "min_rounds": self.preset.min_rounds},
-            "left_out": list(self.left_out),
-        }

@@ -34,13 +34,10 @@ def cell_keys(device: Device, phases: Phases, cells: Sequence[Mapping[str, Any]]
 
 
 def cell_key(cell: Cell, device: Device) -> str:
-    """A digest of code, launches, compiler, device and timing.
+    """A digest of code, launches, compiler, device and timing; MmcoreError where the cell cannot be planned.
 
     The code is the text of the kernel's source, and what is known of the files that it can include. The device is known
     by its facts, as in every comparison of results: another GPU of the same name, clock and driver is the same device.
-
-    Raises:
-        MmcoreError: the launch violates a constraint, or the source cannot be read.
     """
     kernel = referenced_kernel(cell.kernel)
     problem = cell.problem(kernel)

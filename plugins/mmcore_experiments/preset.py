@@ -42,20 +42,15 @@ class Preset:
 
     Attributes:
         name: unique, reference or package first: "upc-sizes".
-        title: one line on what is varied.
-        reference: where it comes from, down to the page.
-        shows: what the results are to show, in a sentence.
+        title, reference, shows: what is varied, where it comes from, and what the results are to show, a sentence each.
         kernels: names of kernels, whoever brings them.
         sizes: of the products; one number stands for m = n = k.
-        blocks: block shapes, the short form of configs with nothing but a block; one number b stands for b×b, or for b
-            threads in a row where all of a kernel's blocks are flat.
-        configs: parameters by name, for kernels with more of them. Without blocks and configs, each kernel is measured
-            in its own usual ones.
+        blocks: the short form of configs with nothing but a block; one number b stands for b×b, or for b threads in a
+            row where all of a kernel's blocks are flat.
+        configs: parameters by name. Without blocks and configs, each kernel is measured in its own usual ones.
         measures: names in :data:`MEASURES`.
-        quick_sizes: those of the reduced form, which an emulator does in well under a minute.
-        quick_blocks: its blocks; ``blocks`` when not given.
-        max_time: device seconds that the rounds of a cell may take.
-        min_rounds: rounds at least.
+        quick_sizes, quick_blocks: those of the reduced form, which an emulator does in well under a minute.
+        max_time, min_rounds: device seconds that the rounds of a cell may take; how many there are at least.
 
     Raises:
         InvalidPreset: when the declaration contradicts itself. (Kernels are only looked for when it is run.)
@@ -76,16 +71,14 @@ class Preset:
     min_rounds: int = 5
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise InvalidPreset(
-                f"{self.name!r} is not a preset's name: lower-case words joined by hyphens, such as acme-sizes"
-            )
         try:
             self._check()
         except MmcoreError as error:
             raise InvalidPreset(f"preset {self.name}: {error}") from None
 
     def _check(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise InvalidPreset(f"{self.name!r} is not a preset's name: lower-case words joined by hyphens")
         for attribute in ("kernels", "sizes", "quick_sizes", "blocks", "quick_blocks", "configs", "measures"):
             values = getattr(self, attribute)
             if isinstance(values, str) or not isinstance(values, Sequence):
@@ -119,23 +112,15 @@ class Preset:
         """The blocks as a user writes them."""
         return tuple(str(block) if isinstance(block, int) else "x".join(map(str, dim3(block))) for block in self.blocks)
 
-    def to_json(self) -> dict[str, Any]:
-        """What results and lists say of it."""
-        return {
-            "title": self.title,
-            "reference": self.reference,
-            "shows": self.shows,
-            "kernels": list(self.kernels),
-            "sizes": [list(sizes) for sizes in self.problems],
-            "blocks": list(self.block_texts),
-            "configs": [dict(config) for config in self.configs],
-            "measures": list(self.measures),
-        }
-
     @property
     def parameters(self) -> tuple[Mapping[str, Any], ...]:
         """The parameters of every config by name, the block as a user writes it; none for the kernels' usual ones."""
         return (*({BLOCK: text} for text in self.block_texts), *self.configs)
+
+    def to_json(self) -> dict[str, Any]:
+        """What results and lists say of it."""
+        same = {name: getattr(self, name) for name in ("title", "reference", "shows", "kernels", "measures")}
+        return {**same, "sizes": self.problems, "blocks": self.block_texts, "configs": self.configs}
 
 
 def presets(registry: Registry) -> Named[Preset]:
@@ -147,8 +132,7 @@ def presets(registry: Registry) -> Named[Preset]:
         if isinstance(item, Preset):
             found.enter(item.name, item, origin)
         else:
-            reason = f"mmcore_presets returned {item!r}, which is not a Preset"
-            registry.failed.append(FailedPlugin(origin, reason))
+            registry.failed.append(FailedPlugin(origin, f"mmcore_presets returned {item!r}, which is not a Preset"))
     for name in sorted(found):
         found[name] = found.pop(name)
     return found

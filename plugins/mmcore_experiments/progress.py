@@ -28,10 +28,10 @@ class Progress:
         each = (time.monotonic() - self._begin) / (self._done - self._before)
         left = timedelta(seconds=round(each * (self._cells - self._done)))
         line = f"[{self._done}/{self._cells}] {left} left; {name}: {result}"
+        self.end()
         if self._changing:
-            print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
-        else:
-            print(line, file=sys.stderr, flush=True)
+            line = line[: shutil.get_terminal_size().columns - 1]
+        print(line, end="" if self._changing else "\n", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
         """Something else to know."""

@@ -27,8 +27,7 @@ def summary(registered: Registered[Preset]) -> dict[str, Any]:
         "quick": {name: quick[name] for name in ("kernels", "sizes", "blocks", "configs")},
         "max_time": preset.max_time,
         "min_rounds": preset.min_rounds,
-        "plugin": origin.plugin,
-        "distribution": origin.distribution,
+        **origin._asdict(),
     }
 
 
@@ -55,20 +54,19 @@ def outcome(finished: Finished) -> dict[str, Any]:
 def report(finished: Finished) -> list[RenderableType]:
     """Where the results are, what each kernel reached, what was refused and what failed."""
     section, benchmarks = finished.document["mmcore"], finished.document["benchmarks"]
-    full = section["timed"] and not section["quick"]
+    timed, reduced = section["timed"], section["quick"]
     facts = [
         ("device", finished.document["machine_info"]["mmcore"]["name"]),
         ("cells", f"{len(benchmarks)}: {len(benchmarks) - finished.before} measured now, {finished.before} before"),
         ("left out", "\n".join(section["left_out"])),
         ("results", str(finished.path)),
     ]
-    infos = [benchmark["extra_info"] for benchmark in benchmarks]
     return [
-        f"{section['experiment']}{', reduced form' if section['quick'] else ''}: {section['title']}\n",
-        *([f"{section['shows']}\n"] if full else []),
+        f"{section['experiment']}{', reduced form' if reduced else ''}: {section['title']}\n",
+        *([f"{section['shows']}\n"] if timed and not reduced else []),
         fields(facts),
         "",
-        _table(infos, timed=section["timed"]),
+        _table([benchmark["extra_info"] for benchmark in benchmarks], timed=timed),
         *_reasons("refused", section["refused"]),
         *_reasons("failed", section["failed"]),
     ]
@@ -78,13 +76,12 @@ def _table(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> Table:
     """The highest rate of each series; without times, the figures of its largest product."""
     figures = list(dict.fromkeys(name for info in infos for name in info["figures"]))
     numbers = ["best GFLOP/s"] if timed else [name.replace("_", " ") for name in figures]
-    table = _columns("kernel", "config", *(["measured"] if timed else []), "cells", "at", right=numbers)
+    table = _columns("kernel", "config", "measured", "cells", "at", right=numbers)
     for (kernel, config, *how), members in _series(infos, "kernel", "config_id", "measure", "caches", "memory").items():
         best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
         found = [best["gflops"]] if timed else [best["figures"].get(name) for name in figures]
         texts = ["" if each is None else f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in found]
-        measured = [", ".join(filter(None, how))] if timed else []
-        table.add_row(kernel, config, *measured, str(len(members)), _problem(best), *texts)
+        table.add_row(kernel, config, ", ".join(filter(None, how)), str(len(members)), _problem(best), *texts)
     return table
 
 

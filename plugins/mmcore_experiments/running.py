@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +18,11 @@ from mmcore.locks import Lock
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.registry import registry
 from mmcore.saved import other_device
-from mmcore_experiments.document import Missing, benchmark_record, document, machine_info
+from mmcore_experiments.document import benchmark_record, document, machine_info, missing_record
 from mmcore_experiments.form import Form
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.progress import Progress
-from mmcore_experiments.store import Record, Store
+from mmcore_experiments.store import Record, Store, opened
 
 
 class Finished(NamedTuple):
@@ -37,29 +38,17 @@ def run_preset(
 ) -> Finished:
     """Measure what of a preset is not measured yet, and write its results.
 
-    Options are those of the command; ``folder`` is a device's own under ``experiments`` when None.
-
-    Raises:
-        KeyboardInterrupt: by the user; what was measured is kept.
-        MmcoreError: it cannot be run, in one sentence.
+    Options are those of the command; ``folder`` is a device's own under ``experiments`` when None. What was measured
+    before a KeyboardInterrupt is kept. Raises MmcoreError where the preset cannot be run.
     """
     form = Form.of(preset, quick, chosen(device)[0].supports_timing)
     if not form.timed and not quick:
         progress.note("the device supports no timing: this only counts, and --quick takes less than a minute")
     name = device_name(device)
-    found = [(benchmark, form.cell(benchmark, name, USUAL_SECONDS)) for benchmark in form.benchmarks(registry())]
     about = run(name, "mmcore.executor.worker:describe")
     what, machine = f"{name} ({about['description']})", machine_info(about["facts"])
-    cells: dict[str, tuple[Benchmark, Cell]] = {}
-    missing: dict[str, list[Missing]] = {"refused": [], "failed": []}
-    keys = run(name, "mmcore_experiments.identity:cell_keys", [cell.to_json() for _, cell in found])
-    for each, (kind, text) in zip(found, keys, strict=True):
-        if kind == "key":
-            cells[text] = each
-        else:
-            missing[kind].append((each[0], text))
-    with ExitStack() as held:
-        store = held.enter_context(Store(folder or _default_folder(about["facts"]["name"]), form.name))
+    cells, missing = _planned(form, name)
+    with opened(folder or _default_folder(about["facts"]["name"]), form.name) as store, ExitStack() as held:
         if fresh:
             store.forget()
         _check_device(store, machine)
@@ -70,18 +59,20 @@ def run_preset(
             if form.timed and before < len(cells):
                 lock = Lock(f"device-{about['identity']}")
                 held.callback(lock.release)
-                lock.take(
-                    lambda holder: progress.note(f"{what} is being measured by {holder}; waiting until it is free")
-                )
-            for key in [key for key in cells if key not in records]:
-                benchmark, cell = cells[key]
+                lock.take(lambda by: progress.note(f"{what} is being measured by {by}; waiting until it is free"))
+            for key, (benchmark, cell) in cells.items():
+                if key in records:
+                    continue
                 try:
-                    record = _measured(benchmark, cell, key)
+                    result = measure_cell(cell)
+                    if not result.verified:
+                        raise MmcoreError("; ".join(result.failures()))
                 except MmcoreError as error:
                     kind = "refused" if isinstance(error, ConstraintViolation) else "failed"
-                    missing[kind].append((benchmark, str(error)))
+                    missing[kind].append(missing_record(benchmark, str(error)))
                     progress.cell(benchmark.id, f"{kind}: {str(error).splitlines()[0]}")
                 else:
+                    record = benchmark_record(benchmark, result, key)
                     store.add(record)
                     records[key] = record
                     progress.cell(benchmark.id, _line(record["extra_info"]))
@@ -90,17 +81,28 @@ def run_preset(
             count = f"{len(records)} of {len(cells)} cells are measured and kept"
             progress.note(f"interrupted: {count}; {again} goes on from there")
             raise
-        result = document(form, machine, [records[key] for key in cells if key in records], **missing)
-        store.finish(result)
-    return Finished(result, store.results, before)
+        results = document(form, machine, [records[key] for key in cells if key in records], **missing)
+        store.finish(results)
+    return Finished(results, store.results, before)
 
 
-def _measured(benchmark: Benchmark, cell: Cell, key: str) -> Record:
-    """Measure a cell; raises MmcoreError where it has no result that is right."""
-    result = measure_cell(cell)
-    if not result.verified:
-        raise MmcoreError("; ".join(result.failures()))
-    return benchmark_record(benchmark, result, key)
+def _planned(form: Form, device: str) -> tuple[dict[str, tuple[Benchmark, Cell]], dict[str, list[Record]]]:
+    """The cells of a form by their keys, and what cannot be measured of it: "refused" or "failed", with the reason."""
+    found = [
+        (benchmark, benchmark.cell(device, USUAL_SECONDS, benchmark.timing))
+        for benchmark in form.benchmarks(registry())
+    ]
+    if not form.timed:
+        found = [(benchmark, replace(cell, timings=())) for benchmark, cell in found]
+    keys = run(device, "mmcore_experiments.identity:cell_keys", [cell.to_json() for _, cell in found])
+    cells: dict[str, tuple[Benchmark, Cell]] = {}
+    missing: dict[str, list[Record]] = {"refused": [], "failed": []}
+    for each, (kind, text) in zip(found, keys, strict=True):
+        if kind == "key":
+            cells[text] = each
+        else:
+            missing[kind].append(missing_record(each[0], text))
+    return cells, missing
 
 
 def _line(info: Mapping[str, Any]) -> str:

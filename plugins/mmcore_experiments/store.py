@@ -19,39 +19,23 @@ Record = Mapping[str, Any]
 
 
 class Store:
-    """The cells of one preset in a folder, which a context manager makes and keeps other processes from writing.
-
-    Its methods raise MmcoreError where a file cannot be read or written, or is damaged.
-    """
+    """The cells of one preset in a folder: ``results`` is the file that they end up in."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.results = folder / f"{name}.json"
         self._journal = folder / f"{name}.unfinished.jsonl"
-        self._lock = Lock(f"results-{self.results.absolute()}")
-
-    def __enter__(self) -> Store:
-        with _reported(self.results.parent):
-            self.results.parent.mkdir(parents=True, exist_ok=True)
-        if holder := self._lock.try_to_take():
-            raise MmcoreError(f"{holder} is writing {self.results}; wait for it, or name another folder with --dir")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
 
     def forget(self) -> None:
         """Measure everything anew; the results so far are set aside as ``NAME.previous.json``."""
-        with _reported(self.results):
-            self._journal.unlink(missing_ok=True)
-            if self.results.exists():
-                self.results.replace(self.results.with_suffix(".previous.json"))
+        self._journal.unlink(missing_ok=True)
+        if self.results.exists():
+            self.results.replace(self.results.with_suffix(".previous.json"))
 
     def finished(self) -> Mapping[str, Any] | None:
-        """The results that are there; None where there are none."""
+        """The results that are there; None where there are none, MmcoreError where the file holds anything else."""
         if not self.results.exists():
             return None
-        with _reported(self.results, "read"):
-            text = self.results.read_text(encoding="utf-8", errors="replace")
+        text = self.results.read_text(encoding="utf-8", errors="replace")
         try:
             document: dict[str, Any] = json.loads(text)
             str(document["mmcore"]["experiment"] + document["machine_info"]["mmcore"]["name"])
@@ -66,9 +50,7 @@ class Store:
     def measured(self) -> dict[str, Record]:
         """Every cell that is there, by its key."""
         found = _keyed((self.finished() or {"benchmarks": ()})["benchmarks"])
-        with _reported(self._journal, "read"):
-            lines = self._journal.read_bytes().splitlines() if self._journal.exists() else []
-        for line in lines:
+        for line in self._journal.read_bytes().splitlines() if self._journal.exists() else ():
             # A line that its run was killed over is no record: the cell is measured again.
             with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
                 found |= _keyed([json.loads(line)])
@@ -76,7 +58,7 @@ class Store:
 
     def add(self, record: Record) -> None:
         """Keep a cell, whatever happens next."""
-        with _reported(self._journal), self._journal.open("ab") as file:
+        with self._journal.open("ab") as file:
             # On a line of its own, whatever a killed run left before it.
             file.write(b"\n" + _json(record).encode())
             file.flush()
@@ -85,12 +67,30 @@ class Store:
     def finish(self, document: Mapping[str, Any]) -> None:
         """Write the results, all at once, and end the journal."""
         partial = self.results.with_suffix(".partial")
-        with _reported(self.results):
-            head = _json({name: value for name, value in document.items() if name != "benchmarks"}).removesuffix("}")
-            lines = ",\n  ".join(map(_json, document["benchmarks"]))
-            partial.write_text(f'{head}, "benchmarks": [\n  {lines}\n]}}\n', encoding="utf-8")
-            partial.replace(self.results)
-            self._journal.unlink(missing_ok=True)
+        head = _json({name: value for name, value in document.items() if name != "benchmarks"}).removesuffix("}")
+        lines = ",\n  ".join(map(_json, document["benchmarks"]))
+        partial.write_text(f'{head}, "benchmarks": [\n  {lines}\n]}}\n', encoding="utf-8")
+        partial.replace(self.results)
+        self._journal.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def opened(folder: Path, name: str) -> Iterator[Store]:
+    """The store of a preset, in a folder that is made, and that no other process writes to meanwhile.
+
+    Raises MmcoreError where one does, and where a file cannot be written or read.
+    """
+    store = Store(folder, name)
+    lock = Lock(f"results-{store.results.absolute()}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if holder := lock.try_to_take():
+            raise MmcoreError(f"{holder} is writing {store.results}; wait for it, or name another folder with --dir")
+        yield store
+    except OSError as error:
+        raise MmcoreError(f"{error.filename or folder} cannot be written or read: {error.strerror}") from None
+    finally:
+        lock.release()
 
 
 def _keyed(records: Iterable[Record]) -> dict[str, Record]:
@@ -100,12 +100,3 @@ def _keyed(records: Iterable[Record]) -> dict[str, Record]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
-
-
-@contextlib.contextmanager
-def _reported(path: Path, done: str = "written") -> Iterator[None]:
-    """Turns what the file system refuses into a sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise MmcoreError(f"{path} cannot be {done}: {error.strerror}") from None
