@@ -44,13 +44,8 @@ def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> in
         preset = found.named(name, registry.failed)
     except UnknownName as error:
         raise UnknownPreset(str(error)) from None
-    from mmcore_experiments.progress import Progress
     from mmcore_experiments.running import run_preset
 
-    progress = Progress()
-    try:
-        finished = run_preset(preset, progress=progress, **{**asked, "device": asked["device"] or "auto"})
-    finally:
-        progress.end()
+    finished = run_preset(preset, **{**asked, "device": asked["device"] or "auto"})
     write_json(outcome(finished)) if as_json else render(*report(finished))
     return 1 if finished.document["mmcore"]["failed"] else 0

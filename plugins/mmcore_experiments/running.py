@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 
 from mmcore.cell import Cell
@@ -18,11 +22,39 @@ from mmcore.locks import Lock
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.registry import registry
 from mmcore.saved import other_device
-from mmcore_experiments.document import benchmark_record, document, machine_info, missing_record
-from mmcore_experiments.form import Form
+from mmcore_experiments.document import Form, benchmark_record, document, machine_info, missing_record
 from mmcore_experiments.preset import Preset
-from mmcore_experiments.progress import Progress
 from mmcore_experiments.store import Record, Store, opened
+
+
+class Progress:
+    """On a terminal one line that changes, elsewhere a line for each cell."""
+
+    def __init__(self, device: str, cells: int, before: int) -> None:
+        self._cells, self._done, self._before = cells, before, before
+        self._begin, self._changing = monotonic(), sys.stderr.isatty()
+        self.note(f"{device}, {cells} cells{f'; {before} of them measured before' if before else ''}")
+
+    def cell(self, name: str, result: str) -> None:
+        """One more is done."""
+        self._done += 1
+        each = (monotonic() - self._begin) / (self._done - self._before)
+        left = timedelta(seconds=round(each * (self._cells - self._done)))
+        line = f"[{self._done}/{self._cells}] {left} left; {name}: {result}"
+        self.end()
+        if self._changing:
+            line = line[: shutil.get_terminal_size().columns - 1]
+        print(line, end="" if self._changing else "\n", file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        """Something else to know."""
+        self.end()
+        print(text, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Clear the line that changes."""
+        if self._changing:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 class Finished(NamedTuple):
@@ -33,9 +65,7 @@ class Finished(NamedTuple):
     before: int
 
 
-def run_preset(
-    preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool, progress: Progress
-) -> Finished:
+def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool) -> Finished:
     """Measure what of a preset is not measured yet, and write its results.
 
     Options are those of the command; ``folder`` is a device's own under ``experiments`` when None. What was measured
@@ -43,7 +73,8 @@ def run_preset(
     """
     form = Form.of(preset, quick, chosen(device)[0].supports_timing)
     if not form.timed and not quick:
-        progress.note("the device supports no timing: this only counts, and --quick takes less than a minute")
+        note = "the device supports no timing: this only counts, and --quick takes less than a minute"
+        print(note, file=sys.stderr, flush=True)
     name = device_name(device)
     about = run(name, "mmcore.executor.worker:describe")
     what, machine = f"{name} ({about['description']})", machine_info(about["facts"])
@@ -54,7 +85,8 @@ def run_preset(
         _check_device(store, machine)
         records = {key: record for key, record in store.measured().items() if key in cells}
         before = len(records)
-        progress.begin(what, len(cells), before)
+        progress = Progress(what, len(cells), before)
+        held.callback(progress.end)
         try:
             if form.timed and before < len(cells):
                 lock = Lock(f"device-{about['identity']}")

@@ -110,10 +110,8 @@ def _tables(results: Results) -> Iterator[str]:
     if not results.emulated:
         header = (*_CELL, "time", "the lecture's GPU", "its ms", "ms now", "times faster")
         yield _table("What the lecture published, and what was measured", header, [*_then_and_now(results)])
-    for title, cells in (
-        ("What was skipped, and why", results.skipped),
-        ("What was run and has no time, and why", results.failed),
-    ):
+    skipped, failed = "What was skipped, and why", "What was run and has no time, and why"
+    for title, cells in ((skipped, results.skipped), (failed, results.failed)):
         yield _table(title, (*_CELL, "reason"), [[*_of(each.cell), each.reason] for each in cells])
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from mmcore.registry import registry
 from mmcore_plots.results import InvalidResults
 
-FILE = "published.csv"
 COLUMNS = ("kernel", "gpu", "n", "block", "measure", "memory", "ms")
 
 
@@ -41,7 +40,7 @@ class Published(NamedTuple):
 
 def published() -> tuple[Published, ...]:
     """What is published of any registered kernel, in the files' order; InvalidResults for a damaged file."""
-    paths = {each.item.source.parent / FILE for each in registry().kernels.values()}
+    paths = {each.item.source.parent / "published.csv" for each in registry().kernels.values()}
     return tuple(figure for path in sorted(paths) if path.is_file() for figure in _read(path))
 
 

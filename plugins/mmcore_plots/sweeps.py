@@ -127,15 +127,13 @@ def transfers(results: Results) -> Drawing:
         if curves is shares:
             axes.set(yscale="linear", ylim=(0, 100))
 
+    panels = {"time of a product": partial(draw, times, "ms"), "share of the copies": partial(draw, shares, "%")}
     return Drawing(
         "transfers",
         heading(results, f"Copies and kernel against {span(found)}"),
         "m = n = k. End-to-end time is from the first copy in to the end of the last copy out.",
         caption(results),
-        (
-            Panel("time of a product", partial(draw, times, "ms")),
-            Panel("share of the copies", partial(draw, shares, "%")),
-        ),
+        tuple(Panel(title, draw) for title, draw in panels.items()),
     )
 
 
