@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
-from mmcore.errors import UnknownName
-from mmcore_experiments.preset import UnknownPreset, presets
+from mmcore_experiments.preset import presets
 
 
 @click.command()
@@ -40,10 +39,7 @@ def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> in
     if name is None:
         write_json([*map(summary, found.values())]) if as_json else render(listing(found.values()))
         return 0
-    try:
-        preset = found.named(name, registry.failed)
-    except UnknownName as error:
-        raise UnknownPreset(str(error)) from None
+    preset = found.named(name, registry.failed)
     from mmcore_experiments.running import run_preset
 
     finished = run_preset(preset, **{**asked, "device": asked["device"] or "auto"})

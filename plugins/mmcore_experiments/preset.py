@@ -52,8 +52,7 @@ class Preset:
         quick_sizes, quick_blocks: those of the reduced form, which an emulator does in well under a minute.
         max_time, min_rounds: device seconds that the rounds of a cell may take; how many there are at least.
 
-    Raises:
-        InvalidPreset: when the declaration contradicts itself. (Kernels are only looked for when it is run.)
+    Raises InvalidPreset when the declaration contradicts itself. Kernels are only looked for when it is run.
     """
 
     name: str
@@ -127,14 +126,14 @@ def presets(registry: Registry) -> Named[Preset]:
     """Every plugin's presets by name, sorted; what is no preset ends up among what failed to load."""
     from mmcore.registry import FailedPlugin, Named
 
-    found: Named[Preset] = Named("preset", "mmcore experiment --list")
-    for item, origin in registry.collected("mmcore_presets"):
+    found: Named[Preset] = Named("preset", "mmcore experiment --list", UnknownPreset)
+    for item, origin in sorted(
+        registry.collected("mmcore_presets"), key=lambda each: str(getattr(each.item, "name", ""))
+    ):
         if isinstance(item, Preset):
             found.enter(item.name, item, origin)
         else:
             registry.failed.append(FailedPlugin(origin, f"mmcore_presets returned {item!r}, which is not a Preset"))
-    for name in sorted(found):
-        found[name] = found.pop(name)
     return found
 
 

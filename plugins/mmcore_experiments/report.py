@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from mmcore.cli.output import fields
 from mmcore.registry import Registered
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from mmcore_experiments.running import Finished
+
+
+_PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
 
 
 def summary(registered: Registered[Preset]) -> dict[str, Any]:
@@ -33,7 +36,7 @@ def summary(registered: Registered[Preset]) -> dict[str, Any]:
 
 def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
     """A row for each preset."""
-    table = _columns("preset", "what it varies", "kernels")
+    table = Table(Column("preset", no_wrap=True), "what it varies", "kernels", **_PLAIN)
     for preset, _ in found:
         table.add_row(preset.name, preset.title, " ".join(preset.kernels))
     return table
@@ -76,7 +79,8 @@ def _table(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> Table:
     """The highest rate of each series; without times, the figures of its largest product."""
     figures = list(dict.fromkeys(name for info in infos for name in info["figures"]))
     numbers = ["best GFLOP/s"] if timed else [name.replace("_", " ") for name in figures]
-    table = _columns("kernel", "config", "measured", "cells", "at", right=numbers)
+    right = (Column(name, justify="right") for name in numbers)
+    table = Table(Column("kernel", no_wrap=True), "config", "measured", "cells", "at", *right, **_PLAIN)
     for (kernel, config, *how), members in _series(infos, "kernel", "config_id", "measure", "caches", "memory").items():
         best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
         found = [best["gflops"]] if timed else [best["figures"].get(name) for name in figures]
@@ -103,10 +107,3 @@ def _series(cells: Iterable[Mapping[str, Any]], *names: str) -> dict[tuple[Any, 
 
 def _problem(cell: Mapping[str, Any]) -> str:
     return "×".join(str(cell["problem"][name]) for name in ("m", "n", "k"))
-
-
-def _columns(*headings: str, right: Sequence[str] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for index, heading in enumerate((*headings, *right)):
-        table.add_column(heading, no_wrap=not index, justify="right" if index >= len(headings) else "left")
-    return table

@@ -24,7 +24,7 @@ from mmcore.registry import registry
 from mmcore.saved import other_device
 from mmcore_experiments.document import Form, benchmark_record, document, machine_info, missing_record
 from mmcore_experiments.preset import Preset
-from mmcore_experiments.store import Record, Store, opened
+from mmcore_experiments.store import Record, opened
 
 
 class Progress:
@@ -79,10 +79,15 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     about = run(name, "mmcore.executor.worker:describe")
     what, machine = f"{name} ({about['description']})", machine_info(about["facts"])
     cells, missing = _planned(form, name)
-    with opened(folder or _default_folder(about["facts"]["name"]), form.name) as store, ExitStack() as held:
+    usual_folder = Path("experiments") / re.sub(r"[^a-z0-9]+", "-", about["facts"]["name"].lower()).strip("-")
+    with opened(folder or usual_folder, form.name) as store, ExitStack() as held:
         if fresh:
             store.forget()
-        _check_device(store, machine)
+        if (saved := store.finished()) and (reason := other_device(machine, saved["machine_info"])):
+            raise MmcoreError(
+                f"{store.results} holds the results of another device: {reason}; name another folder with --dir, or "
+                "set them aside with --fresh"
+            )
         records = {key: record for key, record in store.measured().items() if key in cells}
         before = len(records)
         progress = Progress(what, len(cells), before)
@@ -141,17 +146,3 @@ def _line(info: Mapping[str, Any]) -> str:
     if info["gflops"] is None:
         return "verified"
     return f"verified, {info['median_ms'] * 1e3:.2f} µs ±{info['spread_percent']:.2f} %, {info['gflops']:.3g} GFLOP/s"
-
-
-def _check_device(store: Store, machine: Mapping[str, Any]) -> None:
-    finished = store.finished()
-    if finished and (reason := other_device(machine, finished["machine_info"])):
-        raise MmcoreError(
-            f"{store.results} holds the results of another device: {reason}; name another folder with --dir, or set "
-            "them aside with --fresh"
-        )
-
-
-def _default_folder(device: str) -> Path:
-    """``experiments/`` and the device's name: nvidia-h200."""
-    return Path("experiments") / re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
