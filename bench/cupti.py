@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuda.core import Stream
+
 from mmcore.devices.cuda.event_timer import GraphTimer, Work
 
 _BUFFER_BYTES = 8 << 20

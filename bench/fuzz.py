@@ -27,7 +27,7 @@ from typing import Any
 import numpy
 
 from mmcore.devices.choose import open_device
-from mmcore.pytest_plugin.machine import describe as describe_machine
+from mmcore.saved import describe as describe_machine
 from tests.fuzzing.drawing import EXTENTS, draw_case
 from tests.fuzzing.subjects import subjects
 from tests.fuzzing.trying import describe, try_case

@@ -88,4 +88,3 @@ class DeviceError(MmcoreError):
 
 class KernelError(MmcoreError):
     """A launch did something it must not do, so that its product cannot be trusted."""
-

@@ -27,7 +27,7 @@ def test_several_launches_and_bfloat16_panels_are_right(
 ) -> None:
     result = measured(kernel, *sizes, device)
     assert result.verified
-    assert len(result.launches) == (2 if kernel is SPLIT_K else 1)
+    assert len(result.launched) == (2 if kernel is SPLIT_K else 1)
 
 
 def test_a_kernel_with_leading_dimensions_gets_its_matrices_as_they_lie(device: Device) -> None:

@@ -107,9 +107,9 @@ def _overwritten_inputs(loaded: LoadedKernel, host: dict[str, HostArray]) -> lis
     for label in ("A", "B"):
         after = np.empty_like(host[label])
         loaded.buffers[label].download(after)
-        changed = after.view(np.uint8) != host[label].view(np.uint8)
+        changed = after.view(f"u{after.itemsize}") != host[label].view(f"u{after.itemsize}")
         if changed.any():
-            index = int(changed.argmax()) // after.itemsize
+            index = int(changed.argmax())
             message = f"element {index} of {label}, which the kernel may only read, was changed"
             violations.append(Violation("input-overwritten", message, label))
     return violations

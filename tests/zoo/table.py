@@ -107,7 +107,7 @@ _MEMORIES = (
         "stale_result",
         "keeps its first product in a device variable, and copies it in every later launch",
         _AGAIN,
-        _AGAIN,
+        _NOT_ITS_OWN,
     ),
     BadPlugin(
         "every_other_launch",

@@ -54,7 +54,7 @@ class GraphTimer:
 
     def seconds(self, count: int) -> float:
         full, rest = divmod(count, _MOST_COPIES)
-        replays = [self._graph(_MOST_COPIES)] * full + ([self._graph(rest)] if rest else [])
+        replays = [self._graph(copies) for copies in [_MOST_COPIES] * full + [rest] * bool(rest)]
 
         def replay() -> None:
             for graph in replays:
