@@ -1,8 +1,8 @@
 """mmcore's kernel times beside CUPTI's, in one run on one GPU: how far the clock can be believed.
 
-``python bench/clock_comparison.py RESULTS.json`` measures and writes the figures; it needs a GPU and the package
-cupti-python (``pip install 'mmcore-cuda[cupti]'``). The table in docs/measuring.md is made from the committed results by
-``python -m bench.tables``.
+``python -m bench.clock_comparison RESULTS.json`` measures and writes the figures; it needs a GPU and the package
+cupti-python (``pip install 'mmcore-cuda[cupti]'``). The table in docs/measuring.md is made from the committed results
+by ``python -m bench.tables``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from cuda.core import Device as Gpu
 
+from bench.cupti_timer import CuptiTimer, recorder
 from mmcore.api import kernels
 from mmcore.devices.base import BoundLaunch, Device
 from mmcore.devices.choose import open_device
@@ -26,9 +27,6 @@ from mmcore.devices.timer import Timer
 from mmcore.planning.plan import plan
 from mmcore.saved import describe
 from mmcore.verify.launches import verify_launches
-
-sys.path.insert(0, str(Path(__file__).parent))
-from cupti import CuptiTimer, recorder
 
 Measure = Callable[[CudaModule, Sequence[BoundLaunch]], dict[str, float]]
 
@@ -110,5 +108,5 @@ def _medians(timers: Mapping[str, Timer]) -> dict[str, float]:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        raise SystemExit("usage: python bench/clock_comparison.py RESULTS.json")
+        raise SystemExit("usage: python -m bench.clock_comparison RESULTS.json")
     main(Path(sys.argv[1]))

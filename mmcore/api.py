@@ -84,7 +84,7 @@ def cell(
         m, n, k: C is m×n, A is m×k, B is k×n.
         block: threads per block: 16 (for 16×16), "32x8" or (32, 8).
         config: other parameters of the kernel's config, by name; the first config that fits when neither is given.
-        further: further attributes of the cell: ``device``, ``seed``, ``force``, ``lda``, ``ldb``, ``ldc``, ``timeout``.
+        further: attributes of the cell: ``device``, ``seed``, ``force``, ``lda``, ``ldb``, ``ldc``, ``timeout``.
 
     Raises:
         MmcoreError: they ask for nothing that can be.

@@ -172,7 +172,7 @@ def test_configs_are_chosen_by_their_parameters(tiled: str) -> None:
         f"acme.tiled-64x64x64-BM{m}-BN{n}" for m, n in ((64, 32), (32, 32), (32, 64))
     ]
     assert ids(**wanted, all_configs=True, configs=({"BN": 64},)) == ["acme.tiled-64x64x64-BM32-BN64"]
-    with pytest.raises(MmcoreError, match="acme.tiled: there is no parameter 'BK'; there are block, BM, BN"):
+    with pytest.raises(MmcoreError, match=r"acme\.tiled: there is no parameter 'BK'; there are block, BM, BN"):
         select(**wanted, configs=({"BK": 8},))
     assert ids(kernels=("acme.*", "upc.kernel0*"), configs=({"BM": 64},)) == [
         "acme.tiled-640x640x640-BM64-BN32",

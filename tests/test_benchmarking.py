@@ -39,7 +39,7 @@ def use(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Use:
     """Gives the benchmarks a device: ``use(device)``, or the timed emulator with times in µs by .cu file."""
     pytester.makepyfile(test_bench=BENCH_FILE)
     provider = Registered(TimedProvider(), Origin("timed", "tests"))
-    monkeypatch.setitem(registry().providers, "timed", provider)  # type: ignore[arg-type]
+    monkeypatch.setitem(registry().providers, "timed", provider)
 
     def use(device: Any = None, product: str = "Test GPU", **options: Any) -> None:
         microseconds = {**MICROSECONDS, **options}
@@ -514,7 +514,7 @@ def test_a_time_limit_reached_is_no_wrong_product(pytester: pytest.Pytester) -> 
     result = run(pytester, *limited, device="emulator")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([
-        "upc.kernel01 256×256×256 was not finished on emulator: the limit of 0.05 s was reached, which --mm-timeout sets",
+        "upc.kernel01 256×256×256 was not finished on emulator: the limit of 0.05 s was reached, which *",
         "timeout: thread * was still running after 0.05 s at kernel01.cu:*",
     ])  # fmt: skip
     assert "is wrong" not in result.stdout.str()

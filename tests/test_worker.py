@@ -186,7 +186,7 @@ def test_an_interrupted_request_ends_its_worker(tmp_path: Path) -> None:
 def test_phases_are_told_as_they_begin(tmp_path: Path) -> None:
     phases: list[str] = []
     measure_cell(cell(tmp_path, "right"), phases.append)
-    assert [phase for phase in dict.fromkeys(phases)] == ["open", "plan", "compile", "allocate", "verify", "time"]
+    assert list(dict.fromkeys(phases)) == ["open", "plan", "compile", "allocate", "verify", "time"]
 
 
 def test_a_worker_that_does_not_even_say_so_is_killed(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_worker_that_does_not_even_say_so_is_killed(tmp_path: Path) -> None:
     process = device.ask(DESCRIBE, [], None)["facts"]["process"]
     os.kill(process, signal.SIGSTOP)
     begin = time.monotonic()
-    with pytest.raises(TimeLimit, match="had not ended after 0.1 s"):
+    with pytest.raises(TimeLimit, match=r"had not ended after 0\.1 s"):
         device.ask("mmcore.executor.worker:measure_json", [cell(tmp_path, "right").to_json()], 0.1)
     assert time.monotonic() - begin < 10
     assert eventually_gone(process)

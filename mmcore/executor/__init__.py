@@ -64,7 +64,8 @@ def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None) -> Resu
         violation = Violation("timeout", str(limit), fatal=True)
     except DeviceLost as lost:
         violation = Violation("process-death", str(lost), fatal=True)
-    return Result(cell, cell.kernel if isinstance(cell.kernel, str) else str(cell.kernel["file"]), violations=(violation,))
+    name = cell.kernel if isinstance(cell.kernel, str) else str(cell.kernel["file"])
+    return Result(cell, name, violations=(violation,))
 
 
 def end_workers() -> None:

@@ -1,7 +1,7 @@
 """What runs in a worker process: cells come as lines of JSON over a private descriptor, and results go back.
 
-Nothing that arrives is unpickled, and no matrix leaves. The process keeps the time limit itself, so that it can say what
-it was doing; the other side ends it when it does not.
+Nothing that arrives is unpickled, and no matrix leaves. The process keeps the time limit itself, so that it can say
+what it was doing; the other side ends it when it does not.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from mmcore.result import Result
 
 
 class DeviceClock:
-    """The timer that pytest-benchmark is given: read before and after a round, it moves on by what the device measured."""
+    """pytest-benchmark's timer: read before and after a round, it moves on by what the device measured."""
 
     # What pytest-benchmark calls it in its results.
     __name__ = "DeviceClock"

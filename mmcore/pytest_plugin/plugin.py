@@ -7,6 +7,7 @@ comparison.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,17 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
         return None
     short = f"{session.prefixes[report.nodeid]} {session.benchmarks[report.nodeid].benchmark.id}: {text}\n"
     return report.outcome, short, f"PASSED {text}" if report.passed else "FAILED"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Start the device's worker process, so that no cell's time has that in it."""
+    config = session.config
+    if _is_used(config) and not config.option.collectonly:
+        # What goes wrong, the first cell says.
+        with contextlib.suppress(MmcoreError):
+            run_of(config).hold_device()
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -108,10 +108,11 @@ class Session:
 
     def hold_device(self) -> None:
         """Have a device that supports timing to this run alone, until it ends; wait while another run has it."""
+        description = self.described["description"]
         if self.lock is not None or not self.supports_timing or not measures(self.config):
             return
         self.lock = Lock(f"device-{self.described['identity']}")
-        what = f"{self.device} ({self.described['description']})"
+        what = f"{self.device} ({description})"
         try:
             self.lock.take(
                 lambda holder: self._say(f"mmcore: {what} is being measured by {holder}; waiting until it is free")
