@@ -19,14 +19,14 @@ from cuda.core import Device as Gpu
 from bench.cupti_timer import CuptiTimer, recorder
 from mmcore.api import kernels
 from mmcore.devices.base import BoundLaunch, Device
-from mmcore.devices.choose import open_device
-from mmcore.devices.cuda.device import CudaModule
-from mmcore.devices.cuda.event_timer import elapsed
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.timer import Timer
+from mmcore.executor.choose import open_device
 from mmcore.planning.plan import plan
 from mmcore.saved import describe
 from mmcore.verify.launches import verify_launches
+from mmcore_cuda.device import CudaModule
+from mmcore_cuda.event_timer import elapsed
 
 Measure = Callable[[CudaModule, Sequence[BoundLaunch]], dict[str, float]]
 

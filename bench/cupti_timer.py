@@ -11,7 +11,7 @@ from typing import Any
 
 from cuda.core import Stream
 
-from mmcore.devices.cuda.event_timer import GraphTimer, Work
+from mmcore_cuda.event_timer import GraphTimer, Work
 
 _BUFFER_BYTES = 8 << 20
 # More launches than this are read in several goes, so that the records stay few.

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy
 
-from mmcore.devices.choose import open_device
+from mmcore.executor.choose import open_device
 from mmcore.saved import describe as describe_machine
 from tests.fuzzing.drawing import EXTENTS, draw_case
 from tests.fuzzing.subjects import subjects

@@ -19,11 +19,11 @@ from cuda.core import Device as Gpu
 from cuda.core import LaunchConfig, ObjectCode, launch
 
 from mmcore.api import kernels
-from mmcore.devices.choose import open_device
-from mmcore.devices.cuda.device import CudaModule
 from mmcore.devices.loaded import LoadedKernel
+from mmcore.executor.choose import open_device
 from mmcore.planning.plan import plan
 from mmcore.saved import describe
+from mmcore_cuda.device import CudaModule
 
 KERNEL, N, BLOCK = "upc.kernel01", 32, 16
 LAUNCHES, REPETITIONS = 2000, 31

@@ -20,10 +20,10 @@ from typing import Any
 
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import keep_stdout_for_json
-from mmcore.devices.choose import chosen, device_name
 from mmcore.errors import MmcoreError
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
+from mmcore.executor.choose import chosen, device_name
 from mmcore.pytest_plugin.cells import EMULATED_SIZES, GPU_SIZES
 from mmcore.registry import registry
 from mmcore.saved import describe

@@ -285,10 +285,7 @@ def _located(kernel: object, plugin: Any) -> Kernel:
 @functools.cache
 def registry() -> Registry:
     """Every installed plugin, loaded once per process: mmcore's own first."""
-    from mmcore.devices import cuda
-
     found = Registry()
-    found.add(cuda, "cuda", DISTRIBUTION)
     entry_points = importlib.metadata.entry_points(group=GROUP)
     for entry in sorted(entry_points, key=lambda each: (_name_and_version(each.dist)[0] != DISTRIBUTION, each.name)):
         found.load(entry)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mmcore.devices.base import Device
-from mmcore.devices.choose import open_device
-from mmcore.devices.cuda import CudaProvider
+from mmcore.executor.choose import open_device
+from mmcore_cuda import CudaProvider
 
 pytest_plugins = ["pytester"]
 

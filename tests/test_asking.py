@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import pytest
 
 from mmcore import Config, InvalidKernel, Launch, Problem
-from mmcore.devices.choose import open_device
 from mmcore.errors import MmcoreError
+from mmcore.executor.choose import open_device
 from mmcore.kernel.launch import asking
 from mmcore.planning.plan import plan
 from tests.own_kernel import own

@@ -17,10 +17,10 @@ from mmcore.cell import Timing
 from mmcore.cli.options import requested_sizes
 from mmcore.cli.output import rendered
 from mmcore.cli.run import report
-from mmcore.devices.cuda import CudaProvider
 from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord, Time
 from mmcore.verify.verification import Mismatch
+from mmcore_cuda import CudaProvider
 from tests.command_line import install, kernel_module, mmcore, process
 
 EMULATOR = ("--device", "emulator")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mmcore.devices.base import Device
-from mmcore.devices.choose import open_device
+from mmcore.executor.choose import open_device
 from mmcore.verify.tolerance import Tolerance, tolerance
 from mmcore.verify.verification import Verification
 from tests.fuzzing.damage import DAMAGES

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mmcore import Config, Constraint, Kernel, Problem, ceil_div, kernels
 from mmcore.cell import Cell
 from mmcore.devices.base import Device, HostArray
-from mmcore.devices.choose import open_device
 from mmcore.devices.loaded import LoadedKernel
+from mmcore.executor.choose import open_device
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure
 from mmcore.planning.plan import plan

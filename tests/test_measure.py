@@ -8,7 +8,7 @@ from typing import Any
 
 import mmcore
 from mmcore.cell import Cell, Timing
-from mmcore.devices.choose import open_device
+from mmcore.executor.choose import open_device
 from mmcore.measure import Phases, measure
 from tests.timed_emulator import TimedEmulator
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import mmcore
 from mmcore import Cell, Kernel
-from mmcore.devices.choose import open_device
-from mmcore.devices.cuda import memory
+from mmcore.executor.choose import open_device
 from mmcore.measure import measure
+from mmcore_cuda import memory
 
 
 def without_barrier(kernel: Kernel, number: int) -> Kernel:

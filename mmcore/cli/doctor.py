@@ -15,8 +15,8 @@ import click
 from mmcore.cache import cache_directory
 from mmcore.cli.output import fields, json_option, render, write_json
 from mmcore.compile.nvrtc import nvrtc_version
-from mmcore.devices.choose import device_name
 from mmcore.errors import MmcoreError
+from mmcore.executor.choose import device_name
 from mmcore.registry import DISTRIBUTION, registry
 
 if TYPE_CHECKING:

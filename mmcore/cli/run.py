@@ -10,8 +10,8 @@ import click
 from mmcore.cell import BRIEFLY, WAYS, Timing
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
-from mmcore.devices.choose import chosen
 from mmcore.executor import measure_cell
+from mmcore.executor.choose import chosen
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.result import LaunchRecord, Result

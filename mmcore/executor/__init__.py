@@ -52,7 +52,7 @@ def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None) -> Resu
     Raises:
         MmcoreError: the cell cannot be measured, in one sentence.
     """
-    from mmcore.devices.choose import device_name
+    from mmcore.executor.choose import device_name
 
     cell = cell.on(device_name(cell.device))
     try:

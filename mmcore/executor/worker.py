@@ -20,8 +20,8 @@ from typing import IO, Any
 from mmcore import errors
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.devices.choose import open_device
 from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.executor.choose import open_device
 from mmcore.measure import Phases, measure
 
 # A device that stops a kernel itself, and says where it was, has this long to do so.

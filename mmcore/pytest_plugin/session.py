@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mmcore.cell import Timing
-from mmcore.devices.choose import chosen, device_name
 from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, run
+from mmcore.executor.choose import chosen, device_name
 from mmcore.locks import Lock
 from mmcore.pytest_plugin.benchmark import CellBenchmark, DeviceClock, options_of
 from mmcore.pytest_plugin.benchmark_session import measures

@@ -6,8 +6,8 @@ from typing import Any, SupportsIndex
 
 from mmcore.api import cell
 from mmcore.cell import Cell
-from mmcore.devices.choose import device_name
 from mmcore.executor import run
+from mmcore.executor.choose import device_name
 from mmcore.executor.worker import opened
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.profiler.profile import Profile, profile_cell

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
-from mmcore.devices.choose import chosen, device_name
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor import measure_cell, run
+from mmcore.executor.choose import chosen, device_name
 from mmcore.locks import Lock
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.registry import registry

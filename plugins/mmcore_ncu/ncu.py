@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.devices.choose import chosen, device_name
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
+from mmcore.executor.choose import chosen, device_name
 from mmcore_emulator.launched import Launched
 from mmcore_emulator.profiler.counted import Counted, LaunchCounts, Measured
 from mmcore_emulator.profiler.counters import NAMES, Counters

@@ -15,9 +15,9 @@ from cuda.bindings import driver
 
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.devices.base import Device
-from mmcore.devices.choose import open_device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.errors import KernelError, MmcoreError
+from mmcore.executor.choose import open_device
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw, fresh_seed
 from mmcore.verify.launches import host_arrays

@@ -88,7 +88,7 @@ def _bare_block(asked: dict[str, Any], registers: int | None) -> Dim3:
 def _device_capability(device: str | None) -> tuple[tuple[int, int], str]:
     """The compute capability of a device, and the device as the report names it."""
     from mmcore import executor
-    from mmcore.devices.choose import device_name
+    from mmcore.executor.choose import device_name
 
     name = device_name(device if device is not None else "auto")
     major, minor = executor.run(name, "mmcore_occupancy.compiled:device_capability")

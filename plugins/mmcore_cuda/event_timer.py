@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from cuda.core import Device, EventOptions, Stream
 from cuda.core.graph import Graph, GraphBuilder
+
 from mmcore.devices.violations import Violation
 from mmcore.errors import KernelError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cuda.core import Buffer as CudaBuffer
 from cuda.core import Stream
+
 from mmcore.devices.base import HostArray
 from mmcore.devices.violations import Violation
 from mmcore.verify.elements import POISON_HALFWORD, is_poison

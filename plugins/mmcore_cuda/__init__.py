@@ -26,7 +26,7 @@ class CudaProvider:
         count, absence = _search()
         if not count:
             return {"GPU": f"none: {absence}"}
-        from mmcore.devices.cuda.device import describe
+        from mmcore_cuda.device import describe
 
         return {f"cuda:{index}": describe(index) for index in range(count)}
 
@@ -37,7 +37,7 @@ class CudaProvider:
         if index >= count:
             names = ", ".join(f"cuda:{each}" for each in range(count))
             raise NoDevice(f"cuda:{index} does not exist; this machine has {names}")
-        from mmcore.devices.cuda.device import CudaDevice
+        from mmcore_cuda.device import CudaDevice
 
         return CudaDevice(index)
 

@@ -9,24 +9,24 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
-
 from cuda.bindings import driver
 from cuda.core import Buffer as CudaBuffer
 from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, ObjectCode, Stream, launch, system
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
+
 from mmcore.compile.module import CompiledModule
 from mmcore.deadline import Deadline
 from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, HostArray, HostCopies, MatrixMap, Refresh
-from mmcore.devices.cuda.event_timer import DifferenceTimer, GraphTimer, KernelTimer, Work, elapsed
-from mmcore.devices.cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
-from mmcore.devices.cuda.tensor_map import tensor_map
 from mmcore.devices.timer import Timer
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
+from mmcore_cuda.event_timer import DifferenceTimer, GraphTimer, KernelTimer, Work, elapsed
+from mmcore_cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
+from mmcore_cuda.tensor_map import tensor_map
 
 # The violations behind the driver's errors. After any of these the process can use no GPU any more.
 _STICKY = {

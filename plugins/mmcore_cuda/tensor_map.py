@@ -6,6 +6,7 @@ from cuda.core import Buffer as CudaBuffer
 from cuda.core import TensorMapDescriptor, TensorMapDescriptorOptions
 from cuda.core._tensor_map import TensorMapDataType, TensorMapSwizzle
 from cuda.core.utils import StridedMemoryView
+
 from mmcore.devices.base import MatrixMap
 from mmcore.kernel.problem import dtype_named
 

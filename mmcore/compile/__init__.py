@@ -1,0 +1,1 @@
+"""Compilation: from a plan to machine code and PTX, and the cache of both."""

@@ -1,0 +1,1 @@
+"""Devices: what they do for the core, and kernels loaded onto them."""

@@ -1,0 +1,1 @@
+"""Kernels: what plugins declare of them."""
