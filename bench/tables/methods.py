@@ -34,6 +34,16 @@ def occupancies() -> str:
     return markdown(header, rows)
 
 
+def phases() -> str:
+    """Where the seconds of `pytest bench/` go on the H200."""
+    with results(sources.H200 / "phases.json") as document:
+        cells = document["cells"]
+        names = ("compile", "verify", "time")
+        seconds = {name: sum(cell["phases"].get(name, 0.0) for cell in cells) for name in names}
+    rows = [[f"{len(cells)}", *(f"{seconds[name]:.1f}" for name in names)]]
+    return markdown(("cells", "compiling, s", "verifying, s", "timing, s"), rows)
+
+
 def cgma() -> str:
     """The report's CGMA beside what the emulator counts with compute capability 1.2's coalescing."""
     rows = []

@@ -230,7 +230,7 @@ HARMFUL = (
     _harmful("segfaults_at_import", "reads address 0 when it is imported", "has it killed by SIGSEGV"),
     _harmful("interrupts_at_import", "raises KeyboardInterrupt when it is imported", "ends it as Ctrl-C does"),
     _harmful("never_imported", "takes for ever to import", "keeps it from ever beginning"),
-    _harmful("patches_mmcore", "has mmcore call every product right", "makes it say so"),
+    _harmful("patches_mmcore", "has mmcore call every product right", "makes it call wrong products right"),
     _harmful(
         "patches_benchmark",
         "has pytest-benchmark note a thousandth of every time",
