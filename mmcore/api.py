@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore.cell import BRIEFLY, Cell, Timing, referenced_kernel
 from mmcore.devices.base import Buffer, Device
@@ -83,7 +82,7 @@ def cell(
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         m, n, k: C is m×n, A is m×k, B is k×n.
         block: threads per block: 16 (for 16×16), "32x8" or (32, 8).
-        config: other parameters of the kernel's config, by name; the first config that fits when neither is given.
+        config: other parameters by name; the kernel's first config that fits when neither is given.
         further: attributes of the cell: ``device``, ``seed``, ``force``, ``lda``, ``ldb``, ``ldc``, ``timeout``.
 
     Raises:
@@ -92,7 +91,7 @@ def cell(
     found = kernel if isinstance(kernel, Kernel) else referenced_kernel(kernel)
     leading = {name: further.pop(name) for name in ("lda", "ldb", "ldc") if name in further}
     problem = found.problem(*three_sizes(size, m, n, k), **leading)  # type: ignore[arg-type]
-    parameters = {**(config or {}), **({} if block is None else {"block": block})}
+    parameters = _parameters(block, config)
     asked = Cell(
         kernel if isinstance(kernel, str) else kernel.name,
         problem.m,
@@ -115,10 +114,7 @@ def matmul(
     config: Mapping[str, Any] | None = None,
     device: str = "auto",
 ) -> Any:
-    """The product of two matrices, as a kernel computes it, in this process.
-
-    Nothing is verified here but that no access leaves the matrices; whether the kernel is right is what :func:`run`
-    tells.
+    """The product of two matrices, as a kernel computes it, in this process; only :func:`run` verifies it.
 
     Args:
         a: m×k, of the kernel's element type. A numpy array with any strides (packed once if its rows are not
@@ -139,18 +135,20 @@ def matmul(
         KernelError: the launch failed or left its memory; ``out`` is unchanged.
     """
     found = kernel if isinstance(kernel, Kernel) else registry().kernel(kernel)
-    parameters = {**(config or {}), **({} if block is None else {"block": block})}
+    parameters = _parameters(block, config)
     on_gpu = [_on_gpu(array) for array in (a, b, out) if array is not None]
-    if any(on_gpu):
-        if not all(on_gpu):
-            raise InvalidProblem("some arrays are on a GPU and some are not")
-        return _matmul_in_place(found, a, b, out, parameters, opened(_where(a) if device == "auto" else device))
-    return _matmul_numpy(found, a, b, out, parameters, opened(device))
+    if any(on_gpu) and not all(on_gpu):
+        raise InvalidProblem("some arrays are on a GPU and some are not")
+    if not any(on_gpu):
+        return _matmul_numpy(found, a, b, out, parameters, opened(device))
+    if device == "auto":
+        # The first GPU, where the array's interface does not tell.
+        device = f"cuda:{int(a.__dlpack_device__()[1])}" if hasattr(a, "__dlpack_device__") else "cuda"
+    return _matmul_in_place(found, a, b, out, parameters, opened(device))
 
 
-def _planned(found: Kernel, problem: Problem, parameters: Mapping[str, Any], device: Device) -> Plan:
-    config = found.config(**parameters) if parameters else found.fitting_config(problem)
-    return plan(found, problem, config, device.properties)
+def _parameters(block: Block, config: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {**(config or {}), **({} if block is None else {"block": block})}
 
 
 def _on_gpu(array: object) -> bool:
@@ -163,13 +161,8 @@ def _on_gpu(array: object) -> bool:
 _DLPACK_CPU = 1
 
 
-def _where(array: Any) -> str:
-    """The GPU that an array lies on; the first, where its interface does not tell."""
-    place = getattr(array, "__dlpack_device__", None)
-    return f"cuda:{int(place()[1])}" if place is not None else "cuda"
-
-
-def _shape(a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...] | None) -> tuple[int, int, int]:
+def _sizes(a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...] | None) -> tuple[int, int, int]:
+    """m, n and k of arrays of those shapes."""
     for label, shape in (("A", a), ("B", b)):
         if len(shape) != 2:
             raise InvalidProblem(f"{label} must have two dimensions, but has shape {shape}")
@@ -180,35 +173,40 @@ def _shape(a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...] | None) 
     return a[0], b[1], a[1]
 
 
-def _check_type(found: Kernel, label: str, name: str, wanted: str) -> None:
+def _check_type(found: Kernel, label: str, name: str) -> None:
+    wanted = found.dtype if label in "AB" else found.output
     if name not in (wanted, dtype_named(wanted).storage):
         raise InvalidProblem(f"{found.name} takes {wanted}, but {label} is {name}")
 
 
+def _planned(found: Kernel, problem: Problem, parameters: Mapping[str, Any], device: Device) -> Plan:
+    config = found.config(**parameters) if parameters else found.fitting_config(problem)
+    return plan(found, problem, config, device.properties)
+
+
+def _launch(loaded: LoadedKernel) -> None:
+    violations = loaded.run()
+    if violations:
+        raise KernelError(f"{loaded.plan.kernel.name}: {violations[0].message}")
+
+
 def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, parameters: Mapping[str, Any], device: Device) -> Any:
-    for label, array in (("A", a), ("B", b), ("out", out)):
-        if label == "out" and array is None:
-            continue
+    for label, array in {"A": a, "B": b, **({} if out is None else {"out": out})}.items():
         if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
             raise InvalidProblem(f"{label} is a {type(array).__name__}, not an array")
         if not array.dtype.isnative:
             raise InvalidProblem(
                 f"{label} holds {array.dtype.str} elements, whose bytes are in another order than here"
             )
-    _check_type(found, "A", a.dtype.name, found.dtype)
-    _check_type(found, "B", b.dtype.name, found.dtype)
-    m, n, k = _shape(a.shape, b.shape, None if out is None else out.shape)
+        _check_type(found, label, array.dtype.name)
+    m, n, k = _sizes(a.shape, b.shape, None if out is None else out.shape)
     if out is None:
         out = np.zeros((m, n), dtype_named(found.output).storage if found.output != a.dtype.name else a.dtype)
-    _check_type(found, "out", out.dtype.name, found.output)
     if not out.flags.writeable:
         raise InvalidProblem("out is read-only")
-    planned = _planned(found, found.problem(m, n, k), parameters, device)
-    with LoadedKernel(planned, device) as loaded:
-        host: dict[str, NDArray[Any]] = {"A": np.ascontiguousarray(a), "B": np.ascontiguousarray(b)}
-        if found.accumulate:
-            host["C"] = np.ascontiguousarray(out)
-        loaded.upload({label: array.reshape(-1) for label, array in host.items()})
+    with LoadedKernel(_planned(found, found.problem(m, n, k), parameters, device), device) as loaded:
+        host = {"A": a, "B": b, **({"C": out} if found.accumulate else {})}
+        loaded.upload({label: np.ascontiguousarray(array).reshape(-1) for label, array in host.items()})
         _launch(loaded)
         result = np.empty((m, n), out.dtype)
         loaded.buffers["C"].download(result.reshape(-1))
@@ -225,11 +223,9 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
     shapes, leading = {}, {}
     for label, array in (("A", a), ("B", b), ("C", out)):
         buffers[label], shapes[label], strides, name = device.borrow(label, array)
-        _check_type(found, label, name, found.output if label == "C" else found.dtype)
-        leading[label] = _leading(found, label, shapes[label], strides)
-    m, n, k = _shape(shapes["A"], shapes["B"], shapes["C"])
-    problem = found.problem(m, n, k, lda=leading["A"], ldb=leading["B"], ldc=leading["C"])
-    planned = _planned(found, problem, parameters, device)
+        _check_type(found, label, name)
+        leading[f"ld{label.lower()}"] = _leading(found, label, shapes[label], strides)
+    planned = _planned(found, found.problem(*_sizes(*shapes.values()), **leading), parameters, device)
     for label in "AB":
         if planned.over_read(label):
             raise InvalidProblem(
@@ -261,9 +257,3 @@ def _zeros_like(array: Any, rows: int, columns: int) -> Any:
     if hasattr(array, "__array_function__"):
         return np.zeros_like(array, shape=(rows, columns))
     raise InvalidProblem(f"how to make a new {type(array).__name__} is not known; pass out")
-
-
-def _launch(loaded: LoadedKernel) -> None:
-    violations = loaded.run()
-    if violations:
-        raise KernelError(f"{loaded.plan.kernel.name}: {violations[0].message}")

@@ -99,31 +99,23 @@ class Cell:
             raise InvalidProblem(f"a seed is a whole number from 0, not {self.seed!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """The cell as JSON-ready values."""
         return {"schema": SCHEMA, **asdict(self), "config": dict(self.config), "timings": [*map(asdict, self.timings)]}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
-        """What :meth:`to_json` made.
-
-        Raises:
-            InvalidProblem: it is of another version.
-        """
+        """What :meth:`to_json` made; InvalidProblem if it is of another version."""
         if values["schema"] != SCHEMA:
             raise InvalidProblem(f"the cell is of version {values['schema']}; this mmcore reads version {SCHEMA}")
         fields = {name: value for name, value in values.items() if name != "schema"}
         return cls(**{**fields, "timings": tuple(Timing(**timing) for timing in values["timings"])})
 
     def on(self, device: str) -> Cell:
-        """The same cell on another device."""
         return replace(self, device=device)
 
     def problem(self, kernel: Kernel) -> Problem:
-        """Its product, in the kernel's types."""
         return kernel.problem(self.m, self.n, self.k, lda=self.lda, ldb=self.ldb, ldc=self.ldc)
 
     def config_of(self, kernel: Kernel) -> Config:
-        """Its config of the kernel."""
         return kernel.config(**self.config) if self.config else kernel.fitting_config(self.problem(kernel))
 
 
@@ -136,7 +128,8 @@ def referenced_kernel(reference: KernelReference) -> Kernel:
     """
     if isinstance(reference, Mapping):
         path = Path(reference["file"]).absolute()
-        declared = {"name": _file_name(path), "configs": [{"block": (16, 16)}], **reference}
+        words = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in path.stem.lower())
+        declared = {"name": f"file.{words}", "configs": [{"block": (16, 16)}], **reference}
         return Kernel(**{name: value for name, value in declared.items() if name != "file"}, source=path)
     if ":" not in reference:
         # Only a cell of a registered kernel needs the plugins.
@@ -152,8 +145,3 @@ def referenced_kernel(reference: KernelReference) -> Kernel:
     if not isinstance(kernel, Kernel):
         raise InvalidKernel(f"{reference} is no Kernel but {type(kernel).__name__}")
     return kernel.located(Path(str(module.__file__)).parent)
-
-
-def _file_name(path: Path) -> str:
-    words = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in path.stem.lower())
-    return f"file.{words}"

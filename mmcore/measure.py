@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from mmcore.cell import Cell, referenced_kernel
@@ -19,7 +18,7 @@ from mmcore.planning.plan import Plan, plan
 from mmcore.result import LaunchRecord, Result, Time
 from mmcore.timing import measure_time
 from mmcore.verify.inputs import fresh_seed
-from mmcore.verify.launches import Verified, verify_again, verify_launches
+from mmcore.verify.launches import verify_again, verify_launches
 from mmcore.verify.repeats import compare_repeats
 
 # A reading of the clock may be this much short before a time counts as impossible.
@@ -27,17 +26,13 @@ _CLOCK_ERROR = 0.02
 
 
 class Phases:
-    """Where a cell's time goes, in host seconds.
-
-    Args:
-        begun: is told the name of each phase as it begins.
-    """
+    """Where a cell's time goes, in host seconds; ``begun`` is told the name of each phase as it begins."""
 
     def __init__(self, begun: Callable[[str], None] = lambda phase: None) -> None:
         self.seconds: dict[str, float] = {}
         self._begun = begun
 
-    @contextlib.contextmanager
+    @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
         """Count what happens inside to ``phase``."""
         self._begun(phase)
@@ -51,14 +46,13 @@ class Phases:
 def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Result:
     """Plan, compile, allocate, verify, time and verify again.
 
+    A wrong product, a violation, or a time limit reached is no error but a result that is not verified.
+
     Args:
         cell: what is to be measured.
         device: where; its deadline is the cell's time limit.
         kernel: the kernel itself, where it has no name that the cell could hold.
         phases: counts where the time goes.
-
-    Returns:
-        The result. A wrong product, a violation, or a time limit reached is no error but a result that is not verified.
 
     Raises:
         ConstraintViolation: the kernel's constraints or the device's limits forbid the launch.
@@ -72,13 +66,13 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
         seed = fresh_seed() if cell.seed is None else cell.seed
     with phases("compile"):
         module = compile_plan(planned, device.architecture)
+    times: tuple[Time, ...] = ()
     with ExitStack() as memory:
         with phases("allocate"):
             loaded = memory.enter_context(LoadedKernel(planned, device, module))
         with phases("verify"):
             verified = verify_launches(loaded, problem, seed)
             figures = _figures(loaded, device) if verified.right else {}
-        times: tuple[Time, ...] = ()
         try:
             if verified.right and cell.timings and device.supports_timing:
                 with phases("time"):
@@ -92,9 +86,14 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
                 verified = verified if again.right else again
         except KernelError as error:
             verified = replace(verified, violations=(Violation("launch-failure", str(error), fatal=True),))
-    times = times if verified.right else ()
-    return _result(
-        replace(cell, seed=seed, device=device.name), planned, loaded, device, verified, times, figures, phases
+    return replace(
+        _unverified(replace(cell, seed=seed, device=device.name), loaded, device),
+        verification=verified.verification,
+        violations=verified.violations,
+        times=times if verified.right else (),
+        host_seconds=verified.host_seconds,
+        figures=figures,
+        phases=phases.seconds,
     )
 
 
@@ -129,17 +128,13 @@ def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iter
             )
 
 
-def _result(
-    cell: Cell,
-    planned: Plan,
-    loaded: LoadedKernel,
-    device: Device,
-    verified: Verified,
-    times: tuple[Time, ...],
-    figures: dict[str, float | None],
-    phases: Phases,
-) -> Result:
-    kernel, peaks = planned.kernel, device.peaks
+def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
+    """What is known of a cell before its launches."""
+    planned, kernel = loaded.plan, loaded.plan.kernel
+    launched = []
+    for launch, function in zip(planned.launches, loaded.functions, strict=True):
+        entry, shared = planned.entry(launch), function.static_shared_bytes + launch.shared_bytes
+        launched.append(LaunchRecord(entry, launch.grid_dim, launch.block_dim, function.registers, shared))
     return Result(
         cell=cell,
         kernel=kernel.name,
@@ -152,23 +147,8 @@ def _result(
         config_id=planned.config.id,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
         strided=kernel.strided,
-        launched=tuple(
-            LaunchRecord(
-                planned.entry(launch),
-                launch.grid_dim,
-                launch.block_dim,
-                function.registers,
-                function.static_shared_bytes + launch.shared_bytes,
-            )
-            for launch, function in zip(planned.launches, loaded.functions, strict=True)
-        ),
+        launched=tuple(launched),
         device_description=device.description,
-        verification=verified.verification,
-        violations=verified.violations,
-        times=times,
-        host_seconds=verified.host_seconds,
         supports_timing=device.supports_timing,
-        peak_flops=None if peaks is None else peaks.flops[planned.problem.dtype],
-        figures=figures,
-        phases=phases.seconds,
+        peak_flops=None if device.peaks is None else device.peaks.flops[planned.problem.dtype],
     )

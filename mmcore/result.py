@@ -20,14 +20,7 @@ SCHEMA = 2
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """One launch as it was made.
-
-    Attributes:
-        entry: name expression of its function.
-        grid, block: blocks, and threads of a block, along x, y, z.
-        registers: registers per thread.
-        shared_bytes: shared memory of a block, static and dynamic.
-    """
+    """A launch: its function, blocks, threads per block, registers per thread and shared memory of a block in all."""
 
     entry: str
     grid: Dim3
@@ -37,20 +30,12 @@ class LaunchRecord:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> LaunchRecord:
-        """A launch in a result's JSON."""
         return cls(**{**values, "grid": Dim3(*values["grid"]), "block": Dim3(*values["block"])})
 
 
 @dataclass(frozen=True)
 class Time:
-    """A time that was measured.
-
-    Attributes:
-        timing: what was timed, and how.
-        rounds: device seconds of one product in each round.
-        iterations: products in a round.
-        method: how the time was read, in a few words.
-    """
+    """A time that was measured: device seconds of one product in each round of so many, and how they were read."""
 
     timing: Timing
     rounds: tuple[float, ...]
@@ -59,7 +44,6 @@ class Time:
 
     @property
     def seconds(self) -> float:
-        """Median over the rounds."""
         return statistics.median(self.rounds)
 
     @property
@@ -72,7 +56,6 @@ class Time:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Time:
-        """A time in a result's JSON."""
         return cls(**{**values, "timing": Timing(**values["timing"]), "rounds": tuple(values["rounds"])})
 
 
@@ -83,12 +66,10 @@ class Result:
     Attributes:
         cell: what was asked for, the device and seed that were taken included.
         kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
-        config: every parameter by name, the block as [x, y, z].
-        config_id: the config in a test's id.
+        config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
         strided: whether the kernel takes leading dimensions; else its matrices were packed.
         launched: the launches, in turn.
-        device_description: what the device is.
         verification: whether the product is right; None when a violation left no product.
         violations: what the launches did that they must not do.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
@@ -133,7 +114,6 @@ class Result:
 
     @property
     def device(self) -> str:
-        """The device's name."""
         return self.cell.device
 
     @property
@@ -154,12 +134,12 @@ class Result:
     @property
     def kernel_seconds(self) -> float | None:
         """Median device time of the launches."""
-        return self._seconds("kernel")
+        return next((time.seconds for time in self.times if time.timing.what == "kernel"), None)
 
     @property
     def end_to_end_seconds(self) -> float | None:
         """Median device time of copies in, launches and copies out."""
-        return self._seconds("end-to-end")
+        return next((time.seconds for time in self.times if time.timing.what == "end-to-end"), None)
 
     @property
     def kernel_gflops(self) -> float | None:
@@ -175,15 +155,11 @@ class Result:
         """The rate of the product in so many seconds, in GFLOP/s."""
         return None if seconds is None else self.flops / seconds / 1e9
 
-    def _seconds(self, what: str) -> float | None:
-        return next((time.seconds for time in self.times if time.timing.what == what), None)
-
     def failures(self) -> list[str]:
         """What is wrong, a line each: the violations, the first wrong element, how many there are."""
-        lines = [str(violation) for violation in self.violations]
-        if self.verification and self.verification.mismatch:
-            lines.append(str(self.verification.mismatch))
-            lines.append(f"{self.verification.wrong} of the {self.verification.compared} elements compared are wrong")
+        lines, found = [str(violation) for violation in self.violations], self.verification
+        if found and found.mismatch:
+            lines += [str(found.mismatch), f"{found.wrong} of the {found.compared} elements compared are wrong"]
         return lines
 
     def __str__(self) -> str:
@@ -197,7 +173,6 @@ class Result:
         return f"<Result: {self}>"
 
     def _repr_html_(self) -> str:
-        """The result in a notebook."""
         return "<br>".join([f"<b>{escape(str(self))}</b>", *map(escape, self.failures())])
 
     def to_json(self) -> dict[str, Any]:
@@ -206,9 +181,9 @@ class Result:
         What is timed first is also under "measure", "median_ms" and the like, whatever it is.
         """
         first, verification = next(iter(self.times), None), self.verification
-        timing = next(iter(self.cell.timings), None)
         seconds = None if first is None else first.seconds
         rate = self.gflops(seconds)
+        hows = {timing.what: timing.how for timing in reversed(self.cell.timings)}
         values = {
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in _PLAIN},
@@ -236,9 +211,9 @@ class Result:
             "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
             "kernel_gflops": self.kernel_gflops,
             "end_to_end_gflops": self.end_to_end_gflops,
-            "measure": timing.what if timing else "kernel",
-            "caches": next((each.how for each in self.cell.timings if each.what == "kernel"), None),
-            "memory": next((each.how for each in self.cell.timings if each.what == "end-to-end"), None),
+            "measure": self.cell.timings[0].what if self.cell.timings else "kernel",
+            "caches": hows.get("kernel"),
+            "memory": hows.get("end-to-end"),
             "median_ms": _milliseconds(seconds),
             "spread_percent": first and 100 * first.spread,
             "clock": "the host's clock around the emulation" if first is None else first.method,
@@ -252,11 +227,7 @@ class Result:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Result:
-        """What :meth:`to_json` made.
-
-        Raises:
-            InvalidProblem: it is of another version.
-        """
+        """What :meth:`to_json` made; InvalidProblem if it is of another version."""
         if values.get("schema") != SCHEMA:
             raise InvalidProblem(f"the result is of version {values.get('schema')}; this mmcore reads version {SCHEMA}")
         return cls(

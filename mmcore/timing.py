@@ -28,9 +28,7 @@ def timer_of(loaded: LoadedKernel, timing: Timing) -> Timer:
 def measure_time(loaded: LoadedKernel, timing: Timing) -> Time:
     """Device seconds of one product, in rounds of as many launches as the timer's resolution asks for.
 
-    Raises:
-        KernelError: the launches fail.
-        DeviceError: the timer says that launches took no time.
+    Raises KernelError if the launches fail, and DeviceError if the timer says that they took no time.
     """
     timer = timer_of(loaded, timing)
     try:

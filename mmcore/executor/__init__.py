@@ -9,6 +9,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceLost, TimeLimit
+from mmcore.executor.choose import device_name
 from mmcore.executor.process import WorkerProcess
 from mmcore.executor.worker import call
 from mmcore.result import Result
@@ -52,14 +53,10 @@ def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None) -> Resu
     Raises:
         MmcoreError: the cell cannot be measured, in one sentence.
     """
-    from mmcore.executor.choose import device_name
-
     cell = cell.on(device_name(cell.device))
+    target = "mmcore.executor.worker:measure_json"
     try:
-        values = run(
-            cell.device, "mmcore.executor.worker:measure_json", cell.to_json(), timeout=cell.timeout, begun=begun
-        )
-        return Result.from_json(values)
+        return Result.from_json(run(cell.device, target, cell.to_json(), timeout=cell.timeout, begun=begun))
     except TimeLimit as limit:
         violation = Violation("timeout", str(limit), fatal=True)
     except DeviceLost as lost:

@@ -28,11 +28,7 @@ _STDERR = 2
 
 
 class WorkerProcess:
-    """A worker process, running until :meth:`end`, or until nobody holds this any more.
-
-    Args:
-        device: the name of the device that it opens when it is first asked for something.
-    """
+    """A worker process for a device, running until :meth:`end`, or until nobody holds this any more."""
 
     def __init__(self, device: str) -> None:
         self._connection, theirs = socket.socketpair()
@@ -75,7 +71,9 @@ class WorkerProcess:
         if answer.get("lost"):
             self.end()
         if "error" in answer:
-            raise _error(answer)
+            if answer["error"] == ConstraintViolation.__name__:
+                raise ConstraintViolation(answer["kernel"], answer["reasons"])
+            raise getattr(errors, answer["error"], MmcoreError)(answer["text"])
         return answer["result"]
 
     def end(self) -> None:
@@ -83,12 +81,7 @@ class WorkerProcess:
         self._end()
 
     def _next(self, end: float | None, phase: str, timeout: float | None) -> dict[str, Any]:
-        """The next message.
-
-        Raises:
-            TimeLimit: there is none in time.
-            DeviceLost: there will be none.
-        """
+        """The next message; TimeLimit if there is none in time, DeviceLost if there will be none."""
         for line in self._lines:
             if line:
                 message: dict[str, Any] = json.loads(line)
@@ -106,13 +99,6 @@ class WorkerProcess:
         if status is not None and status < 0:
             return f"the process that ran it was killed by {signal.Signals(-status).name}"
         return f"the process that ran it ended with status {status}"
-
-
-def _error(answer: dict[str, Any]) -> MmcoreError:
-    if answer["error"] == ConstraintViolation.__name__:
-        return ConstraintViolation(answer["kernel"], answer["reasons"])
-    kind = getattr(errors, answer["error"], MmcoreError)
-    return kind(answer["text"])
 
 
 def _lines(connection: socket.socket) -> Iterator[bytes]:

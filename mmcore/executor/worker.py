@@ -1,7 +1,6 @@
-"""What runs in a worker process: cells come as lines of JSON over a private descriptor, and results go back.
+"""A worker process: requests and answers are lines of JSON over a private descriptor; nothing is unpickled.
 
-Nothing that arrives is unpickled, and no matrix leaves. The process keeps the time limit itself, so that it can say
-what it was doing; the other side ends it when it does not.
+The process keeps the time limit itself, so that it can say what it was doing; the other side ends it when it does not.
 """
 
 from __future__ import annotations
@@ -39,10 +38,7 @@ def describe(device: Device, phases: Phases) -> dict[str, Any]:
     """What results say of a device."""
     peaks = device.peaks
     return {
-        "name": device.name,
-        "identity": device.identity,
-        "description": device.description,
-        "supports_timing": device.supports_timing,
+        **{name: getattr(device, name) for name in ("name", "identity", "description", "supports_timing")},
         "facts": dict(device.facts),
         "peaks": peaks and {"flops": dict(peaks.flops), "bytes_per_second": peaks.bytes_per_second},
     }
@@ -93,28 +89,23 @@ def _answer(device: str, request: Mapping[str, Any], connection: IO[bytes]) -> d
         began[0] = phase
         _send(connection, {"phase": phase})
 
-    limit, waiting = request["timeout"], None
+    limit, main = request["timeout"], threading.get_ident()
+    waiting = threading.Timer((limit or 0) + _OWN_LIMIT_SECONDS, lambda: _give_up(connection, began[0], limit, main))
+    waiting.daemon = True
     if limit is not None:
-        main = threading.get_ident()
-        waiting = threading.Timer(limit + _OWN_LIMIT_SECONDS, lambda: _give_up(connection, began[0], limit, main))
-        waiting.daemon = True
         waiting.start()
+    answer: dict[str, Any]
     try:
-        return {"result": call(device, request["target"], request["arguments"], limit, begun), "lost": _lost(device)}
+        answer = {"result": call(device, request["target"], request["arguments"], limit, begun)}
     except ConstraintViolation as error:
-        return {"error": type(error).__name__, "text": str(error), "kernel": error.kernel, "reasons": error.reasons}
+        answer = {"error": type(error).__name__, "kernel": error.kernel, "reasons": error.reasons}
     except MmcoreError as error:
-        return {"error": type(error).__name__, "text": str(error), "lost": _lost(device)}
+        answer = {"error": type(error).__name__, "text": str(error)}
     except Exception as error:
-        return {"error": MmcoreError.__name__, "text": f"{type(error).__name__}: {error}", "lost": _lost(device)}
-    finally:
-        if waiting is not None:
-            waiting.cancel()
-
-
-def _lost(device: str) -> bool:
-    """Whether a kernel destroyed what this process had of the device."""
-    return bool(getattr(_devices.get(device), "lost", False))
+        answer = {"error": MmcoreError.__name__, "text": f"{type(error).__name__}: {error}"}
+    waiting.cancel()
+    # Whether a kernel destroyed what this process had of the device.
+    return answer | {"lost": bool(getattr(_devices.get(device), "lost", False))}
 
 
 def _give_up(connection: IO[bytes], phase: str, limit: float, thread: int) -> None:
@@ -122,15 +113,14 @@ def _give_up(connection: IO[bytes], phase: str, limit: float, thread: int) -> No
     frame = sys._current_frames().get(thread)
     while frame is not None and Path(frame.f_code.co_filename).is_relative_to(Path(__file__).parent.parent):
         frame = frame.f_back
-    where = f", at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame is not None else ""
-    foreign = where if phase == "plan" else ""
+    where = f", at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame and phase == "plan" else ""
     what = {
         "plan": "its launch rule or a constraint had not answered",
         "compile": "NVRTC had not ended",
         "verify": "the kernel had not ended",
         "time": "the kernel had not ended, launched to be timed,",
     }.get(phase, f"the phase {phase!r} had not ended")
-    _send(connection, {"error": errors.TimeLimit.__name__, "text": f"{what} after {limit:g} s{foreign}", "lost": True})
+    _send(connection, {"error": errors.TimeLimit.__name__, "text": f"{what} after {limit:g} s{where}", "lost": True})
     os._exit(1)
 
 

@@ -32,12 +32,11 @@ def verify_product(
     """Whether ``c`` is the product that ``problem`` asks for, by the tolerance of :mod:`mmcore.verify.tolerance`.
 
     Every element is compared with a float64 reference, unless that takes more operations than ``full_flops``. Then 32
-    rows are compared, all others are projected (:mod:`mmcore.verify.reference`), and the rows that are suspect then are
-    compared too, up to the first that is wrong. Which rows is fresh entropy, so that no kernel can foresee them.
+    rows, which no kernel can foresee, are compared, all others are projected (:mod:`mmcore.verify.reference`), and the
+    rows that are suspect then are compared too, up to the first that is wrong.
 
     Args:
-        problem: the product.
-        accumulator: type that the kernel sums in, which the tolerance depends on.
+        problem, accumulator: the product, and the type that the kernel sums in.
         matrices: the inputs as :func:`mmcore.verify.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
@@ -117,15 +116,9 @@ def _compare(problem: Problem, limit: Tolerance, panel: Panel, c: NDArray[Any]) 
                 wrong, allowed = np.flatnonzero(error >= together), together
     if not wrong.size:
         return _Comparison(float(error.max()), error.size)
-    index, column = divmod(int(wrong[0]), problem.n)
+    at = index, column = divmod(int(wrong[0]), problem.n)
     row = int(panel.rows[index])
-    mismatch = Mismatch(
-        row,
-        column,
-        expected=float(panel.product[index, column]),
-        got=float(got[index, column]),
-        unwritten=not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0]),
-        output=problem.output,
-        allowed=float(allowed[index, column]),
-    )
+    expected, left, bound = float(panel.product[at]), float(got[at]), float(allowed[at])
+    unwritten = not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0])
+    mismatch = Mismatch(row, column, expected, left, unwritten, problem.output, bound)
     return _Comparison(float(error.max()), error.size, wrong.size, mismatch)

@@ -29,11 +29,7 @@ def stored(array: NDArray[Any], dtype: str) -> NDArray[Any]:
 
 
 def widen(array: NDArray[Any], dtype: str) -> NDArray[np.float64]:
-    """The values of an array of ``dtype`` elements, exactly, as a new float64 array of the same shape.
-
-    Raises:
-        InvalidProblem: the array holds elements of another type.
-    """
+    """The values of an array of ``dtype`` elements, exactly, as a new float64 array of the same shape."""
     elements = stored(array, dtype)
     if dtype_named(dtype).name == "bfloat16":
         elements = np.left_shift(elements, 16, dtype=np.uint32).view(np.float32)

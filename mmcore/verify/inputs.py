@@ -46,8 +46,8 @@ def other_seed(seed: int) -> int:
 def draw(problem: Problem, seed: int) -> Matrices:
     """Random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
 
-    Every element has a random sign and a magnitude uniform over the dtype's numbers in [0.5, 1): every term |a·b| is
-    0.25 at least, more than rounding can do, and the random signs keep C itself, and its rounding, small.
+    Elements have random signs, which keep C and its rounding small, and magnitudes uniform over the dtype's numbers in
+    [0.5, 1), so that every term |a·b| is 0.25 at least, more than rounding can do.
 
     Raises:
         InvalidProblem: the host has no memory for them.
@@ -60,13 +60,11 @@ def draw(problem: Problem, seed: int) -> Matrices:
         sizes = f"{needed / 1e9:.1f} GB; the host has {present / 1e9:.1f} GB"
         raise InvalidProblem(f"the matrices and the gaps between their rows take {sizes}")
     rng = np.random.Generator(np.random.SFC64(seed))
-    return Matrices(
-        a=_random(rng, problem.m, problem.k, problem.lda, problem.dtype),
-        b=_random(rng, problem.k, problem.n, problem.ldb, problem.dtype),
-        c=_random(rng, problem.m, problem.n, problem.ldc, problem.output)
-        if problem.accumulate
-        else poison((problem.m, problem.ldc), problem.output)[:, : problem.n],
-    )
+    a = _random(rng, problem.m, problem.k, problem.lda, problem.dtype)
+    b = _random(rng, problem.k, problem.n, problem.ldb, problem.dtype)
+    if problem.accumulate:
+        return Matrices(a, b, _random(rng, problem.m, problem.n, problem.ldc, problem.output))
+    return Matrices(a, b, poison((problem.m, problem.ldc), problem.output)[:, : problem.n])
 
 
 def _random(rng: np.random.Generator, rows: int, columns: int, leading: int, dtype: str) -> NDArray[Any]:

@@ -25,13 +25,7 @@ _FULL_FLOPS = 1e8
 
 @dataclass(frozen=True)
 class Verified:
-    """What came of verifying a kernel's launches once.
-
-    Attributes:
-        verification: whether the product is right; None when a violation left no product.
-        violations: what the launches did that they must not do.
-        host_seconds: the host's time from the launches' beginning to their end.
-    """
+    """What came of verifying a kernel's launches once, as in a :class:`~mmcore.result.Result`."""
 
     verification: Verification | None
     violations: tuple[Violation, ...]
@@ -46,11 +40,7 @@ class Verified:
 def verify_launches(loaded: LoadedKernel, problem: Problem, seed: int, *, full_flops: float | None = None) -> Verified:
     """Make a kernel's launches once on random inputs and verify what they did; the inputs stay on the device.
 
-    Args:
-        loaded: the kernel.
-        problem: the product, with the leading dimensions that were asked for.
-        seed: seed of the inputs.
-        full_flops: as :func:`verify_product` takes it.
+    ``problem`` has the leading dimensions that were asked for; ``full_flops`` is as :func:`verify_product` takes it.
     """
     matrices = draw(problem, seed)
     host = host_arrays(loaded.plan, matrices)
@@ -97,9 +87,8 @@ def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
 
 def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
     """C's elements in device order as an m×n view."""
-    problem = planned.problem
-    strides = (problem.ldc * flat.itemsize, flat.itemsize)
-    return np.lib.stride_tricks.as_strided(flat, (problem.m, problem.n), strides)
+    m, n, row = planned.problem.m, planned.problem.n, planned.problem.ldc * flat.itemsize
+    return np.lib.stride_tricks.as_strided(flat, (m, n), (row, flat.itemsize))
 
 
 def _overwritten_inputs(loaded: LoadedKernel, host: dict[str, HostArray]) -> list[Violation]:

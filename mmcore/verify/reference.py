@@ -30,12 +30,9 @@ _FLOAT32_ROUNDOFF = 2.0**-24
 
 
 class Panel(NamedTuple):
-    """Some rows of the reference.
+    """Some rows (r,) of the reference, ascending: A·B (+ C0), and |A|·|B| (+ |C0|), both (r, n).
 
-    Attributes:
-        rows: their numbers, ascending; shape (r,).
-        product: A·B (+ C0); shape (r, n).
-        magnitude: no less than |A|·|B| (+ |C0|), and more by a fraction of 3·(k + 4)·2⁻²⁴ at most; shape (r, n).
+    The magnitude is never too small, and too large by a fraction of 3·(k + 4)·2⁻²⁴ at most.
     """
 
     rows: NDArray[np.intp]

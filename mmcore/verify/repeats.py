@@ -37,19 +37,16 @@ def compare_repeats(
     there is no memory for a second set of inputs.
 
     Args:
-        loaded: the kernel, verified, with the inputs of ``seed`` on the device.
-        problem: the product.
-        seed: seed of the inputs it was verified with.
-        device: a device that supports timing.
+        loaded: the kernel, verified with the inputs of ``seed``, on a device that supports timing.
         first: the host's seconds of the launch that was verified.
         repeated: device seconds of a repeated launch, the shortest that was measured; None where none was.
 
     Raises:
         MmcoreError: the kernel fails when it is launched again.
     """
-    if (repeated is not None and first <= _RATIO * repeated) or (
-        2 * loaded.plan.device_bytes > device.properties.memory_bytes
-    ):
+    if repeated is not None and first <= _RATIO * repeated:
+        return []
+    if 2 * loaded.plan.device_bytes > device.properties.memory_bytes:
         return []
     with ExitStack() as memory:
         turns = [_copies(loaded, problem, turn, device, memory) for turn in (seed, other_seed(seed))]

@@ -50,18 +50,14 @@ class Tolerance:
 
 
 def tolerance(problem: Problem, accumulator: str) -> Tolerance:
-    """The tolerance for ``problem`` summed in the type ``accumulator``.
-
-    Raises:
-        InvalidProblem: for an unknown accumulator type.
-    """
+    """The tolerance for ``problem`` summed in the type ``accumulator``; InvalidProblem for an unknown type."""
     root = math.sqrt(problem.k + problem.accumulate)
     summing = _SAFETY * root * accumulator_roundoff(accumulator)
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
     half = 0.5 * _TYPICAL / (_MEAN * root)
-    together = half if summing > half else math.inf
-    return Tolerance(summing, storing, storing * _LEAST_NORMAL.get(problem.output, 0.0), together)
+    least = storing * _LEAST_NORMAL.get(problem.output, 0.0)
+    return Tolerance(summing, storing, least, together=half if summing > half else math.inf)
 
 
 def hides_a_term(problem: Problem, accumulator: str) -> bool:

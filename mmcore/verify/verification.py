@@ -11,11 +11,6 @@ from typing import Any
 _SMALL = 0.01
 
 
-def unwritten_words(output: str) -> str:
-    """What can be said of an element that still holds the poison: in float64, a sum with it keeps its bits."""
-    return "never written, or added to" if output == "float64" else "never written"
-
-
 @dataclass(frozen=True)
 class Mismatch:
     """The first wrong element, rows before columns.
@@ -44,7 +39,8 @@ class Mismatch:
         """
         error, note = abs(self.got - self.expected), ""
         if self.unwritten:
-            note = f" ({unwritten_words(self.output)})"
+            # In float64, a sum with the poison keeps its bits.
+            note = " (never written, or added to)" if self.output == "float64" else " (never written)"
         elif self.allowed is not None and error <= _SMALL * abs(self.expected):
             note = f" ({error:.2g} off; {self.allowed:.2g} is allowed)"
         return f"{self.row}:{self.column}: expected {self._text(self.expected)} - got {self._text(self.got)}{note}"
@@ -63,7 +59,6 @@ class Mismatch:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Mismatch:
-        """What :meth:`to_json` made; NaN where it has no number."""
         return cls(**{**values, "got": math.nan if values["got"] is None else values["got"]})
 
 
