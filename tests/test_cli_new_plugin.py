@@ -126,7 +126,7 @@ def test_a_copy_of_a_lectures_kernel_is_planned_as_the_lectures(model: str) -> N
     assert kernel.reference == original.reference
     package = Path(document["folder"]) / "acme_mine"
     assert f"# Begun as a copy of {model} of mmcore-cuda." in (package / "mine.py").read_text()
-    texts = "".join(path.read_text() for path in package.rglob("*.*"))
+    texts = "".join(path.read_text() for ending in ("py", "cu") for path in package.rglob(f"*.{ending}"))
     assert "mmcore_" not in texts.replace("mmcore_kernels", "")
 
 
