@@ -1,7 +1,6 @@
-"""Plugins, found and loaded: which kernels, devices and commands there are, who brought them, and which failed to load.
+"""Plugins: the entry points in the group ``mmcore``, loaded when :func:`registry` is first called, and what they bring.
 
-Entry points in the group ``mmcore`` are loaded when :func:`registry` is first called. A plugin that cannot be imported,
-raises in a hook or declares nonsense is reported with its reason, and everything else works.
+A plugin that cannot be imported, raises in a hook or declares nonsense is reported, and everything else works.
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ if TYPE_CHECKING:
 GROUP = "mmcore"
 DISTRIBUTION = "mmcore-cuda"  # mmcore's own; another project is called mmcore on PyPI
 
+#: mmcore's own commands, in the order of ``mmcore --help``; no plugin can take their names.
 COMMANDS = {
     "list-kernels": "mmcore.cli.list_kernels:list_kernels",
     "show": "mmcore.cli.show:show",
     "run": "mmcore.cli.run:run",
     "doctor": "mmcore.cli.doctor:doctor",
 }
-"""mmcore's own commands, in the order of ``mmcore --help``; no plugin can take their names."""
-
 _FAILED_HINT = "; a plugin that failed to load may bring it, and mmcore doctor says which did"
 _T = TypeVar("_T")
 
@@ -51,7 +49,7 @@ class Origin(NamedTuple):
 
 
 class Registered(NamedTuple, Generic[_T]):
-    """Something that a plugin brings, a kernel for example, and who brings it."""
+    """Something that a plugin brings, a kernel for example, and its origin."""
 
     item: _T
     origin: Origin
@@ -68,18 +66,10 @@ class FailedPlugin(NamedTuple):
 
 
 class Named(dict[str, Registered[_T]]):
-    """What plugins bring of one kind, by name. A name that several bring belongs to none of them.
-
-    Args:
-        what: the kind: "kernel".
-        lists: the command that lists them; empty where none does.
-        unknown: what is raised for a name that there is not.
-
-    Attributes:
-        duplicates: names that several plugins bring, and which.
-    """
+    """What plugins bring of one kind, by name. A name that several bring belongs to none, but is in ``duplicates``."""
 
     def __init__(self, what: str, lists: str = "", unknown: type[UnknownName] = UnknownName) -> None:
+        """Items of a kind ("kernel"), the command that lists them, and the error for a name that there is not."""
         super().__init__()
         self._what, self._lists, self._unknown = what, lists, unknown
         self.duplicates: dict[str, list[Origin]] = {}
@@ -99,12 +89,7 @@ class Named(dict[str, Registered[_T]]):
         return f"{self._what} {name!r} is brought by {origins}; it belongs to none of them until it is renamed"
 
     def named(self, name: str, failed: Sequence[FailedPlugin] = ()) -> _T:
-        """The item of that name.
-
-        Raises:
-            DuplicateName: several plugins bring it.
-            UnknownName: there is none; the text gives the nearest names, or the plugin that was to bring it.
-        """
+        """The item of that name. Raises DuplicateName, or UnknownName with the nearest names or the failed plugin."""
         if not isinstance(name, str):
             raise UnknownName(f"a {self._what} is known by its name, not by {name!r}")
         if name in self:
@@ -123,21 +108,12 @@ class Named(dict[str, Registered[_T]]):
 
 
 class Registry:
-    """Everything the plugins bring.
-
-    Attributes:
-        kernels: by name, sorted.
-        providers: of devices, by name.
-        commands: "module:function" of plugins' commands, by name.
-        failed: what failed to load.
-        manager: pluggy's, with every plugin that loaded.
-        distributions: name and version of every distribution that brought a plugin.
-    """
+    """Everything the plugins bring; ``distributions`` has the version of every one that brings a plugin."""
 
     def __init__(self) -> None:
         self.kernels: Named[Kernel] = Named("kernel", "mmcore list-kernels", UnknownKernel)
         self.providers: Named[DeviceProvider] = Named("device")
-        self.commands: Named[str] = Named("command", "mmcore --help")
+        self.commands: Named[str] = Named("command", "mmcore --help")  # "module:function" each
         self.failed: list[FailedPlugin] = []
         self.manager = pluggy.PluginManager(GROUP)
         self.manager.add_hookspecs(hookspecs)
@@ -145,21 +121,14 @@ class Registry:
         self._origins: dict[object, Origin] = {}
 
     def kernel(self, name: str) -> Kernel:
-        """The kernel called ``name``.
-
-        Raises:
-            DuplicateName: several plugins bring one of that name.
-            UnknownKernel: there is none; the text gives the nearest names, or the plugin that was to bring it.
-        """
+        """The kernel called ``name``. Raises DuplicateName or UnknownKernel."""
         return self.kernels.named(name, self.failed)
 
     def matching(self, patterns: Sequence[str]) -> tuple[list[Kernel], list[Kernel]]:
         """The kernels that names and patterns (``*``, ``?``, ``[]``) select, and those left out for their known bugs.
 
         No pattern at all selects every kernel. One with known bugs is left out unless it is asked for by its name.
-
-        Raises:
-            DuplicateName, UnknownKernel: as :meth:`kernel`, and for a pattern that no kernel's name matches.
+        Raises DuplicateName or UnknownKernel, also for a pattern that no kernel's name matches.
         """
         named = {pattern for pattern in patterns if not set(pattern) & set("*?[") and self.kernel(pattern)}
         for pattern in patterns:
@@ -184,17 +153,10 @@ class Registry:
         """What every plugin returns for a hook that another plugin declares, each item with its origin."""
         return [Registered(item, self._origins[each]) for each in self._origins for item in self._returned(hook, each)]
 
-    def load(self, entry_point: importlib.metadata.EntryPoint) -> None:
-        """Import a plugin and take over what it brings; what is wrong with it ends up in :attr:`failed`."""
-        name, version = _name_and_version(entry_point.dist)
-        self.distributions[name] = version
-        with self._reported(Origin(entry_point.name, name)):
-            self.add(entry_point.load(), entry_point.name, name)
-
     def add(self, plugin: object, name: str, distribution: str) -> None:
         """Take over what a module or object brings by its hooks; what is wrong with it ends up in :attr:`failed`."""
         origin = Origin(name, distribution)
-        with self._reported(origin):
+        with self.reported(origin):
             self.manager.register(plugin, name=f"{distribution}:{name}")
             if not self.manager.get_hookcallers(plugin):
                 self.manager.unregister(plugin)
@@ -202,7 +164,7 @@ class Registry:
             self._origins[plugin] = origin
             for hook in ("mmcore_kernels", "mmcore_devices", "mmcore_commands"):
                 for item in self._returned(hook, plugin):
-                    with self._reported(origin):
+                    with self.reported(origin):
                         self._enter(hook, item, origin, plugin)
 
     def finish(self) -> None:
@@ -221,12 +183,12 @@ class Registry:
         items: list[Any] = []
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
             if implementation.plugin is plugin:
-                with self._reported(self._origins[plugin]):
+                with self.reported(self._origins[plugin]):
                     items.extend(_several(hook, implementation.function()))
         return items
 
     @contextlib.contextmanager
-    def _reported(self, origin: Origin) -> Iterator[None]:
+    def reported(self, origin: Origin) -> Iterator[None]:
         """Report what a plugin's code raises, which may be anything at all."""
         try:
             yield
@@ -257,23 +219,20 @@ class Registry:
 def _several(hook: str, returned: Any) -> Iterable[Any]:
     if isinstance(returned, Mapping):
         return returned.items()
-    if not isinstance(returned, Iterable | Kernel):
+    if isinstance(returned, Kernel):
+        return [returned]
+    if not isinstance(returned, Iterable):
         raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
-    return [returned] if isinstance(returned, Kernel) else returned
+    return returned
 
 
 def _located(kernel: object, plugin: Any) -> Kernel:
-    """The kernel with its source beside the plugin's module.
-
-    Raises:
-        MmcoreError: it is no kernel, or its source lies outside the package that the module is part of.
-    """
+    """The kernel with its source beside the plugin's module, and inside its package."""
     if not isinstance(kernel, Kernel):
         raise MmcoreError(f"mmcore_kernels returned {kernel!r}, which is not a Kernel")
-    file = getattr(plugin, "__file__", None)
-    if file is None:
+    if getattr(plugin, "__file__", None) is None:
         return kernel
-    kernel = kernel.located(Path(file).parent)
+    kernel = kernel.located(Path(plugin.__file__).parent)
     root = sys.modules.get(plugin.__name__.partition(".")[0], plugin)
     source = kernel.source.resolve()
     folders = [Path(folder).resolve() for folder in getattr(root, "__path__", None) or [Path(root.__file__).parent]]
@@ -288,7 +247,10 @@ def registry() -> Registry:
     found = Registry()
     entry_points = importlib.metadata.entry_points(group=GROUP)
     for entry in sorted(entry_points, key=lambda each: (_name_and_version(each.dist)[0] != DISTRIBUTION, each.name)):
-        found.load(entry)
+        distribution, version = _name_and_version(entry.dist)
+        found.distributions[distribution] = version
+        with found.reported(Origin(entry.name, distribution)):
+            found.add(entry.load(), entry.name, distribution)
     found.finish()
     return found
 

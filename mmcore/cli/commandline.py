@@ -18,10 +18,7 @@ FAILED, INTERRUPTED = 2, 130
 
 
 class CommandLine(click.Group):
-    """mmcore's own commands and those of plugins; what a command returns is the exit code.
-
-    Every error a user can cause is one sentence on stderr and exit code 2.
-    """
+    """mmcore's own commands and those of plugins. A command returns its exit code; an error is a sentence and 2."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_commands())
@@ -31,19 +28,16 @@ class CommandLine(click.Group):
         return None if target is None else _imported(cmd_name, target)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        commands, rows = _commands(), []
-        for name, target in commands.items():
+        rows, limit = [], formatter.width - 6 - max(map(len, _commands()))
+        for name, target in _commands().items():
             try:
-                limit = formatter.width - 6 - max(map(len, commands))
                 rows.append((name, _imported(name, target).get_short_help_str(limit)))
             except MmcoreError as error:
                 rows.append((name, f"({error})"))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not ctx.resilient_parsing and args[0] not in (known := list(_commands())):
             import difflib  # only for a name that was mistyped
 
@@ -82,11 +76,7 @@ def _commands() -> dict[str, str]:
 
 
 def _imported(name: str, target: str) -> click.Command:
-    """The command.
-
-    Raises:
-        MmcoreError: it cannot be imported, or is no command.
-    """
+    """The command. Raises MmcoreError where it cannot be imported, or is no command."""
     module, _, function = target.partition(":")
     try:
         command = getattr(import_module(module), function)

@@ -8,21 +8,18 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
 from mmcore.cache import cache_directory
 from mmcore.cli.output import fields, json_option, render, write_json
 from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.devices.base import DeviceProvider
 from mmcore.errors import MmcoreError
 from mmcore.executor.choose import device_name
 from mmcore.registry import DISTRIBUTION, registry
 
-if TYPE_CHECKING:
-    from mmcore.devices.base import DeviceProvider
-
-#: What mmcore is built on, with the parts of cuda-python and cuda-toolkit that it calls.
 DEPENDENCIES = (
     *("click", "cuda-python", "cuda-bindings", "cuda-core", "cuda-toolkit", "filelock", "nvidia-cuda-nvrtc"),
     *("numpy", "pluggy", "pytest", "pytest-benchmark", "rich"),
@@ -31,7 +28,6 @@ _NAMESAKE = (
     "another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: "
     "python -m pip uninstall mmcore, then install mmcore-cuda again"
 )
-_T = TypeVar("_T")
 
 
 @click.command()
@@ -42,7 +38,10 @@ def doctor(as_json: bool) -> int:
     if as_json:
         write_json(findings)
     else:
-        render(fields(_facts(findings)), "", _conclusion(findings))
+        found = {"NVRTC": findings["nvrtc"]["version"], "a device": any(each["count"] for each in findings["devices"])}
+        missing = " and ".join(what for what, there in found.items() if not there)
+        answer = f"No kernel can be run here: {missing} is missing." if missing else "Kernels can be run here."
+        render(fields(_facts(findings)), "", answer)
     return 0 if findings["can_run"] else 1
 
 
@@ -70,28 +69,24 @@ def examine() -> dict[str, Any]:
     }
 
 
-def _attempt(look: Callable[[], _T]) -> tuple[_T | None, str | None]:
+def _attempt(look: Callable[[], Any]) -> tuple[Any, str | None]:
     """What ``look`` returns, or why it does not; a third party's code may raise anything."""
     try:
         return look(), None
-    except MmcoreError as error:
-        return None, str(error)
     except (Exception, SystemExit) as error:
-        return None, f"{type(error).__name__}: {error}".rstrip(".")
+        return None, str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}".rstrip(".")
 
 
 def _device(provider: DeviceProvider) -> dict[str, Any]:
     count, count_problem = _attempt(provider.count)
     findings, problem = _attempt(lambda: {str(name): str(text) for name, text in provider.findings().items()})
-    problem = count_problem or problem
-    return {"name": provider.name, "count": count or 0, "findings": findings or {}, "problem": problem}
+    found = {"name": provider.name, "count": count or 0, "findings": findings or {}}
+    return found | {"problem": count_problem or problem}
 
 
 def _version(distribution: str) -> str | None:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    version: str | None = _attempt(lambda: importlib.metadata.version(distribution))[0]
+    return version
 
 
 def _cache() -> dict[str, Any]:
@@ -107,32 +102,24 @@ def _cache() -> dict[str, Any]:
 
 def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
     cache, nvrtc, auto = findings["cache"], findings["nvrtc"], findings["auto"]
-    written = f"writable, {cache['megabytes']:.1f} MB"
-    state = f"{cache['problem']}; every kernel is compiled each time" if cache["problem"] else written
-    packages = [f"{name} {version or 'is not installed'}" for name, version in findings["dependencies"].items()]
+    state = f"writable, {cache['megabytes']:.1f} MB"
+    if cache["problem"]:
+        state = f"{cache['problem']}; every kernel is compiled each time"
     devices = [f"{name}: {text}" for each in findings["devices"] for name, text in each["findings"].items()]
     devices += [f"{each['name']}: {each['problem']}" for each in findings["devices"] if each["problem"]]
     plugins = [f"{name}: {n} kernel{'' if n == 1 else 's'}" for name, n in findings["distributions"].items()]
     rows = {
         "Python": [f"{findings['python']} at {findings['executable']}"],
         "mmcore": [findings["mmcore"] or "is not installed"],
-        "packages": packages,
+        "packages": [f"{name} {found or 'is not installed'}" for name, found in findings["dependencies"].items()],
         "NVRTC": [nvrtc["version"] or nvrtc["problem"]],
         "devices": devices or ["no plugin provides any"],
         "auto": [auto["device"] or auto["problem"]],
         "cache": [f"{cache['directory'] or 'none'}: {state}"],
         "plugins": plugins or ["none brings a kernel"],
         "commands": [f"{name}: {origin}" for name, origin in findings["commands"].items()],
-        "failed to load": [
-            f"{each['plugin']} of {each['distribution']}: {each['reason']}" for each in findings["failed"]
-        ],
+        "failed to load": ["{plugin} of {distribution}: {reason}".format(**each) for each in findings["failed"]],
         "duplicates": findings["duplicates"],
         "conflict": [_NAMESAKE.format(findings["namesake"])] if findings["namesake"] else [],
     }
     return [(name, "\n".join(lines)) for name, lines in rows.items()]
-
-
-def _conclusion(findings: dict[str, Any]) -> str:
-    found = {"NVRTC": findings["nvrtc"]["version"], "a device": any(each["count"] for each in findings["devices"])}
-    missing = " and ".join(what for what, there in found.items() if not there)
-    return f"No kernel can be run here: {missing} is missing." if missing else "Kernels can be run here."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,6 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
 from mmcore.registry import Registered
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 @click.command("list-kernels")
@@ -30,40 +27,34 @@ def list_kernels(
 
     PATTERN is a name, the first part of one (upc), or a pattern with * and ?.
     """
-    found = _selected(list(loaded_registry().kernels.values()), patterns, reference, dtype)
-    kernels = [each.item for each in found]
+    registered = loaded_registry().kernels
+    kernels = _select([each.item for each in registered.values()], patterns, reference, dtype)
     if as_json:
-        write_json([summary(each) for each in found])
+        write_json([summary(registered[kernel.name]) for kernel in kernels])
     elif quiet:
         write("\n".join(kernel.name for kernel in kernels))
     elif on_terminal():
-        render(_list(kernels))
+        _render(kernels)
     else:
         write(_rows(kernels))
     return 0
 
 
-def _selected(
-    found: list[Registered[Kernel]], patterns: tuple[str, ...], reference: str | None, dtype: str | None
-) -> list[Registered[Kernel]]:
-    """Those that patterns, reference and element type select.
-
-    Raises:
-        MmcoreError: one of them selects none; the text says what there is.
-    """
-    families = ", ".join(dict.fromkeys(_family(each.item) for each in found)) or "no kernels at all"
+def _select(kernels: list[Kernel], patterns: tuple[str, ...], reference: str | None, dtype: str | None) -> list[Kernel]:
+    """Those that all of them select; where one selects none, a MmcoreError says what there is."""
+    families = ", ".join(dict.fromkeys(map(_family, kernels))) or "no kernels at all"
     for pattern in patterns:
-        if not any(_matches(each.item, pattern) for each in found):
+        if not any(_matches(kernel, pattern) for kernel in kernels):
             raise MmcoreError(f"no kernel's name matches {pattern!r}; there are {families}")
-    found = [each for each in found if not patterns or any(_matches(each.item, pattern) for pattern in patterns)]
+    found = [each for each in kernels if not patterns or any(_matches(each, pattern) for pattern in patterns)]
     if reference is not None:
         words = reference.casefold()
-        found = [each for each in found if words == _family(each.item) or words in each.item.reference.casefold()]
+        found = [each for each in found if words == _family(each) or words in each.reference.casefold()]
         if not found:
             raise MmcoreError(f"no kernel's reference has {reference!r} in it; there are {families}")
     if dtype is not None:
-        name, dtypes = dtype_named(dtype).name, ", ".join(dict.fromkeys(each.item.dtype for each in found))
-        found = [each for each in found if each.item.dtype == name]
+        name, dtypes = dtype_named(dtype).name, ", ".join(dict.fromkeys(each.dtype for each in found))
+        found = [each for each in found if each.dtype == name]
         if not found:
             raise MmcoreError(f"none of these kernels takes {name}; they take {dtypes or 'nothing: there are none'}")
     return found
@@ -86,8 +77,7 @@ def summary(registered: Registered[Kernel]) -> dict[str, Any]:
         "configs": [config.to_json() for config in kernel.usual_configs],
         "constraints": descriptions(kernel),
         "known_bugs": list(kernel.known_bugs),
-        "plugin": registered.origin.plugin,
-        "distribution": registered.origin.distribution,
+        **registered.origin._asdict(),
         "source": str(kernel.source),
     }
 
@@ -112,23 +102,19 @@ def typed_operation(kernel: Kernel) -> str:
     return f"{kernel.operation} {types}{kernel.sums}".replace("float", "f")
 
 
-def _title(kernel: Kernel) -> str:
-    return f"{kernel.title} [known bugs]" if kernel.known_bugs else kernel.title
-
-
-def _needs(kernel: Kernel) -> str:
-    return "; ".join(descriptions(kernel))
+def _cells(kernel: Kernel) -> tuple[str, ...]:
+    title, needs = kernel.title + " [known bugs]" * bool(kernel.known_bugs), "; ".join(descriptions(kernel))
+    return kernel.name, title, typed_operation(kernel), configs(kernel), needs
 
 
 def _rows(kernels: list[Kernel]) -> str:
     """One line for each kernel, so that grep finds all there is to it. (Importing rich takes as long as mmcore.)"""
-    cells = ((each.name, _title(each), typed_operation(each), configs(each), _needs(each)) for each in kernels)
-    rows = [("kernel", "what it does", "operation", "configs", "needs"), *cells]
+    rows = [("kernel", "what it does", "operation", "configs", "needs"), *map(_cells, kernels)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def _list(kernels: list[Kernel]) -> Table:
+def _render(kernels: list[Kernel]) -> None:
     """The same for a terminal, where nothing may be cut: operation, configs and needs stand below the title."""
     from rich.table import Table
     from rich.text import Text
@@ -136,8 +122,8 @@ def _list(kernels: list[Kernel]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")
     table.add_column()
-    for kernel in kernels:
-        table.add_row(kernel.name, _title(kernel))
-        table.add_row("", f"{typed_operation(kernel)} in blocks of {configs(kernel)}")
-        table.add_row("", Text(f"needs: {_needs(kernel) or 'nothing'}", style="dim"))
-    return table
+    for name, title, operation, blocks, needs in map(_cells, kernels):
+        table.add_row(name, title)
+        table.add_row("", f"{operation} in blocks of {blocks}")
+        table.add_row("", Text(f"needs: {needs or 'nothing'}", style="dim"))
+    render(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -13,12 +13,10 @@ from mmcore.errors import InvalidProblem
 from mmcore.kernel.configs import BLOCK, Config, parse_config
 from mmcore.kernel.declaration import Kernel
 
-USUAL_SIZE = 640
-"""The lectures' own first example."""
-
+USUAL_SIZE = 640  # the lectures' own first example
 _LARGEST_INT = 2**31 - 1
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _Option = Callable[[Any], Any]
+_Sizes = tuple[int, int, int]
 
 
 def size_type(text: str) -> int:
@@ -28,7 +26,7 @@ def size_type(text: str) -> int:
     return int(text)
 
 
-def _sizes_type(text: str) -> tuple[int, int, int]:
+def _sizes_type(text: str) -> _Sizes:
     """m, n and k of "640" or "64x65x66"."""
     parts = text.lower().replace("×", "x").split("x")
     if len(parts) not in (1, 3):
@@ -38,7 +36,7 @@ def _sizes_type(text: str) -> tuple[int, int, int]:
 
 
 def _with(*options: _Option) -> _Option:
-    def decorated(command: _Command) -> _Command:
+    def decorated(command: Any) -> Any:
         for option in reversed(options):
             command = option(command)
         return command
@@ -46,16 +44,11 @@ def _with(*options: _Option) -> _Option:
     return decorated
 
 
-block_option = click.option(
-    "--block", metavar="BX[xBY]", help="Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
-)
+_BLOCK = "Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
+_CONFIG = "A parameter of the kernel's config, such as BM=128; comma lists, repeatable."
+block_option = click.option("--block", metavar="BX[xBY]", help=_BLOCK)
 config_option = click.option(
-    "--config",
-    "configs",
-    multiple=True,
-    type=parse_config,
-    metavar="NAME=VALUE",
-    help="A parameter of the kernel's config, such as BM=128; comma lists, repeatable.",
+    "--config", "configs", multiple=True, type=parse_config, metavar="NAME=VALUE", help=_CONFIG
 )
 
 
@@ -95,24 +88,16 @@ def timeout_option(what: str) -> _Option:
     return click.option("--timeout", type=parse_seconds, default=usual, metavar="S", show_default=True, help=text)
 
 
-def requested_sizes(
-    kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None
-) -> tuple[int, int, int]:
-    """m, n and k that a user asks for, or the usual m = n = k, or the next that the kernel allows.
-
-    Raises:
-        InvalidProblem: sizes contradict each other, or one of them is missing.
-    """
-    size: tuple[int, int, int] | None = asked.get("size")
-    m, n, k = (asked.get(name) for name in "mnk")
-    if size is None and (m, n, k) == (None, None, None):
-        least = kernel.square_problem(usual, *([config] if config else [])).n
-        return least, least, least
-    if size is not None and (m, n, k) != (None, None, None):
+def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> _Sizes:
+    """m, n and k that a user asks for (or InvalidProblem); by default the usual, or the next that the kernel allows."""
+    size: _Sizes | None = asked.get("size")
+    given = [asked[name] for name in "mnk" if asked.get(name) is not None]
+    if size is not None and given:
         raise InvalidProblem("give either one size or m, n and k, not both")
-    if size is None and (m is None or n is None or k is None):
+    if given and len(given) < 3:
         raise InvalidProblem("give one size, or all of m, n and k")
-    return size or (m, n, k)  # type: ignore[return-value]
+    m, n, k = size or given or [kernel.square_problem(usual, *([config] if config else [])).n] * 3
+    return m, n, k
 
 
 def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
@@ -124,10 +109,9 @@ def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
 
 
 def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual: int, **further: Any) -> Cell:
-    """The cell of a registered kernel that a command's options ask for, by name; ``usual`` is m = n = k by default.
+    """The cell of a registered kernel that a command's options ask for, with m = n = k = ``usual`` by default.
 
-    Raises:
-        MmcoreError: they ask for nothing that can be.
+    Raises MmcoreError where they ask for nothing that can be.
     """
     config = requested_config(kernel, asked)
     m, n, k = requested_sizes(kernel, asked, usual, config)

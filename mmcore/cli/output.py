@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mmcore.registry import Registry, registry
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-
-    from mmcore.registry import Registry
 
 READER_GONE = 141  # 128 + SIGPIPE, as the shell reports a program whose reader has closed the pipe
 
@@ -25,8 +25,6 @@ _redirected = contextlib.ExitStack()
 
 def loaded_registry() -> Registry:
     """The registry; what is wrong with the plugins goes to stderr, one warning each."""
-    from mmcore.registry import registry
-
     for warning in registry().warnings():
         click.echo(f"warning: {warning}", err=True)
     return registry()
@@ -44,11 +42,7 @@ def keep_stdout_for_json() -> contextlib.ExitStack:
 
 
 def write_json(document: Any) -> None:
-    """Write one JSON document to stdout, in ASCII, which every terminal and pipe takes.
-
-    Raises:
-        ValueError: a number in it is NaN or infinite, which JSON does not have.
-    """
+    """Write one JSON document to stdout, in ASCII, for every terminal. Raises ValueError for NaN and infinity."""
     import json
 
     text = json.dumps(document, indent=2, allow_nan=False)

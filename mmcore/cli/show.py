@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from mmcore.kernel.arguments import Argument, Scalar, TensorMap, Workspace
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.launch import covering_grid
+from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan, plan
 
@@ -31,40 +31,33 @@ if TYPE_CHECKING:
 def show(kernel: str, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
-    found, source_text = registry.kernel(kernel), registry.kernel(kernel).source_text()
+    found = registry.kernel(kernel)
+    source_text, rule = found.source_text(), _rule(found)
     if as_json:
-        further = {
-            "launched": _entries(found),
-            "inferred": _inferred(found),
-            "accumulator": found.accumulator,
-            "launch_rule": _rule(found),
-            "source_text": source_text,
-        }
+        further = {"launched": _entries(found), "inferred": _inferred(found), "accumulator": found.accumulator}
+        further |= {"launch_rule": rule, "source_text": source_text}
         write_json(summary(registry.kernels[kernel]) | further)
     else:
-        facts = fields([*_facts(found), ("plugin", str(registry.kernels[kernel].origin))])
-        rule, source = _listing(_rule(found), "python"), _listing(source_text, "cuda")
-        render(f"{found.name}: {found.title}\n", facts, "\nlaunch rule:\n", rule, f"\n{found.source}:\n", source)
+        facts = [
+            ("reference", found.reference),
+            ("operation", found.operation),
+            ("types", f"{found.dtype} in, summed in {found.accumulator}, {found.output} out"),
+            ("launches", "\n".join(_entries(found))),
+            ("inferred", ", ".join(_inferred(found))),
+            ("configs", configs(found)),
+            ("needs", "\n".join(descriptions(found))),
+            ("known bugs", "\n".join(found.known_bugs)),
+            ("for example", "\n".join(examples(found))),
+            ("plugin", str(registry.kernels[kernel].origin)),
+        ]
+        listings = "\nlaunch rule:\n", _listing(rule, "python"), f"\n{found.source}:\n", _listing(source_text, "cuda")
+        render(f"{found.name}: {found.title}\n", fields(facts), *listings)
     return 0
-
-
-def _facts(kernel: Kernel) -> list[tuple[str, str]]:
-    return [
-        ("reference", kernel.reference),
-        ("operation", kernel.operation),
-        ("types", f"{kernel.dtype} in, summed in {kernel.accumulator}, {kernel.output} out"),
-        ("launches", "\n".join(_entries(kernel))),
-        ("inferred", ", ".join(_inferred(kernel))),
-        ("configs", configs(kernel)),
-        ("needs", "\n".join(descriptions(kernel))),
-        ("known bugs", "\n".join(kernel.known_bugs)),
-        ("for example", "\n".join(examples(kernel))),
-    ]
 
 
 def _rule(kernel: Kernel) -> str:
     """The rule's source code, or its docstring where Python cannot find the code."""
-    rule: Callable[..., Any] = kernel.launch or kernel.grid or covering_grid
+    rule: Any = kernel.launch or kernel.grid or covering_grid
     while isinstance(rule, functools.partial):
         rule = rule.func
     try:
@@ -82,7 +75,7 @@ def _inferred(kernel: Kernel) -> list[str]:
 def _entries(kernel: Kernel) -> list[str]:
     """The functions that are launched and what they take, in order; or why that cannot be said."""
     try:
-        planned = _planned(kernel, kernel.square_problem(USUAL_SIZE).n)
+        planned = _planned(kernel, kernel.square_problem(USUAL_SIZE))
         calls = [(planned.entry(launch), map(_argument, planned.arguments(launch))) for launch in planned.launches]
     except MmcoreError as error:
         return [str(error)]
@@ -102,16 +95,15 @@ def _argument(argument: Argument) -> str:
 
 def examples(kernel: Kernel) -> list[str]:
     """What the rule makes of the usual size, and of one element more where the constraints allow that."""
-    usual, more = kernel.square_problem(USUAL_SIZE).n, USUAL_SIZE + 1
-    problem = kernel.problem(more, more, more)
-    both = usual == USUAL_SIZE and not kernel.violations(problem, kernel.fitting_config(problem))
-    return [_example(kernel, size) for size in ((usual, more) if both else (usual,))]
+    usual, size = kernel.square_problem(USUAL_SIZE), USUAL_SIZE + 1
+    more = kernel.problem(size, size, size)
+    both = usual.n == USUAL_SIZE and not kernel.violations(more, kernel.fitting_config(more))
+    return [_example(kernel, problem) for problem in ((usual, more) if both else (usual,))]
 
 
-def _example(kernel: Kernel, size: int) -> str:
-    problem = kernel.problem(size, size, size)
+def _example(kernel: Kernel, problem: Problem) -> str:
     try:
-        planned = _planned(kernel, size)
+        planned = _planned(kernel, problem)
     except MmcoreError as error:
         return f"{problem}: {error}"
     grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
@@ -120,9 +112,9 @@ def _example(kernel: Kernel, size: int) -> str:
     return f"{problem}: {grids}, {past}"
 
 
-def _planned(kernel: Kernel, size: int) -> Plan:
+def _planned(kernel: Kernel, problem: Problem) -> Plan:
     """The plan on an example of a device, as no device must be needed."""
-    problem, usual = kernel.problem(size, size, size), DeviceProperties()
+    usual = DeviceProperties()
     device = replace(usual, compute_capability=max(usual.compute_capability, kernel.min_compute_capability))
     return plan(kernel, problem, kernel.fitting_config(problem), device)
 
