@@ -184,7 +184,11 @@ class Registry:
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
             if implementation.plugin is plugin:
                 with self.reported(self._origins[plugin]):
-                    items.extend(_several(hook, implementation.function()))
+                    returned = implementation.function()
+                    returned = [returned] if isinstance(returned, Kernel) else returned
+                    if not isinstance(returned, Iterable):
+                        raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
+                    items.extend(returned.items() if isinstance(returned, Mapping) else returned)
         return items
 
     @contextlib.contextmanager
@@ -214,16 +218,6 @@ class Registry:
             if name in COMMANDS:
                 raise MmcoreError(f"the command {name!r} is mmcore's own")
             self.commands.enter(name, target, origin)
-
-
-def _several(hook: str, returned: Any) -> Iterable[Any]:
-    if isinstance(returned, Mapping):
-        return returned.items()
-    if isinstance(returned, Kernel):
-        return [returned]
-    if not isinstance(returned, Iterable):
-        raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
-    return returned
 
 
 def _located(kernel: object, plugin: Any) -> Kernel:

@@ -5,6 +5,4 @@ import gc
 # What a command loads lives as long as its process: searching it for garbage takes a tenth of list-kernels' time.
 gc.set_threshold(50_000)
 
-from mmcore.cli.commandline import main  # noqa: E402
-
-__all__ = ["main"]
+from mmcore.cli.commandline import main as main  # noqa: E402

@@ -27,16 +27,6 @@ class CommandLine(click.Group):
         target = COMMANDS.get(cmd_name) or _commands().get(cmd_name)  # the core's own need no plugin
         return None if target is None else _imported(cmd_name, target)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows, limit = [], formatter.width - 6 - max(map(len, _commands()))
-        for name, target in _commands().items():
-            try:
-                rows.append((name, _imported(name, target).get_short_help_str(limit)))
-            except MmcoreError as error:
-                rows.append((name, f"({error})"))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not ctx.resilient_parsing and args[0] not in (known := list(_commands())):
             import difflib  # only for a name that was mistyped
@@ -76,16 +66,19 @@ def _commands() -> dict[str, str]:
 
 
 def _imported(name: str, target: str) -> click.Command:
-    """The command. Raises MmcoreError where it cannot be imported, or is no command."""
+    """The command; one that says why, in the help too, where it cannot be imported or is no command."""
     module, _, function = target.partition(":")
     try:
         command = getattr(import_module(module), function)
+        reason = f"the command {name}, {target}, is no click command"
     except (Exception, SystemExit) as error:  # a plugin's module may raise anything
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise MmcoreError(f"the command {name}, {target}, cannot be imported: {reason}") from None
-    if not isinstance(command, click.Command):
-        raise MmcoreError(f"the command {name}, {target}, is no click command")
-    return command
+        command, reason = None, f"the command {name}, {target}, cannot be imported: {type(error).__name__}: {error}"
+    return command if isinstance(command, click.Command) else _Broken(name, short_help=f"({' '.join(reason.split())})")
+
+
+class _Broken(click.Command):
+    def make_context(self, *_: Any, **__: Any) -> NoReturn:
+        raise MmcoreError(str(self.short_help)[1:-1])
 
 
 @click.group(cls=CommandLine, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

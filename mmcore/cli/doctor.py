@@ -24,10 +24,9 @@ DEPENDENCIES = (
     *("click", "cuda-python", "cuda-bindings", "cuda-core", "cuda-toolkit", "filelock", "nvidia-cuda-nvrtc"),
     *("numpy", "pluggy", "pytest", "pytest-benchmark", "rich"),
 )
-_NAMESAKE = (
-    "another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: "
-    "python -m pip uninstall mmcore, then install mmcore-cuda again"
-)
+_NAMESAKE = """\
+another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: \
+python -m pip uninstall mmcore, then install mmcore-cuda again"""
 
 
 @click.command()
@@ -80,8 +79,8 @@ def _attempt(look: Callable[[], Any]) -> tuple[Any, str | None]:
 def _device(provider: DeviceProvider) -> dict[str, Any]:
     count, count_problem = _attempt(provider.count)
     findings, problem = _attempt(lambda: {str(name): str(text) for name, text in provider.findings().items()})
-    found = {"name": provider.name, "count": count or 0, "findings": findings or {}}
-    return found | {"problem": count_problem or problem}
+    problem = count_problem or problem
+    return {"name": provider.name, "count": count or 0, "findings": findings or {}, "problem": problem}
 
 
 def _version(distribution: str) -> str | None:

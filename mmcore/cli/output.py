@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-READER_GONE = 141  # 128 + SIGPIPE, as the shell reports a program whose reader has closed the pipe
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 _redirected = contextlib.ExitStack()
 
@@ -58,7 +56,7 @@ def write(text: str) -> None:
         # What is still buffered must go somewhere, or the interpreter complains when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
-            raise click.exceptions.Exit(READER_GONE) from None
+            raise click.exceptions.Exit(141) from None  # 128 + SIGPIPE, as the shell has it
         raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 

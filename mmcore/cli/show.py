@@ -32,18 +32,19 @@ def show(kernel: str, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
     found = registry.kernel(kernel)
-    source_text, rule = found.source_text(), _rule(found)
+    source_text, rule, launched = found.source_text(), _rule(found), _entries(found)
+    declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
+    inferred = [name for name, value in declared.items() if not value]  # read off the source
     if as_json:
-        further = {"launched": _entries(found), "inferred": _inferred(found), "accumulator": found.accumulator}
-        further |= {"launch_rule": rule, "source_text": source_text}
-        write_json(summary(registry.kernels[kernel]) | further)
+        further = {"launched": launched, "inferred": inferred, "accumulator": found.accumulator}
+        write_json(summary(registry.kernels[kernel]) | further | {"launch_rule": rule, "source_text": source_text})
     else:
         facts = [
             ("reference", found.reference),
             ("operation", found.operation),
             ("types", f"{found.dtype} in, summed in {found.accumulator}, {found.output} out"),
-            ("launches", "\n".join(_entries(found))),
-            ("inferred", ", ".join(_inferred(found))),
+            ("launches", "\n".join(launched)),
+            ("inferred", ", ".join(inferred)),
             ("configs", configs(found)),
             ("needs", "\n".join(descriptions(found))),
             ("known bugs", "\n".join(found.known_bugs)),
@@ -64,12 +65,6 @@ def _rule(kernel: Kernel) -> str:
         return inspect.getsource(rule).rstrip()
     except (OSError, TypeError):
         return inspect.getdoc(rule) or ""
-
-
-def _inferred(kernel: Kernel) -> list[str]:
-    """What the declaration leaves to be read off the source."""
-    declared = {"entry": kernel.entry, "arguments": kernel.arguments, "grid": kernel.launch or kernel.grid}
-    return [name for name, value in declared.items() if not value]
 
 
 def _entries(kernel: Kernel) -> list[str]:
