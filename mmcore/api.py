@@ -22,6 +22,7 @@ from mmcore.planning.plan import Plan, plan
 from mmcore.registry import registry
 from mmcore.result import Result
 
+_DLPACK_CPU = 1
 Block: TypeAlias = str | SupportsIndex | Shape | None
 
 
@@ -48,11 +49,10 @@ def run(
         launch: as :func:`cell` takes it.
 
     Returns:
-        The result; it has no times on a device without device time.
+        The result; ``verified`` is false for a wrong product, and a device without device time gives no times.
 
     Raises:
-        MmcoreError: the request cannot be carried out; one sentence says why. A wrong product is no error but a
-            result whose ``verified`` is false.
+        MmcoreError: the request cannot be carried out; one sentence says why.
     """
     copies = Timing("end-to-end", memory, **BRIEFLY)
     timings = (Timing("kernel", "warm", **BRIEFLY), copies) if chosen(device)[0].supports_timing else ()
@@ -79,8 +79,7 @@ def cell(
 
     Args:
         kernel: a registered kernel's name, "module:attribute", or any kernel itself.
-        size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
-        m, n, k: C is m×n, A is m×k, B is k×n.
+        size, m, n, k: C is m×n, A is m×k, B is k×n; give ``size`` (m = n = k) or all three.
         block: threads per block: 16 (for 16×16), "32x8" or (32, 8).
         config: other parameters by name; the kernel's first config that fits when neither is given.
         further: attributes of the cell: ``device``, ``seed``, ``force``, ``lda``, ``ldb``, ``ldc``, ``timeout``.
@@ -92,16 +91,10 @@ def cell(
     leading = {name: further.pop(name) for name in ("lda", "ldb", "ldc") if name in further}
     problem = found.problem(*three_sizes(size, m, n, k), **leading)  # type: ignore[arg-type]
     parameters = _parameters(block, config)
-    asked = Cell(
-        kernel if isinstance(kernel, str) else kernel.name,
-        problem.m,
-        problem.n,
-        problem.k,
-        config=found.config(**parameters).to_json() if parameters else {},
-        **{name: getattr(problem, name) for name, given in leading.items() if given},
-        **further,
-    )
-    return asked, None if isinstance(kernel, str) else kernel
+    further |= {name: getattr(problem, name) for name, given in leading.items() if given}
+    name, nameless = (kernel, None) if isinstance(kernel, str) else (kernel.name, kernel)
+    values = found.config(**parameters).to_json() if parameters else {}
+    return Cell(name, problem.m, problem.n, problem.k, config=values, **further), nameless
 
 
 def matmul(
@@ -156,9 +149,6 @@ def _on_gpu(array: object) -> bool:
         return True
     place = getattr(array, "__dlpack_device__", None)
     return place is not None and not isinstance(array, np.ndarray) and int(place()[0]) != _DLPACK_CPU
-
-
-_DLPACK_CPU = 1
 
 
 def _sizes(a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...] | None) -> tuple[int, int, int]:
@@ -218,7 +208,13 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
     if out is None:
         if found.output != found.dtype:
             raise InvalidProblem(f"{found.name} gives {found.output}; pass an out array of that type")
-        out = _zeros_like(a, a.shape[0], b.shape[1])
+        shape = (a.shape[0], b.shape[1])
+        if hasattr(a, "new_zeros"):
+            out = a.new_zeros(shape)
+        elif hasattr(a, "__array_function__"):
+            out = np.zeros_like(a, shape=shape)
+        else:
+            raise InvalidProblem(f"how to make a new {type(a).__name__} is not known; pass out")
     buffers: dict[str, Buffer] = {}
     shapes, leading = {}, {}
     for label, array in (("A", a), ("B", b), ("C", out)):
@@ -249,11 +245,3 @@ def _leading(found: Kernel, label: str, shape: tuple[int, ...], strides: tuple[i
             f"{found.name} takes no leading dimension, but the rows of {label} lie {row} elements apart"
         )
     return row
-
-
-def _zeros_like(array: Any, rows: int, columns: int) -> Any:
-    if hasattr(array, "new_zeros"):
-        return array.new_zeros((rows, columns))
-    if hasattr(array, "__array_function__"):
-        return np.zeros_like(array, shape=(rows, columns))
-    raise InvalidProblem(f"how to make a new {type(array).__name__} is not known; pass out")

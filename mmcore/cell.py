@@ -30,13 +30,10 @@ class Timing:
         what: "kernel" (the launches) or "end-to-end" (copies in, launches, copies out).
         how: "warm" or "cold" caches for kernel times, "pageable" or "pinned" host memory for end-to-end ones.
         max_seconds: device time that all rounds together may take.
-        min_rounds: rounds at least, however long they take.
-        min_round_seconds: device time of a round at least.
-        resolutions: how many times the timer's resolution a round takes at least.
-        max_rounds: rounds at most; as many as ``max_seconds`` allows when 0.
+        min_rounds, max_rounds: rounds at least, however long they take, and at most; no limit when 0.
+        min_round_seconds, resolutions: device time of a round at least, in seconds and in timer resolutions.
         warmup_launches: launches before the first round, besides those that find out how long one takes.
-        precision: relative margin of the mean at which rounds end early; they do not when 0.
-        confidence: of that margin.
+        precision, confidence: relative margin of the mean at which rounds end early (never when 0); its confidence.
     """
 
     what: str = "kernel"
@@ -75,9 +72,8 @@ class Cell:
         device: "cuda:0", "emulator", or a third party's.
         timings: what is timed, in order; nothing when empty.
         lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
-        seed: seed of the inputs; fresh when None.
+        seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
         force: launch against the kernel's own constraints.
-        timeout: seconds that it may take; no limit when None.
     """
 
     kernel: KernelReference
@@ -132,8 +128,7 @@ def referenced_kernel(reference: KernelReference) -> Kernel:
         declared = {"name": f"file.{words}", "configs": [{"block": (16, 16)}], **reference}
         return Kernel(**{name: value for name, value in declared.items() if name != "file"}, source=path)
     if ":" not in reference:
-        # Only a cell of a registered kernel needs the plugins.
-        from mmcore.registry import registry
+        from mmcore.registry import registry  # only a cell of a registered kernel needs the plugins
 
         return registry().kernel(reference)
     module_name, _, attribute = reference.partition(":")

@@ -21,8 +21,7 @@ from mmcore.verify.inputs import fresh_seed
 from mmcore.verify.launches import verify_again, verify_launches
 from mmcore.verify.repeats import compare_repeats
 
-# A reading of the clock may be this much short before a time counts as impossible.
-_CLOCK_ERROR = 0.02
+_CLOCK_ERROR = 0.02  # how much short a reading of the clock may be before a time counts as impossible
 
 
 class Phases:
@@ -78,7 +77,9 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
                 with phases("time"):
                     times = tuple(measure_time(loaded, timing) for timing in cell.timings)
                 with phases("verify"):
-                    repeats = compare_repeats(loaded, problem, seed, device, verified.host_seconds, _shortest(times))
+                    warm = [seconds for time in times if str(time.timing) == "kernel-warm" for seconds in time.rounds]
+                    shortest = min(warm, default=None)
+                    repeats = compare_repeats(loaded, problem, seed, device, verified.host_seconds, shortest)
                 verified = replace(verified, violations=(*_implausible(planned, times, device), *repeats))
             if verified.right and cell.timings:
                 with phases("verify"):
@@ -105,12 +106,6 @@ def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     for figures in registry().manager.hook.mmcore_figures(kernel=loaded, device=device):
         found |= figures
     return found
-
-
-def _shortest(times: tuple[Time, ...]) -> float | None:
-    """The shortest kernel time of a round with a warm cache."""
-    rounds = [seconds for time in times if str(time.timing) == "kernel-warm" for seconds in time.rounds]
-    return min(rounds, default=None)
 
 
 def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iterator[Violation]:

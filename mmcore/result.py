@@ -68,16 +68,14 @@ class Result:
         kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
-        strided: whether the kernel takes leading dimensions; else its matrices were packed.
-        launched: the launches, in turn.
+        strided, launched: whether the kernel takes leading dimensions (else its matrices were packed); its launches.
         verification: whether the product is right; None when a violation left no product.
         violations: what the launches did that they must not do.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         host_seconds: the host's time from the beginning to the end of the launches that were verified first.
         supports_timing: whether the device measures device time.
         peak_flops: FLOP/s that the device can do at most in the kernel's type; None where that is not known.
-        figures: further figures by name, which plugins add.
-        phases: host seconds of each phase.
+        figures, phases: further figures by name, which plugins add; host seconds by phase.
     """
 
     cell: Cell

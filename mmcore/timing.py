@@ -14,23 +14,16 @@ from mmcore.result import Time
 _MOST_ITERATIONS = 1 << 20
 
 
-def timer_of(loaded: LoadedKernel, timing: Timing) -> Timer:
-    """The device's timer of a loaded kernel: of its launches, or of copies in, launches and copies out."""
-    module, calls = loaded.module, loaded.calls
-    if timing.what == "kernel":
-        found = module.timer(calls, cold=timing.how == "cold")
-    else:
-        found = module.end_to_end_timer(calls, *loaded.copies(), pinned=timing.how == "pinned")
-    assert found is not None, "the device supports timing"
-    return found
-
-
 def measure_time(loaded: LoadedKernel, timing: Timing) -> Time:
     """Device seconds of one product, in rounds of as many launches as the timer's resolution asks for.
 
     Raises KernelError if the launches fail, and DeviceError if the timer says that they took no time.
     """
-    timer = timer_of(loaded, timing)
+    if timing.what == "kernel":
+        timer = loaded.module.timer(loaded.calls, cold=timing.how == "cold")
+    else:
+        timer = loaded.module.end_to_end_timer(loaded.calls, *loaded.copies(), pinned=timing.how == "pinned")
+    assert timer is not None, "the device supports timing"
     try:
         if timing.warmup_launches:
             timer.seconds(timing.warmup_launches)
@@ -51,8 +44,7 @@ def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:
     least = max(timing.min_round_seconds, timing.resolutions * timer.resolution)
     count, readings = 1, [timer.seconds(1), timer.seconds(1)]
     while readings[-1] < least and count < _MOST_ITERATIONS:
-        step = math.ceil(1.1 * count * least / max(readings[-1], least / 100))
-        count = min(step, _MOST_ITERATIONS)
+        count = min(math.ceil(1.1 * count * least / max(readings[-1], least / 100)), _MOST_ITERATIONS)
         readings.append(timer.seconds(count))
     _check(readings[-1], count)
     return count, readings

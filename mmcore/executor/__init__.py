@@ -46,12 +46,9 @@ def run(
 
 
 def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None) -> Result:
-    """The result of a cell, measured in the worker process of its device.
+    """The result of a cell, measured in the worker process of its device; MmcoreError if it cannot be measured.
 
     A time limit reached, and a kernel that takes its process down, are results that are not verified.
-
-    Raises:
-        MmcoreError: the cell cannot be measured, in one sentence.
     """
     cell = cell.on(device_name(cell.device))
     target = "mmcore.executor.worker:measure_json"

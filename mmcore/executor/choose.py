@@ -19,7 +19,7 @@ def device_name(spec: str) -> str:
 
 
 def open_device(spec: str) -> Device:
-    """Open, in this process, "auto" (the first device that supports timing, else the first), "NAME" or "NAME:INDEX".
+    """Open "auto" (the first device that supports timing, else the first of any kind), "NAME" or "NAME:INDEX".
 
     Raises:
         NoDevice: there is none such; the text says what there is.

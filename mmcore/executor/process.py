@@ -18,29 +18,27 @@ from typing import Any
 from mmcore import errors
 from mmcore.errors import ConstraintViolation, DeviceLost, MmcoreError, TimeLimit
 
-# How long a worker that has reached its time limit has to say so before it is killed.
-_GRACE_SECONDS = 3.0
-# How long a process and its device may take to start.
-_START_SECONDS = 120.0
-# Ending a process that has a kernel running takes the driver a moment.
-_END_SECONDS = 60.0
+_GRACE_SECONDS = 3.0  # for a worker that has reached its time limit to say so before it is killed
+_START_SECONDS = 120.0  # for a process and its device to start
+_END_SECONDS = 60.0  # to end a process that has a kernel running, which takes the driver a moment
 _STDERR = 2
 
 
 class WorkerProcess:
-    """A worker process for a device, running until :meth:`end`, or until nobody holds this any more."""
+    """A worker process for a device, running until ``end()``, or until nobody holds this any more."""
 
     def __init__(self, device: str) -> None:
         self._connection, theirs = socket.socketpair()
         self._process = _started(device, theirs)
         self._lines = _lines(self._connection)
         self._patience = _START_SECONDS
-        self._end = weakref.finalize(self, _end, self._process, self._connection, os.getpid())
+        #: Ends the process at once, whatever it is doing, and frees what it holds.
+        self.end = weakref.finalize(self, _end, self._process, self._connection, os.getpid())
 
     @property
     def alive(self) -> bool:
         """Whether it was not ended, nor found dead, and is this process's own."""
-        return self._end.alive and os.getpid() == self._end.peek()[2][2]  # type: ignore[index]
+        return self.end.alive and os.getpid() == self.end.peek()[2][2]  # type: ignore[index]
 
     def ask(
         self, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None] | None = None
@@ -64,8 +62,7 @@ class WorkerProcess:
         except OSError:
             raise DeviceLost(self._death()) from None
         except BaseException:
-            # Nobody waits for the answer any more.
-            self.end()
+            self.end()  # nobody waits for the answer any more
             raise
         self._patience = _GRACE_SECONDS
         if answer.get("lost"):
@@ -75,10 +72,6 @@ class WorkerProcess:
                 raise ConstraintViolation(answer["kernel"], answer["reasons"])
             raise getattr(errors, answer["error"], MmcoreError)(answer["text"])
         return answer["result"]
-
-    def end(self) -> None:
-        """End the process at once, whatever it is doing, and free what it holds."""
-        self._end()
 
     def _next(self, end: float | None, phase: str, timeout: float | None) -> dict[str, Any]:
         """The next message; TimeLimit if there is none in time, DeviceLost if there will be none."""
@@ -116,8 +109,7 @@ def _lines(connection: socket.socket) -> Iterator[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes], connection: socket.socket, parent: int) -> None:
-    # A process that was forked off its parent leaves it alone.
-    if os.getpid() == parent:
+    if os.getpid() == parent:  # a process that was forked off its parent leaves it alone
         process.kill()
         connection.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -133,8 +125,7 @@ def _started(device: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            # What a plugin or a kernel prints is no part of a command's output.
-            stdout=_STDERR,
+            stdout=_STDERR,  # what a plugin or a kernel prints is no part of a command's output
             pass_fds=(theirs.fileno(),),
             # A Ctrl-C in the terminal is for the command alone: the end of the connection ends the process.
             process_group=0,

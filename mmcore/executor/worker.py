@@ -23,9 +23,7 @@ from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor.choose import open_device
 from mmcore.measure import Phases, measure
 
-# A device that stops a kernel itself, and says where it was, has this long to do so.
-_OWN_LIMIT_SECONDS = 1.0
-
+_OWN_LIMIT_SECONDS = 1.0  # for a device that stops a kernel itself, and says where it was, to do so
 _devices: dict[str, Device] = {}
 
 
@@ -63,8 +61,7 @@ def call(device: str, target: str, arguments: list[Any], timeout: float | None, 
 
 def serve(device: str, descriptor: int) -> None:
     """Answer requests until the other side closes the connection."""
-    # Ctrl-C is for the process that waits for this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
     connection = os.fdopen(descriptor, "r+b", buffering=0)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, requests), daemon=True).start()
@@ -74,7 +71,7 @@ def serve(device: str, descriptor: int) -> None:
 
 
 def _receive(connection: IO[bytes], requests: queue.SimpleQueue[bytes]) -> None:
-    """Pass requests on. A kernel that never ends does not keep the process when nobody waits for it any more."""
+    """Pass requests on, and end the process, even in a kernel that never ends, when nobody waits any more."""
     with open(connection.fileno(), "rb", closefd=False) as lines:
         for line in lines:
             requests.put(line)

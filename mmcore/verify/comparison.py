@@ -21,9 +21,7 @@ FULL_REFERENCE_FLOPS = 2e10
 """Up to this many operations every element is compared; 2048³, which is 1.7e10, takes a fraction of a second."""
 
 SAMPLED_ROWS = 32
-
-# As many elements as tell their root mean square from chance.
-_MANY = 64
+_MANY = 64  # as many elements as tell their root mean square from chance
 
 
 def verify_product(
@@ -81,10 +79,7 @@ def verify_product(
 
 
 def sampled_rows(m: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """:data:`SAMPLED_ROWS` rows of m, ascending: the ends, both sides of tile boundaries, and random ones.
-
-    For each tile height 8, 16, … 128 one random boundary is taken: mistakes like to sit where tiles meet.
-    """
+    """32 rows of m, ascending: the ends, both sides of a random boundary of each tile height, and random ones."""
     chosen = {0, m - 1}
     for tile in (8, 16, 32, 64, 128):
         if tile < m:

@@ -15,11 +15,7 @@ POISON_HALFWORD = 0xFFFD
 
 
 def stored(array: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """``array`` as a view of ``dtype`` elements in numpy's storage: uint16 for bfloat16, which ml_dtypes' is viewed as.
-
-    Raises:
-        InvalidProblem: the array holds elements of another type.
-    """
+    """``array`` in numpy's storage of ``dtype`` (ml_dtypes' bfloat16 as uint16); InvalidProblem for another type."""
     named = dtype_named(dtype)
     if array.dtype == np.dtype(named.storage):
         return array

@@ -21,11 +21,10 @@ _WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """A, B and C of one problem, in host memory before a launch.
+    """A, B and C of one problem, in host memory before a launch; C is poison where the product is not added to it.
 
     Each is a 2-D view, in storage dtype, whose rows lie a leading dimension apart; its ``base`` is the whole
-    contiguous (rows, leading dimension) array, poison in the columns beyond the matrix. So is C where the product is
-    not added to it.
+    contiguous (rows, leading dimension) array, poison in the columns beyond the matrix.
     """
 
     a: NDArray[Any]
@@ -57,8 +56,8 @@ def draw(problem: Problem, seed: int) -> Matrices:
     needed = inputs + problem.m * problem.ldc * dtype_named(problem.output).itemsize
     present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > present:
-        sizes = f"{needed / 1e9:.1f} GB; the host has {present / 1e9:.1f} GB"
-        raise InvalidProblem(f"the matrices and the gaps between their rows take {sizes}")
+        what = "the matrices and the gaps between their rows"
+        raise InvalidProblem(f"{what} take {needed / 1e9:.1f} GB; the host has {present / 1e9:.1f} GB")
     rng = np.random.Generator(np.random.SFC64(seed))
     a = _random(rng, problem.m, problem.k, problem.lda, problem.dtype)
     b = _random(rng, problem.k, problem.n, problem.ldb, problem.dtype)

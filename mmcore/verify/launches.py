@@ -59,11 +59,8 @@ def verify_launches(loaded: LoadedKernel, problem: Problem, seed: int, *, full_f
 
 
 def verify_again(loaded: LoadedKernel, problem: Problem, seed: int) -> Verified:
-    """Verify twice more, on other inputs; a violation says that the product was right before if it is wrong now.
-
-    Twice, because a kernel that works in every other launch works in one of the two.
-    """
-    for _ in range(2):
+    """Verify twice more, on other inputs; a violation says that the product was right before if it is wrong now."""
+    for _ in range(2):  # a kernel that works in every other launch works in one of the two
         seed = other_seed(seed)
         verified = verify_launches(loaded, problem, seed, full_flops=_FULL_FLOPS)
         if any(violation.kind == "timeout" for violation in verified.violations):
@@ -79,10 +76,8 @@ def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
     views = {"A": matrices.a, "B": matrices.b, "C": matrices.c}
     if not planned.kernel.strided:
         return {label: np.ascontiguousarray(view).reshape(-1) for label, view in views.items()}
-    return {
-        label: (view if view.base is None else view.base).reshape(-1)[: planned.problem.span(label)]
-        for label, view in views.items()
-    }
+    whole = {label: view if view.base is None else view.base for label, view in views.items()}
+    return {label: rows.reshape(-1)[: planned.problem.span(label)] for label, rows in whole.items()}
 
 
 def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
@@ -98,8 +93,7 @@ def _overwritten_inputs(loaded: LoadedKernel, host: dict[str, HostArray]) -> lis
         loaded.buffers[label].download(after)
         changed = after.view(f"u{after.itemsize}") != host[label].view(f"u{after.itemsize}")
         if changed.any():
-            index = int(changed.argmax())
-            message = f"element {index} of {label}, which the kernel may only read, was changed"
+            message = f"element {int(changed.argmax())} of {label}, which the kernel may only read, was changed"
             violations.append(Violation("input-overwritten", message, label))
     return violations
 

@@ -19,9 +19,7 @@ from mmcore.verify.elements import widen
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff
 
-PANEL_ELEMENTS = 2**21
-"""Elements widened to float64 at a time: 16 MiB, so that a 20 GB matrix never exists twice."""
-
+PANEL_ELEMENTS = 2**21  # widened to float64 at a time: 16 MiB, so that a 20 GB matrix never exists twice
 PROJECTIONS = 16
 BLOCK_COLUMNS = 4096
 _SUMMING, _STORING = 8.0, 2.0

@@ -21,10 +21,9 @@ from mmcore.verify.launches import UNREPEATABLE, host_arrays
 _READING_SECONDS = 1e-3
 _LEAST_READINGS, _MOST_READINGS = 3, 23
 _PATIENCE_SECONDS = 1.0
-# Readings are undisturbed if they differ by no more than this part of a launch's time.
-_QUIET = 0.5
-# How much longer a launch on fresh inputs may take: caches hold other things then, and copies come between launches.
-# Honest kernels take up to 1.2 times as long on an H200, and up to 1.2 µs longer where they take less than 10 µs.
+_QUIET = 0.5  # readings are undisturbed if they differ by no more than this part of a launch's time
+# How much longer a launch on fresh inputs may take. Honest kernels take up to 1.2 times as long on an H200, and up to
+# 1.2 µs longer where they take less than 10 µs.
 _RATIO, _SECONDS = 1.25, 2e-6
 
 
@@ -73,10 +72,7 @@ def _copies(loaded: LoadedKernel, problem: Problem, seed: int, device: Device, m
 
 
 def _compare(repeated: Timer, fresh: Timer, copies: Timer) -> str:
-    """What is wrong if launches on fresh inputs take too long beside repeated ones; empty if they do not.
-
-    The shortest reading of each counts: what disturbs a reading makes it longer.
-    """
+    """What is wrong if launches on fresh inputs take too long, by the shortest readings; empty if they do not."""
     count = max(math.ceil(_READING_SECONDS / max(fresh.seconds(1), 1e-6)), 1)
     readings: dict[Timer, list[float]] = {repeated: [], fresh: [], copies: []}
     for number in range(1, _MOST_READINGS + 1):

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# An error by no more than this part of the value may be one of precision.
-_SMALL = 0.01
+_SMALL = 0.01  # an error by no more than this part of the value may be one of precision
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ class Verification:
         max_error: largest |C - reference| over the elements compared; None when one of them is not finite.
         mismatch: the first wrong element; None when verified.
         method: how it was verified, in a few words.
-        wrong: how many of the elements compared are wrong.
-        compared: how many elements were compared one by one.
+        wrong, compared: how many elements are wrong, of how many that were compared one by one.
     """
 
     verified: bool
