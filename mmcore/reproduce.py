@@ -12,17 +12,15 @@ def launch_command(command: str, cell: Cell) -> str:
     sizes = {f"-{name}": getattr(cell, name) for name in "mnk"}
     gaps = {f"--{name}": getattr(cell, name) for name in ("lda", "ldb", "ldc") if getattr(cell, name)}
     seed = {} if cell.seed is None else {"--seed": cell.seed}
-    options = sizes | gaps | _config(cell) | {"--device": cell.device} | seed
+    config: dict[str, str] = {}
+    if cell.config:
+        parameters = referenced_kernel(cell.kernel).config(**cell.config)
+        given = [name for name in parameters if name not in parameters.derived]
+        if "block" in given:
+            x, y, z = parameters.block
+            config["--block"] = f"{x}x{y}" if z == 1 else f"{x}x{y}x{z}"
+        if others := [f"{name}={parameters[name]}" for name in given if name != "block"]:
+            config["--config"] = ",".join(others)
+    options = sizes | gaps | config | {"--device": cell.device} | seed
     words = [str(word) for option in options.items() for word in option]
     return shlex.join(["mmcore", command, str(cell.kernel), *words, *["--force"] * cell.force])
-
-
-def _config(cell: Cell) -> dict[str, str]:
-    """A cell's config as options: the block, and the other parameters that follow from none."""
-    if not cell.config:
-        return {}
-    config = referenced_kernel(cell.kernel).config(**cell.config)
-    x, y, z = config.block
-    block = {} if "block" in config.derived else {"--block": f"{x}x{y}" if z == 1 else f"{x}x{y}x{z}"}
-    others = [f"{name}={config[name]}" for name in config if name != "block" and name not in config.derived]
-    return block | ({"--config": ",".join(others)} if others else {})

@@ -10,9 +10,7 @@ import mmcore
 from mmcore.compile.nvrtc import nvrtc_version
 from mmcore.registry import registry
 
-KEY = "mmcore"
-"""Where ``machine_info`` says what was measured on."""
-
+KEY = "mmcore"  # where machine_info says what was measured on
 # What pytest-benchmark's tables and --benchmark-compare-fail take from each saved benchmark.
 _NUMBERS = ("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops")
 # What only names the host, or changes from one minute to the next: pytest-benchmark would warn at each comparison.
@@ -34,12 +32,7 @@ def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
 
 
 def other_device(now: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
-    """Why two ``machine_info`` are of different devices, in a sentence; empty where they are of one kind.
-
-    Args:
-        now: this run's.
-        saved: that of the results to compare with.
-    """
+    """Why two ``machine_info``, this run's and a saved one, are of different devices; empty where they are not."""
     here, there = now[KEY], saved[KEY]
     different = [name for name in _IDENTITY if here.get(name) != there.get(name)]
     if not different:
@@ -57,13 +50,7 @@ def is_ours(saved: Mapping[str, Any]) -> bool:
 
 
 def damage(saved: Mapping[str, Any]) -> str:
-    """Why nothing can be compared with results, in a clause; empty where it can.
-
-    Of other programs' results only what pytest-benchmark cannot do without is looked at.
-
-    Args:
-        saved: a file of pytest-benchmark's, as it reads it.
-    """
+    """Why nothing can be compared with a document of pytest-benchmark's, in a clause; empty where it can."""
     if not isinstance(saved.get("machine_info"), dict):
         return "they do not say what machine they are of"
     if not is_ours(saved):
@@ -80,8 +67,7 @@ def _damage_of(benchmark: Mapping[str, Any]) -> str:
     if not isinstance(name, str):
         return "a benchmark has no name"
     missing = [number for number in _NUMBERS if not _is_number(stats.get(number))]
-    if not isinstance(stats.get("outliers"), str):
-        missing.append("outliers")
+    missing += [] if isinstance(stats.get("outliers"), str) else ["outliers"]
     return f"{name} has no {' and no '.join(missing)}" if missing else ""
 
 
@@ -89,17 +75,13 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
 
 
-# What 0.1 called a result's fields and ways of measuring, and what they are called now.
+# What 0.1, whose results have no schema, called fields and ways of measuring, and what they are called now.
 _FIELDS = {"faults": "violations", "global_ms": "end_to_end_ms", "global_gflops": "end_to_end_gflops"}
 _WORDS = (("-global-p", "-end-to-end-p"), (", global time,", ", end-to-end time,"))
 
 
 def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A saved document with the names and fields of this version; one of another program's as it is.
-
-    Args:
-        document: as it is parsed. Results of 0.1 have no schema; their test ids, groups and fields are renamed.
-    """
+    """A saved document with the names and fields of this version; one of another program's as it is."""
     if not is_ours(document) or not isinstance(document.get("benchmarks"), list):
         return dict(document)
     return {**document, "benchmarks": [_upgraded(benchmark) for benchmark in document["benchmarks"]]}

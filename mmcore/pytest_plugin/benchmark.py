@@ -3,87 +3,62 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
 
 import pytest
 
-from mmcore.cell import Timing
+from mmcore.cell import Cell, Timing
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.reproduce import launch_command
 from mmcore.result import Result
 
+Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]  # the dictionary is what pytest-benchmark stores
+
 
 class DeviceClock:
-    """pytest-benchmark's timer: read before and after a round, it moves on by what the device measured."""
+    """pytest-benchmark's timer: read before and after a round, it moves on by what the device measured, in seconds."""
 
-    # What pytest-benchmark calls it in its results.
-    __name__ = "DeviceClock"
+    __name__ = "DeviceClock"  # in pytest-benchmark's results
 
     def __init__(self) -> None:
-        self._rounds: list[float] = []
-        self._value = 0.0
-        self._in_round = False
+        self.replay(())
 
-    def replay(self, rounds: Sequence[float]) -> None:
+    def replay(self, rounds: Iterable[float]) -> None:
         """Tell these seconds, a round each, from now on."""
-        self._rounds = list(reversed(rounds))
+        self._rounds = iter(rounds)
         self._value = 0.0
         self._in_round = False
 
     def __call__(self) -> float:
-        """The timer's value, in seconds."""
-        if self._in_round and self._rounds:
-            self._value += self._rounds.pop()
+        if self._in_round:
+            self._value += next(self._rounds, 0.0)
         self._in_round = not self._in_round
         return self._value
 
 
+@dataclass
 class CellBenchmark:
-    """The fixture: called once, it verifies and measures the cell, and hands the rounds to pytest-benchmark.
+    """The fixture: called once, it verifies and measures the cell, and hands the rounds to pytest-benchmark."""
 
-    Args:
-        benchmark: what is measured.
-        device: the device's name.
-        timeout: seconds that the cell has.
-        timing: how long it is timed.
-        fixture: pytest-benchmark's own, with ``clock`` for its timer.
-        clock: the timer.
-        keep: takes the result.
-
-    Attributes:
-        result: what came of it; None before, and where the cell cannot be measured.
-    """
-
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        device: str,
-        timeout: float,
-        timing: Timing,
-        fixture: Any,
-        clock: DeviceClock,
-        keep: Callable[[Result], None],
-    ) -> None:
-        self.benchmark = benchmark
-        self.result: Result | None = None
-        self._cell = benchmark.cell(device, timeout, timing)
-        self._fixture = fixture
-        self._clock = clock
-        self._keep = keep
+    benchmark: Benchmark
+    cell: Cell  # the same, with its device and for how long
+    fixture: Any  # pytest-benchmark's own, with the clock for its timer
+    clock: DeviceClock
+    keep: Callable[[Measured], None]
+    prefix: str  # of the test's line while the run goes on
+    result: Result | None = None  # None before it is called, and where the cell cannot be measured
+    duration: float = 0.0  # host seconds of set-up, call and teardown together
 
     def __call__(self) -> Result:
-        """Verify, measure and record; return the result.
-
-        A wrong product, a violation and an impossible time fail the test, and no time is recorded. What the device's
-        limits forbid is skipped.
-        """
+        """Verify, measure and record; what is wrong fails the test, what the device's limits forbid is skipped."""
         __tracebackhide__ = True
         reason, skipped = "", False
         try:
-            result = self.result = measure_cell(self._cell)
+            result = self.result = measure_cell(self.cell)
         except ConstraintViolation as violation:
             reason, skipped = "; ".join(violation.reasons), True
         except MmcoreError as error:
@@ -93,22 +68,17 @@ class CellBenchmark:
         if reason:
             self._fail(reason)
         if not result.verified:
-            self._fail(_what_is_wrong(result, self._cell.timeout))
-        rounds, iterations = self._rounds(result)
-        self._clock.replay([seconds * iterations for seconds in rounds])
-        self._fixture.pedantic(lambda: None, rounds=len(rounds), iterations=iterations)
-        if self._fixture.stats is not None:  # it is with --benchmark-disable
+            self._fail(_what_is_wrong(result, self.cell.timeout))
+        # Where there is no device time, the host's of the one launch that was verified.
+        time = result.times[0] if result.times else None
+        rounds, iterations = (time.rounds, time.iterations) if time else ((result.host_seconds,), 1)
+        self.clock.replay(seconds * iterations for seconds in rounds)
+        self.fixture.pedantic(lambda: None, rounds=len(rounds), iterations=iterations)
+        if self.fixture.stats is not None:  # it is with --benchmark-disable
             # pytest-benchmark keeps the rounds itself.
-            self._fixture.extra_info.update({**result.to_json(), "times": None})
-            self._keep(result)
+            self.fixture.extra_info.update({**result.to_json(), "times": None})
+            self.keep((self.benchmark, result, self.fixture.extra_info))
         return result
-
-    @staticmethod
-    def _rounds(result: Result) -> tuple[tuple[float, ...], int]:
-        """Device seconds of each round; where there are none, the host's of the one launch that was verified."""
-        if result.times:
-            return result.times[0].rounds, result.times[0].iterations
-        return (result.host_seconds,), 1
 
     def _fail(self, reason: str) -> NoReturn:
         """Fail the test, and have pytest-benchmark know that there is nothing to show or save."""
@@ -118,18 +88,14 @@ class CellBenchmark:
             raise MmcoreError(reason)
 
         with contextlib.suppress(MmcoreError):
-            self._fixture.pedantic(fail)
+            self.fixture.pedantic(fail)
         pytest.fail(reason, pytrace=False)
 
 
 def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing, max_seconds: float | None) -> Timing:
-    """How long a cell is timed, by pytest-benchmark's options and the test's own mark.
+    """How long a cell is timed, by pytest-benchmark's options and the keyword arguments of the test's mark.
 
-    Args:
-        config: pytest's.
-        marker: keyword arguments of the mark.
-        timing: what is timed.
-        max_seconds: the usual device time of all rounds together, where the user does not say.
+    ``max_seconds`` is the usual device time of all rounds together; None where the user gives one.
     """
 
     def option(name: str) -> Any:
@@ -153,12 +119,12 @@ def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing,
 
 
 def _what_is_wrong(result: Result, timeout: float | None) -> str:
-    """The lecture's report of a wrong product; or that the time limit was reached, which says nothing of it."""
+    """The report of a wrong product; or that the time limit was reached, which says nothing of it."""
     cell = result.cell
-    sizes = f"{cell.m}×{cell.n}×{cell.k}"
+    name, device = f"{result.kernel} {cell.m}×{cell.n}×{cell.k}", result.device
     if result.timed_out:
         limit = f"the limit of {timeout:g} s was reached, which --mm-timeout sets"
-        return "\n".join([f"{result.kernel} {sizes} was not finished on {result.device}: {limit}", *result.failures()])
+        return "\n".join([f"{name} was not finished on {device}: {limit}", *result.failures()])
     what = "failed" if result.verification is None else "is wrong"
-    lines = [f"{result.kernel} {sizes} {what} on {result.device}; no time is reported", *result.failures()]
-    return "\n".join([*lines, f"to see it again: {launch_command('run', cell)}"])
+    again = f"to see it again: {launch_command('run', cell)}"
+    return "\n".join([f"{name} {what} on {device}; no time is reported", *result.failures(), again])

@@ -1,10 +1,8 @@
 """What mmcore asks of pytest-benchmark's own session: saved runs, comparisons, columns.
 
-These attributes are not public. No hook says which runs are compared with, keeps a run from being saved or its table
-from being printed, so they are used here, and nowhere else.
-
-A run is saved without being told to, so that ``--benchmark-compare`` finds it next time; but neither an empty run nor
-one that ``--benchmark-compare-fail`` found too slow, which would pass as the measure of the next.
+Its attributes are not public; as no hook says or does the same, they are used here, and nowhere else. A run is saved
+without being told to, so that ``--benchmark-compare`` finds it next time; but neither an empty run nor one that
+``--benchmark-compare-fail`` found too slow, which would pass as the measure of the next.
 """
 
 from __future__ import annotations
@@ -17,13 +15,9 @@ from typing import Any
 import pytest
 from pytest_benchmark.storage.file import FileStorage
 
-# Readable in 80 columns beside a cell's name; what pytest-benchmark shows by default takes 200.
-_COLUMNS = ["median", "iqr", "rounds"]
+_COLUMNS = ["median", "iqr", "rounds"]  # readable in 80 columns; all of pytest-benchmark's take 200
 _ALL_COLUMNS = 10
-_WITHOUT_MEANING = {
-    "--benchmark-cprofile": "kernels run in a process of their own",
-    "--benchmark-timer": "times are device seconds",
-}
+_WITHOUT_MEANING = {"cprofile": "kernels run in a process of their own", "timer": "times are device seconds"}
 _USUAL_TIMER = "time.perf_counter"
 
 
@@ -39,12 +33,7 @@ def measures(config: pytest.Config) -> bool:
 
 
 def prepare(config: pytest.Config, *, supports_timing: bool) -> None:
-    """Show pytest-benchmark's table for comparisons only, and narrow; refuse what can only mislead.
-
-    Raises:
-        UsageError: the results could not be saved, or those to compare with cannot be read;
-            ``--benchmark-compare-fail`` on a device without device time, or with nothing to compare with.
-    """
+    """Show pytest-benchmark's table for comparisons only, and narrow; refuse options that can only mislead."""
     benchmarks = session_of(config)
     if benchmarks is None:
         return
@@ -56,21 +45,16 @@ def prepare(config: pytest.Config, *, supports_timing: bool) -> None:
         # mmcore's own table says what this one does, and more.
         benchmarks.quiet = True
     for option, why in _WITHOUT_MEANING.items():
-        if config.getoption(option.lstrip("-").replace("-", "_"), None) not in (None, False, _USUAL_TIMER):
-            raise pytest.UsageError(f"{option} means nothing here: {why}")
+        if config.getoption(f"benchmark_{option}", None) not in (None, False, _USUAL_TIMER):
+            raise pytest.UsageError(f"--benchmark-{option} means nothing here: {why}")
     _refuse_unwritable(config.getoption("benchmark_json"), benchmarks.storage)
     if isinstance(benchmarks.compare, str) and not benchmarks.compared_mapping:
-        raise pytest.UsageError(
-            f"--benchmark-compare={benchmarks.compare}: there are no results of that name that can be read, neither as "
-            f"a file nor in {benchmarks.storage}"
-        )
-    if not benchmarks.compare_fail:
-        return
-    if not supports_timing:
-        raise pytest.UsageError(
-            "emulation times say nothing about a kernel's speed, so --benchmark-compare-fail needs a GPU"
-        )
-    if not benchmarks.compared_mapping:
+        what = "there are no results of that name that can be read, neither as a file nor in"
+        raise pytest.UsageError(f"--benchmark-compare={benchmarks.compare}: {what} {benchmarks.storage}")
+    if benchmarks.compare_fail and not supports_timing:
+        why = "emulation times say nothing about a kernel's speed"
+        raise pytest.UsageError(f"{why}, so --benchmark-compare-fail needs a GPU")
+    if benchmarks.compare_fail and not benchmarks.compared_mapping:
         raise pytest.UsageError(
             "--benchmark-compare-fail has nothing to compare with: give --benchmark-compare too, and measure once "
             "without either before, to have a run saved"
@@ -80,10 +64,10 @@ def prepare(config: pytest.Config, *, supports_timing: bool) -> None:
 def _refuse_unwritable(json_file: object, storage: object) -> None:
     """Find out before anything is measured that results could not be kept."""
     if isinstance(json_file, Path):
-        fresh = not json_file.exists()
+        existed = json_file.exists()
         try:
             json_file.open("ab").close()
-            if fresh:
+            if not existed:
                 json_file.unlink()
         except OSError as error:
             raise pytest.UsageError(f"--benchmark-json: {json_file} cannot be written: {error.strerror}") from None
@@ -112,7 +96,5 @@ def save(config: pytest.Config) -> None:
 
 def without_counterpart(config: pytest.Config, tests: Iterable[str]) -> list[str]:
     """Tests that the results compared with know nothing of; none where nothing is compared."""
-    compared = getattr(session_of(config), "compared_mapping", None)
-    if not compared:
-        return []
-    return [test for test in tests if not any(test in names for names in compared.values())]
+    compared = getattr(session_of(config), "compared_mapping", None) or {}
+    return [test for test in tests if compared and not any(test in names for names in compared.values())]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -20,38 +20,22 @@ from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 
 ALL_CONFIGS = "all"
 
-_Read = TypeVar("_Read")
-
 
 @dataclass(frozen=True)
 class Selection:
-    """What to measure. An empty tuple stands for the usual: all kernels, their usual configs, the device's usual sizes.
+    """What to measure. An empty tuple stands for the usual: all kernels, their usual configs, the device's sizes."""
 
-    Attributes:
-        kernels: names, or patterns with ``*``, ``?`` and ``[]``.
-        sizes: of the products.
-        blocks: shapes, as text.
-        configs: parameters of configs, by name.
-        all_configs: whether every config of a space is measured.
-        dtypes: element types of A and B.
-        device: as the user calls it.
-        measures: "kernel", "end-to-end" or both.
-        memories: host memory of the copies of end-to-end times.
-        caches: "warm", "cold" or both, for kernel times.
-        timeout: seconds that a cell may take.
-    """
-
-    kernels: tuple[str, ...]
+    kernels: tuple[str, ...]  # names, or patterns with *, ? and []
     sizes: tuple[Sizes, ...]
     blocks: tuple[str, ...]
-    configs: tuple[Mapping[str, Any], ...]
-    all_configs: bool
-    dtypes: tuple[str, ...]
-    device: str
-    measures: tuple[str, ...]
-    memories: tuple[str, ...]
-    caches: tuple[str, ...]
-    timeout: float
+    configs: tuple[Mapping[str, Any], ...]  # parameters by name
+    all_configs: bool  # every config of a space
+    dtypes: tuple[str, ...]  # element types of A and B
+    device: str  # as the user calls it
+    measures: tuple[str, ...]  # "kernel", "end-to-end" or both
+    memories: tuple[str, ...]  # host memory of the copies of end-to-end times
+    caches: tuple[str, ...]  # "warm", "cold" or both, for kernel times
+    timeout: float  # seconds that a cell may take
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
@@ -60,7 +44,7 @@ class Selection:
         def each(name: str) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))
 
-        measures = each("mm_measure") or ("kernel",)
+        measures, configs = each("mm_measure") or ("kernel",), config.getoption("mm_config") or ()
         if config.getoption("mm_memory") and "end-to-end" not in measures:
             raise MmcoreError("--mm-memory is for end-to-end times; add --mm-measure end-to-end")
         if config.getoption("mm_cache") and "kernel" not in measures:
@@ -69,8 +53,8 @@ class Selection:
             kernels=each("mm_kernel"),
             sizes=each("mm_size"),
             blocks=each("mm_block"),
-            configs=tuple(each for each in config.getoption("mm_config") or () if each != ALL_CONFIGS),
-            all_configs=ALL_CONFIGS in (config.getoption("mm_config") or ()),
+            configs=tuple(each for each in configs if each != ALL_CONFIGS),
+            all_configs=ALL_CONFIGS in configs,
             dtypes=each("mm_dtype"),
             device=config.getoption("mm_device"),
             measures=measures,
@@ -80,13 +64,19 @@ class Selection:
         )
 
 
-def add_options(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("mmcore", "mmcore: benchmarks of CUDA matrix-product kernels")
 
     def option(name: str, metavar: str, read: Callable[[str], Any], text: str, **further: Any) -> None:
+        def reader(text: str) -> Any:
+            try:
+                return read(text)
+            except MmcoreError as error:
+                raise argparse.ArgumentTypeError(str(error)) from None
+
         further = further or {"action": "append"}
-        group.addoption(f"--mm-{name}", type=_reader(read), metavar=metavar, help=text, **further)
+        group.addoption(f"--mm-{name}", type=reader, metavar=metavar, help=text, **further)
 
     what, where = tuple(WAYS), WAYS["end-to-end"]
     option("kernel", "GLOB", _words, "Only kernels of this name or pattern, such as 'upc.*' (repeatable).")
@@ -102,21 +92,10 @@ def add_options(parser: pytest.Parser) -> None:
     limit = f"Seconds that each cell may take, from planning to its last launch ({USUAL_SECONDS:g})."
     option("timeout", "S", parse_seconds, limit, default=USUAL_SECONDS)
     option("csv", "FILE", _writable, "Write the summary as CSV, too.", default=None)
-    for name, text in (
-        ("show-refused", "List what the kernels' constraints forbid, and why."),
-        ("allow-other-device", "Let --benchmark-compare compare with results of another device."),
-    ):
-        group.addoption(f"--mm-{name}", action="store_true", help=text)
-
-
-def _reader(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
-    def reader(text: str) -> _Read:
-        try:
-            return read(text)
-        except MmcoreError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return reader
+    text = "List what the kernels' constraints forbid, and why."
+    group.addoption("--mm-show-refused", action="store_true", help=text)
+    text = "Let --benchmark-compare compare with results of another device."
+    group.addoption("--mm-allow-other-device", action="store_true", help=text)
 
 
 def _words(text: str) -> list[str]:
@@ -127,8 +106,7 @@ def _words(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> list[str]:
-    words = _words(text)
-    for word in words:
+    for word in (words := _words(text)):
         parse_shape(word)
     return words
 
@@ -143,8 +121,7 @@ def _dtypes(text: str) -> list[str]:
 
 def _among(choices: Sequence[str]) -> Callable[[str], list[str]]:
     def read(text: str) -> list[str]:
-        words = _words(text)
-        for word in words:
+        for word in (words := _words(text)):
             if word not in choices:
                 raise MmcoreError(f"{word!r} is neither {' nor '.join(choices)}")
         return words

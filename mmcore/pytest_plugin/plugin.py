@@ -1,8 +1,7 @@
 """The pytest plugin: options ``--mm-…`` and the fixtures ``mm_cell`` and ``mm_benchmark``.
 
-It is loaded wherever mmcore is installed, so it costs nothing until a test asks for a cell. Cells are measured by
-:func:`mmcore.measure.measure`; pytest-benchmark gets their rounds and stays in charge of statistics, storage and
-comparison.
+It is loaded wherever mmcore is installed, so it costs nothing until a test asks for a cell. pytest-benchmark gets the
+rounds of cells, and stays in charge of statistics, storage and comparison.
 """
 
 from __future__ import annotations
@@ -14,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mmcore.errors import MmcoreError
-from mmcore.pytest_plugin.options import add_options
+from mmcore.pytest_plugin.options import Selection, pytest_addoption
 
 if TYPE_CHECKING:
     from mmcore.pytest_plugin.benchmark import CellBenchmark
     from mmcore.pytest_plugin.cells import Benchmark
     from mmcore.pytest_plugin.session import Session
 
-PARAMETERS = ("mm_kernel", "mm_size", "mm_config", "mm_measure")
+__all__ = ["mm_benchmark", "mm_cell", "pytest_addoption"]
+
+_PARAMETERS = ("mm_kernel", "mm_size", "mm_config", "mm_measure")
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
@@ -35,19 +36,14 @@ def run_of(config: pytest.Config) -> Session:
     return config.stash[_SESSION]
 
 
-def _is_used(config: pytest.Config) -> bool:
-    return _SESSION in config.stash and config.stash[_SESSION].items > 0
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    add_options(parser)
+def _used(config: pytest.Config) -> Session | None:
+    """The run, where it measures a cell."""
+    session = config.stash.get(_SESSION, None)
+    return session if session and session.items else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse contradictory options before anything runs."""
-    from mmcore.pytest_plugin.options import Selection
-
     try:
         Selection.of(config)
     except MmcoreError as error:
@@ -63,25 +59,13 @@ def mm_cell(mm_kernel: str, mm_size: str, mm_config: str, mm_measure: str, reque
 @pytest.fixture
 def mm_benchmark(mm_cell: Benchmark, benchmark: Any, request: pytest.FixtureRequest) -> CellBenchmark:
     """A function without arguments that verifies the cell's kernel, measures it, and tells pytest-benchmark."""
-    from mmcore.pytest_plugin.benchmark import CellBenchmark
-
     session, node = run_of(request.config), request.node
     try:
         session.hold_device()
     except MmcoreError as error:
         pytest.fail(str(error), pytrace=False)
     marker = node.get_closest_marker("benchmark")
-    used = CellBenchmark(
-        mm_cell,
-        session.device,
-        session.selection.timeout,
-        session.timing(mm_cell, marker.kwargs if marker else {}),
-        benchmark,
-        session.clock,
-        lambda result: session.results.update({node.nodeid: (mm_cell, result, benchmark.extra_info)}),
-    )
-    session.begin(node.nodeid, used)
-    return used
+    return session.begin(node.nodeid, mm_cell, marker.kwargs if marker else {}, benchmark)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -93,12 +77,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     except MmcoreError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if not found.benchmarks:
-        reasons = "\n".join(f"  {refused}" for refused in found.refused)
-        raise pytest.Collector.CollectError(
-            f"there is nothing to measure; the kernels' constraints forbid all that was selected:\n{reasons}"
-        )
+        what = "there is nothing to measure; the kernels' constraints forbid all that was selected:"
+        raise pytest.Collector.CollectError("\n".join([what, *(f"  {refused}" for refused in found.refused)]))
     ids = [benchmark.id for benchmark in found.benchmarks.values()]
-    metafunc.parametrize(PARAMETERS, list(found.benchmarks), ids=ids)
+    metafunc.parametrize(_PARAMETERS, list(found.benchmarks), ids=ids)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -112,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     session = run_of(config)
     session.items = len(measured)
     for item in measured:
-        parameters = tuple(item.callspec.params[name] for name in PARAMETERS)  # type: ignore[attr-defined]
+        parameters = tuple(item.callspec.params[name] for name in _PARAMETERS)  # type: ignore[attr-defined]
         marker = item.get_closest_marker("benchmark")
         group = session.found.benchmarks[parameters].group
         options = {"group": group, **(marker.kwargs if marker else {}), "timer": session.clock}
@@ -122,19 +104,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say what is going to be measured, and on what."""
-    if not _is_used(config):
+    if not (session := _used(config)):
         return []
     from mmcore.pytest_plugin.cells import COUNTED
     from mmcore.registry import registry
 
-    session = run_of(config)
     found, quiet = session.found, config.get_verbosity() < 0
     lines = [] if quiet else [f"mmcore: {session.device}{'' if session.supports_timing else f'; {COUNTED}'}"]
     if found.refused:
-        hint = "" if config.getoption("mm_show_refused") else "; --mm-show-refused lists them"
+        shown = config.getoption("mm_show_refused")
+        hint = "" if shown else "; --mm-show-refused lists them"
         lines.append(f"mmcore: constraints forbid {len(found.refused)} of the combinations asked for{hint}")
-    if config.getoption("mm_show_refused"):
-        lines += [f"  refused: {refused}" for refused in found.refused]
+        lines += [f"  refused: {refused}" for refused in found.refused if shown]
     lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
     if found.buggy and not quiet:
         lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(found.buggy)}")
@@ -143,10 +124,9 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
     """A cell that is timed has a line of its own instead of a dot."""
-    if report.when != "call" or not _is_used(config) or config.get_verbosity() < 0:
-        return None
-    session = run_of(config)
-    if report.nodeid not in session.benchmarks or not session.supports_timing or report.skipped:
+    session = _used(config)
+    used = session.benchmarks.get(report.nodeid) if session and report.when == "call" else None
+    if session is None or used is None or report.skipped or config.get_verbosity() < 0 or not session.supports_timing:
         return None
     from mmcore.pytest_plugin.report import line
 
@@ -154,18 +134,17 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
     text = line(measured[1]) if measured else "not measured; the reason is below" if report.failed else ""
     if not text:
         return None
-    short = f"{session.prefixes[report.nodeid]} {session.benchmarks[report.nodeid].benchmark.id}: {text}\n"
+    short = f"{used.prefix} {used.benchmark.id}: {text}\n"
     return report.outcome, short, f"PASSED {text}" if report.passed else "FAILED"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     """Start the device's worker process, so that no cell's time has that in it."""
-    config = session.config
-    if _is_used(config) and not config.option.collectonly:
+    if (ours := _used(session.config)) and not session.config.option.collectonly:
         # What goes wrong, the first cell says.
         with contextlib.suppress(MmcoreError):
-            run_of(config).hold_device()
+            ours.hold_device()
     return (yield)
 
 
@@ -173,9 +152,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add up where the time goes."""
     report = yield
-    if _is_used(item.config) and item.nodeid in run_of(item.config).benchmarks:
-        durations = run_of(item.config).durations
-        durations[item.nodeid] = durations.get(item.nodeid, 0.0) + report.duration
+    if (session := _used(item.config)) and item.nodeid in session.benchmarks:
+        session.benchmarks[item.nodeid].duration += report.duration
     return report
 
 
@@ -183,12 +161,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
     """Complete what pytest-benchmark is about to save; write the CSV."""
     config = session.config
-    if not _is_used(config):
+    if not (ours := _used(config)):
         return (yield)
     from mmcore.pytest_plugin.benchmark_session import save
     from mmcore.pytest_plugin.report import complete, write_csv
 
-    ours = run_of(config)
     results = list(ours.results.values())
     complete(results)
     if (path := config.getoption("mm_csv")) and results:
@@ -211,11 +188,10 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> Generator[None, object, object]:
     """Print the summary behind pytest-benchmark's tables, and last what ``--benchmark-compare-fail`` found."""
-    if not _is_used(config):
+    if not (session := _used(config)):
         return (yield)
     from pytest_benchmark.session import PerformanceRegression
 
-    session = run_of(config)
     try:
         return (yield)
     except PerformanceRegression:
@@ -230,7 +206,13 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
     from mmcore.pytest_plugin.benchmark_session import session_of, without_counterpart
 
     if session.results and session.config.get_verbosity() >= 0:
-        _print_tables(terminal, session)
+        from mmcore.cli.output import on_terminal, rendered
+        from mmcore.pytest_plugin.report import tables, time_spent
+
+        terminal.section("mmcore", sep="-", bold=True)
+        spent = time_spent(session.benchmarks.values(), len(session.benchmarks) - len(session.results))
+        for line in rendered(*tables(session.results.values()), "", spent, terminal=on_terminal()).split("\n"):
+            terminal.write_line(line)
     for problem in session.problems:
         terminal.write_line(f"mmcore: {problem}", red=True)
     if alone := without_counterpart(session.config, session.results):
@@ -242,36 +224,20 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
             terminal.write_line(f"  {name}: {reason}", red=True)
 
 
-def _print_tables(terminal: pytest.TerminalReporter, session: Session) -> None:
-    from mmcore.cli.output import on_terminal, rendered
-    from mmcore.pytest_plugin.report import tables, time_spent
-
-    phases = {test: dict(used.result.phases) if used.result else {} for test, used in session.benchmarks.items()}
-    missing = len(phases) - len(session.results)
-    terminal.section("mmcore", sep="-", bold=True)
-    spent = time_spent(session.durations, phases, missing)
-    text = rendered(*tables(session.results.values()), "", spent, terminal=on_terminal())
-    for line in text.split("\n"):
-        terminal.write_line(line)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
     """Say what was measured on."""
-    if _is_used(config):
+    if session := _used(config):
         from mmcore.saved import describe
 
-        describe(machine_info, run_of(config).described["facts"])
+        describe(machine_info, session.described["facts"])
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_benchmark_compare_machine_info(
     config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
 ) -> None:
-    """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now.
-
-    pytest-benchmark asks before anything is collected, so the device is opened here for results of mmcore's.
-    """
+    """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now."""
     from mmcore.saved import damage, describe, is_ours, other_device, upgraded
 
     if harm := damage(compared_benchmark):
@@ -279,13 +245,12 @@ def pytest_benchmark_compare_machine_info(
     if not is_ours(compared_benchmark):
         return
     compared_benchmark.update(upgraded(compared_benchmark))
-    try:
+    try:  # nothing is collected yet, so it is here that the device is opened
         facts = run_of(config).described["facts"]
     except MmcoreError as error:
         raise pytest.UsageError(str(error)) from None
     describe(machine_info, facts)
     reason = other_device(machine_info, compared_benchmark["machine_info"])
     if reason and not config.getoption("mm_allow_other_device"):
-        raise pytest.UsageError(
-            f"the results to compare with are of another device: {reason}; --mm-allow-other-device compares them anyway"
-        )
+        what = f"the results to compare with are of another device: {reason}"
+        raise pytest.UsageError(f"{what}; --mm-allow-other-device compares them anyway")

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.pytest_plugin.cells import COUNTED, Benchmark
+from mmcore.pytest_plugin.benchmark import CellBenchmark, Measured
+from mmcore.pytest_plugin.cells import COUNTED
 from mmcore.result import Result
 
-Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]
+_PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
+_CSV_COLUMNS = """
+    kernel device_description m n k dtype operation block config measure caches memory
+    median_ms spread_percent gflops percent_of_peak percent_of_best emulation_ms
+    registers shared_bytes verified verification clock
+"""
 
 
 def by_group(results: Iterable[Measured]) -> dict[str, list[Measured]]:
-    """The results that may be compared with each other, small problems before large ones.
-
-    Fastest first; where there are no times, in the order in which they were measured.
-    """
+    """The results that may be compared with each other, fastest first; small problems before large ones."""
     groups: dict[str, list[Measured]] = {}
     for measured in results:
         groups.setdefault(measured[0].group, []).append(measured)
@@ -34,15 +37,15 @@ def _seconds(result: Result) -> float:
 
 
 def complete(results: Iterable[Measured]) -> None:
-    """Say in what pytest-benchmark stores how far each result is from its group's best."""
+    """Say in what pytest-benchmark stores how far each result is from its group's best; None without times."""
     for members in by_group(results).values():
+        best = _seconds(members[0][1])
         for _, result, info in members:
-            info["percent_of_best"] = _percent_of_best(result, members)
+            info["percent_of_best"] = 100 * best / _seconds(result) if result.times else None
 
 
-def _percent_of_best(result: Result, members: Sequence[Measured]) -> float | None:
-    """The group's best time beside the result's; None where there are no times."""
-    return 100 * _seconds(members[0][1]) / _seconds(result) if result.times else None
+def _figures(results: Iterable[Measured]) -> list[str]:
+    return list(dict.fromkeys(name for _, result, _ in results for name in result.figures))
 
 
 def tables(results: Iterable[Measured]) -> list[RenderableType]:
@@ -57,39 +60,27 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
 
 def _table(members: Sequence[Measured]) -> Table:
     timed = bool(members[0][1].times)
-    figures = list(dict.fromkeys(name for _, result, _ in members for name in result.figures))
+    figures = _figures(members)
     table = Table(box=None, pad_edge=False, padding=(0, 2 if timed else 1, 0, 0))
     table.add_column("kernel", no_wrap=True)
     table.add_column("config", no_wrap=True)
     # Eighty columns hold either times or counts.
     times = ("median, µs", "spread", "GFLOP/s", "of peak", "of best", "registers", "shared, B") if timed else ()
-    for heading in (*times, *(name.replace("_", "\n" if not timed else " ", 1).replace("_", " ") for name in figures)):
+    for heading in (*times, *(name.replace("_", " " if timed else "\n", 1).replace("_", " ") for name in figures)):
         table.add_column(heading, justify="right")
     table.add_column("verified")
     for benchmark, result, info in members:
-        counts = [_number(result.figures.get(name)) for name in figures]
-        table.add_row(
-            result.kernel, benchmark.config.id, *(_times(result, info) if timed else []), *counts, _verified(result)
-        )
+        numbers = [*(_times(result, info) if timed else ()), *(_number(result.figures.get(name)) for name in figures)]
+        verification = result.verification
+        whole = verification is not None and verification.compared == result.cell.m * result.cell.n
+        table.add_row(result.kernel, benchmark.config.id, *numbers, "all" if whole else "sampled")
     return table
 
 
 def _times(result: Result, info: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{info['median_ms'] * 1e3:.2f}",
-        _percent(info["spread_percent"], 2),
-        _number(info["gflops"]),
-        _percent(info["percent_of_peak"]),
-        _percent(info["percent_of_best"]),
-        str(result.registers),
-        str(result.shared_bytes),
-    ]
-
-
-def _verified(result: Result) -> str:
-    verification = result.verification
-    whole = verification is not None and verification.compared == result.cell.m * result.cell.n
-    return "all" if whole else "sampled"
+    times = [f"{info['median_ms'] * 1e3:.2f}", _percent(info["spread_percent"], 2), _number(info["gflops"])]
+    percents = [_percent(info["percent_of_peak"]), _percent(info["percent_of_best"])]
+    return [*times, *percents, str(result.registers), str(result.shared_bytes)]
 
 
 def line(result: Result) -> str:
@@ -99,70 +90,33 @@ def line(result: Result) -> str:
     return f"verified, {time.seconds * 1e6:.2f} µs ±{100 * time.spread:.2f} %, {rate} GFLOP/s"
 
 
-def time_spent(durations: Mapping[str, float], phases: Mapping[str, Mapping[str, float]], missing: int) -> str:
-    """Where the run's time went, in a sentence.
-
-    Args:
-        durations: host seconds of each test.
-        phases: how many of them it spent on what it is for.
-        missing: how many of them have no result.
-    """
-    spent = {name: sum(each.get(name, 0.0) for each in phases.values()) for name in _PHASES}
+def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
+    """Where the run's time went, in a sentence; ``missing`` of the cells have no result."""
+    phases = [each.result.phases if each.result else {} for each in used]
     # An interrupted test has phases, but no duration.
-    durations = {test: durations.get(test, sum(each.values())) for test, each in phases.items()}
-    other = [durations[test] - sum(each.get(name, 0.0) for name in _PHASES) for test, each in phases.items()]
+    durations = [each.duration or sum(spent.values()) for each, spent in zip(used, phases, strict=True)]
+    spent = {name: sum(each.get(name, 0.0) for each in phases) for name in _PHASES}
+    other = [
+        seconds - sum(each.get(name, 0.0) for name in _PHASES) for seconds, each in zip(durations, phases, strict=True)
+    ]
     parts = ", ".join(f"{words} {spent[name]:.1f} s" for name, words in _PHASES.items())
-    cells = "1 cell" if len(phases) == 1 else f"{len(phases)} cells"
+    cells = "1 cell" if len(used) == 1 else f"{len(used)} cells"
     cells += f", {missing} of them not measured," if missing else ""
-    return (
-        f"{cells} in {sum(durations.values()):.1f} s: {parts}, everything else "
-        f"{sum(other):.1f} s (at most {1e3 * max(other):.0f} ms in a cell)"
-    )
-
-
-_PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
+    rest = f"everything else {sum(other):.1f} s (at most {1e3 * max(other):.0f} ms in a cell)"
+    return f"{cells} in {sum(durations):.1f} s: {parts}, {rest}"
 
 
 def write_csv(path: Path, results: Sequence[Measured]) -> None:
-    """Write the results as CSV, one row each, in the order of the tables; times in ms, empty where there is none.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    figures = list(dict.fromkeys(name for _, result, _ in results for name in result.figures))
-    columns = [*_CSV_COLUMNS, *figures]
+    """Write the results as CSV, a row each, in the order of the tables; times in ms, empty where there is none."""
+    columns = [*_CSV_COLUMNS.split(), *_figures(results)]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         for members in by_group(results).values():
             for benchmark, _, info in members:
-                values = {
-                    **info,
-                    **info["problem"],
-                    "block": benchmark.config.block_text,
-                    "config": str(benchmark.config),
-                }
+                config = {"block": benchmark.config.block_text, "config": str(benchmark.config)}
+                values = {**info, **info["problem"], **config}
                 writer.writerow(["" if values.get(name) is None else values[name] for name in columns])
-
-
-_CSV_COLUMNS = (
-    *(
-        "kernel",
-        "device_description",
-        "m",
-        "n",
-        "k",
-        "dtype",
-        "operation",
-        "block",
-        "config",
-        "measure",
-        "caches",
-        "memory",
-    ),
-    *("median_ms", "spread_percent", "gflops", "percent_of_peak", "percent_of_best", "emulation_ms"),
-    *("registers", "shared_bytes", "verified", "verification", "clock"),
-)
 
 
 def _number(value: float | None) -> str:

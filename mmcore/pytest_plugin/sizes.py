@@ -21,17 +21,11 @@ class Sizes(NamedTuple):
 
 
 def parse_sizes(text: str) -> tuple[Sizes, ...]:
-    """The sizes that a specification stands for, in its order, each once.
+    """The sizes that a specification stands for, in its order, each once; :class:`InvalidProblem` where it is none.
 
-    Args:
-        text: a comma list of ``N`` (m = n = k), ``MxNxK`` and ``START:STOP:STEP`` (m = n = k, STOP included; a STEP
-            of 1 may be left out).
-
-    Raises:
-        InvalidProblem: for anything else, in one sentence that says what is wrong.
+    It is a comma list of ``N`` (m = n = k), ``MxNxK`` and ``START:STOP[:STEP]`` (m = n = k, STOP included).
     """
-    sizes = [sizes for part in text.split(",") for sizes in _parse_part(part.strip())]
-    return tuple(dict.fromkeys(sizes))
+    return tuple(dict.fromkeys(sizes for part in text.split(",") for sizes in _parse_part(part.strip())))
 
 
 def _parse_part(part: str) -> list[Sizes]:
