@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 GROUP = "mmcore"
 DISTRIBUTION = "mmcore-cuda"  # mmcore's own; another project is called mmcore on PyPI
-
 #: mmcore's own commands, in the order of ``mmcore --help``; no plugin can take their names.
 COMMANDS = {
     "list-kernels": "mmcore.cli.list_kernels:list_kernels",
@@ -66,10 +65,12 @@ class FailedPlugin(NamedTuple):
 
 
 class Named(dict[str, Registered[_T]]):
-    """What plugins bring of one kind, by name. A name that several bring belongs to none, but is in ``duplicates``."""
+    """What plugins bring of one kind (``what``: "kernel"), by name; ``lists`` is the command that lists them.
+
+    A name that several plugins bring belongs to none of them, but is in ``duplicates``.
+    """
 
     def __init__(self, what: str, lists: str = "", unknown: type[UnknownName] = UnknownName) -> None:
-        """Items of a kind ("kernel"), the command that lists them, and the error for a name that there is not."""
         super().__init__()
         self._what, self._lists, self._unknown = what, lists, unknown
         self.duplicates: dict[str, list[Origin]] = {}
@@ -96,9 +97,8 @@ class Named(dict[str, Registered[_T]]):
             return self[name].item
         if name in self.duplicates:
             raise DuplicateName(self.conflict(name))
-        for each in failed:
-            if each.origin.plugin == name:
-                raise self._unknown(f"there is no {self._what} {name!r}: {each}")
+        if reasons := [each for each in failed if each.origin.plugin == name]:
+            raise self._unknown(f"there is no {self._what} {name!r}: {reasons[0]}")
         import difflib  # only for a name that was mistyped
 
         near = difflib.get_close_matches(str(name).casefold(), self, n=3, cutoff=0.5)
@@ -155,8 +155,7 @@ class Registry:
 
     def add(self, plugin: object, name: str, distribution: str) -> None:
         """Take over what a module or object brings by its hooks; what is wrong with it ends up in :attr:`failed`."""
-        origin = Origin(name, distribution)
-        with self.reported(origin):
+        with self.reported(origin := Origin(name, distribution)):
             self.manager.register(plugin, name=f"{distribution}:{name}")
             if not self.manager.get_hookcallers(plugin):
                 self.manager.unregister(plugin)
@@ -249,7 +248,6 @@ def registry() -> Registry:
     return found
 
 
-@functools.cache
+@functools.cache  # reading them from the package's metadata takes most of a millisecond
 def _name_and_version(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
-    # Reading them from the package's metadata takes most of a millisecond.
     return (distribution.name, distribution.version) if distribution else ("an unknown distribution", "")

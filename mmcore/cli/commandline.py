@@ -14,8 +14,6 @@ from mmcore.cli.output import keep_stdout_for_json
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.registry import COMMANDS, DISTRIBUTION, registry
 
-FAILED, INTERRUPTED = 2, 130
-
 
 class CommandLine(click.Group):
     """mmcore's own commands and those of plugins. A command returns its exit code; an error is a sentence and 2."""
@@ -53,10 +51,10 @@ class CommandLine(click.Group):
             try:
                 code = super().main(args, *others, **extra | {"standalone_mode": False})
             except click.Abort:
-                code = INTERRUPTED
+                code = 130  # 128 + SIGINT
             except click.ClickException as error:
                 click.echo(f"Error: {error.format_message()}", err=True)
-                code = FAILED
+                code = 2
         sys.exit(code)
 
 
@@ -70,10 +68,11 @@ def _imported(name: str, target: str) -> click.Command:
     module, _, function = target.partition(":")
     try:
         command = getattr(import_module(module), function)
-        reason = f"the command {name}, {target}, is no click command"
+        reason = "is no click command"
     except (Exception, SystemExit) as error:  # a plugin's module may raise anything
-        command, reason = None, f"the command {name}, {target}, cannot be imported: {type(error).__name__}: {error}"
-    return command if isinstance(command, click.Command) else _Broken(name, short_help=f"({' '.join(reason.split())})")
+        command, reason = None, " ".join(f"cannot be imported: {type(error).__name__}: {error}".split())
+    broken = _Broken(name, short_help=f"(the command {name}, {target}, {reason})")
+    return command if isinstance(command, click.Command) else broken
 
 
 class _Broken(click.Command):

@@ -101,12 +101,11 @@ def _cache() -> dict[str, Any]:
 
 def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
     cache, nvrtc, auto = findings["cache"], findings["nvrtc"], findings["auto"]
-    state = f"writable, {cache['megabytes']:.1f} MB"
-    if cache["problem"]:
-        state = f"{cache['problem']}; every kernel is compiled each time"
+    written, problem = f"writable, {cache['megabytes']:.1f} MB", cache["problem"]
+    state = f"{problem}; every kernel is compiled each time" if problem else written
     devices = [f"{name}: {text}" for each in findings["devices"] for name, text in each["findings"].items()]
     devices += [f"{each['name']}: {each['problem']}" for each in findings["devices"] if each["problem"]]
-    plugins = [f"{name}: {n} kernel{'' if n == 1 else 's'}" for name, n in findings["distributions"].items()]
+    plugins = [f"{name}: {n} kernel{'s' * (n != 1)}" for name, n in findings["distributions"].items()]
     rows = {
         "Python": [f"{findings['python']} at {findings['executable']}"],
         "mmcore": [findings["mmcore"] or "is not installed"],

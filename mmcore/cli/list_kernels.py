@@ -20,15 +20,13 @@ from mmcore.registry import Registered
 @click.option("--dtype", metavar="D", help="Only those of an element type, such as float32, or f32 for short.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the names alone.")
 @json_option
-def list_kernels(
-    patterns: tuple[str, ...], reference: str | None, dtype: str | None, quiet: bool, as_json: bool
-) -> int:
+def list_kernels(patterns: tuple[str, ...], quiet: bool, as_json: bool, **filters: str | None) -> int:
     """List the kernels: what each does and what it needs.
 
     PATTERN is a name, the first part of one (upc), or a pattern with * and ?.
     """
     registered = loaded_registry().kernels
-    kernels = _select([each.item for each in registered.values()], patterns, reference, dtype)
+    kernels = _select([each.item for each in registered.values()], patterns, **filters)
     if as_json:
         write_json([summary(registered[kernel.name]) for kernel in kernels])
     elif quiet:
@@ -71,8 +69,7 @@ def _family(kernel: Kernel) -> str:
 def summary(registered: Registered[Kernel]) -> dict[str, Any]:
     """What ``list-kernels --json`` says of a kernel."""
     kernel = registered.item
-    texts = ("name", "title", "reference", "dtype", "output", "operation")
-    return {name: getattr(kernel, name) for name in texts} | {
+    return {name: getattr(kernel, name) for name in ("name", "title", "reference", "dtype", "output", "operation")} | {
         "blocks": [list(block) for block in dict.fromkeys(config.block for config in kernel.usual_configs)],
         "configs": [config.to_json() for config in kernel.usual_configs],
         "constraints": descriptions(kernel),

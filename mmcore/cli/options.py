@@ -45,11 +45,9 @@ def _with(*options: _Option) -> _Option:
 
 
 _BLOCK = "Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
-_CONFIG = "A parameter of the kernel's config, such as BM=128; comma lists, repeatable."
+_PARAM = "A parameter of the kernel's config, such as BM=128; comma lists, repeatable."
 block_option = click.option("--block", metavar="BX[xBY]", help=_BLOCK)
-config_option = click.option(
-    "--config", "configs", multiple=True, type=parse_config, metavar="NAME=VALUE", help=_CONFIG
-)
+config_option = click.option("--config", "configs", multiple=True, type=parse_config, metavar="NAME=VALUE", help=_PARAM)
 
 
 def problem_options(usual: int) -> _Option:
@@ -65,14 +63,13 @@ def problem_options(usual: int) -> _Option:
 
 def launch_options(usual: int) -> _Option:
     """The options that say which product and how it is launched, as :func:`requested_cell` takes them."""
-    force = "Launch against the kernel's own constraints, to see what happens."
     leading = (("--lda", "A"), ("--ldb", "B"), ("--ldc", "C"))
     return _with(
         problem_options(usual),
         block_option,
         config_option,
         click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the inputs; fresh by default."),
-        click.option("--force", is_flag=True, help=force),
+        click.option("--force", is_flag=True, help="Launch against the kernel's own constraints, to see what happens."),
         *(click.option(o, type=size_type, metavar="N", help=f"Elements between rows of {x}.") for o, x in leading),
     )
 
@@ -109,10 +106,7 @@ def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
 
 
 def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual: int, **further: Any) -> Cell:
-    """The cell of a registered kernel that a command's options ask for, with m = n = k = ``usual`` by default.
-
-    Raises MmcoreError where they ask for nothing that can be.
-    """
+    """The cell of a registered kernel that options ask for (or a MmcoreError); m = n = k = ``usual`` by default."""
     config = requested_config(kernel, asked)
     m, n, k = requested_sizes(kernel, asked, usual, config)
     named = ("lda", "ldb", "ldc", "seed", "force", "timeout")

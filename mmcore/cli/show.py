@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,8 +89,7 @@ def _argument(argument: Argument) -> str:
 
 def examples(kernel: Kernel) -> list[str]:
     """What the rule makes of the usual size, and of one element more where the constraints allow that."""
-    usual, size = kernel.square_problem(USUAL_SIZE), USUAL_SIZE + 1
-    more = kernel.problem(size, size, size)
+    usual, more = kernel.square_problem(USUAL_SIZE), kernel.problem(*[USUAL_SIZE + 1] * 3)
     both = usual.n == USUAL_SIZE and not kernel.violations(more, kernel.fitting_config(more))
     return [_example(kernel, problem) for problem in ((usual, more) if both else (usual,))]
 
@@ -109,9 +107,8 @@ def _example(kernel: Kernel, problem: Problem) -> str:
 
 def _planned(kernel: Kernel, problem: Problem) -> Plan:
     """The plan on an example of a device, as no device must be needed."""
-    usual = DeviceProperties()
-    device = replace(usual, compute_capability=max(usual.compute_capability, kernel.min_compute_capability))
-    return plan(kernel, problem, kernel.fitting_config(problem), device)
+    capability = max(DeviceProperties().compute_capability, kernel.min_compute_capability)
+    return plan(kernel, problem, kernel.fitting_config(problem), DeviceProperties(compute_capability=capability))
 
 
 def _listing(code: str, language: str) -> RenderableType:
