@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -103,8 +104,11 @@ def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     from mmcore.registry import registry
 
     found: dict[str, float | None] = {}
-    for figures in registry().manager.hook.mmcore_figures(kernel=loaded, device=device):
-        found |= figures
+    try:
+        for figures in registry().manager.hook.mmcore_figures(kernel=loaded, device=device):
+            found |= figures
+    except Exception as error:  # a third party's hook costs its figures, not the result
+        print(f"warning: a plugin's mmcore_figures failed: {type(error).__name__}: {error}", file=sys.stderr)
     return found
 
 

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import mmcore
 from mmcore.cell import Cell, Timing
 from mmcore.executor.choose import open_device
 from mmcore.measure import Phases, measure
+from tests.command_line import install, installed
 from tests.timed_emulator import TimedEmulator
 
 CORE = Path(mmcore.__file__).parent
@@ -48,3 +51,11 @@ def test_the_phases_of_a_cell() -> None:
     assert begun == ["plan", "compile", "allocate", "verify", "time", "verify", "verify"]
     assert set(result.phases) == set(begun)
     assert all(seconds >= 0 for seconds in result.phases.values())
+
+
+def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_figures(kernel, device):\n    return 1 // 0\n"
+    install(tmp_path, "acme-figures", "acme", broken)
+    with installed(tmp_path):
+        assert measure(Cell("upc.kernel01", 8, 8, 8), open_device("emulator")).verified
+    assert "warning: a plugin's mmcore_figures failed: ZeroDivisionError" in capsys.readouterr().err
