@@ -48,7 +48,7 @@ def main(path: Path) -> None:
 
 
 def _emulated(cell: Cell) -> dict[str, int | None]:
-    found = profile_cell(cell, Emulator(), exact=True)
+    found = profile_cell(cell, Emulator())
     return found.counts(found.counters)
 
 

@@ -17,7 +17,6 @@ from mmcore.executor.worker import opened
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Shape
 from mmcore.kernel.problem import Problem, dtype_named, three_sizes
-from mmcore.measure import measure
 from mmcore.planning.plan import Plan, plan
 from mmcore.registry import registry
 from mmcore.result import Result
@@ -57,11 +56,7 @@ def run(
     copies = Timing("end-to-end", memory, **BRIEFLY)
     timings = (Timing("kernel", "warm", **BRIEFLY), copies) if chosen(device)[0].supports_timing else ()
     asked, nameless = cell(kernel, size, device=device, timings=timings, **launch)
-    if nameless is None:
-        return measure_cell(asked)
-    found = opened(device)
-    with found.deadline.within(asked.timeout):
-        return measure(asked, found, nameless)
+    return measure_cell(asked, kernel=nameless)
 
 
 def cell(

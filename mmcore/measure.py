@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import KernelError
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan
+from mmcore.planning.plan import Plan, plan_cell
 from mmcore.result import LaunchRecord, Result, Time
 from mmcore.timing import measure_time
 from mmcore.verify.inputs import fresh_seed
-from mmcore.verify.launches import verify_again, verify_launches
+from mmcore.verify.launches import upload_inputs, verify_again, verify_launches
 from mmcore.verify.repeats import compare_repeats
 
 _CLOCK_ERROR = 0.02  # how much short a reading of the clock may be before a time counts as impossible
@@ -60,9 +60,8 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
     """
     phases = phases or Phases()
     with phases("plan"):
-        kernel = kernel or referenced_kernel(cell.kernel)
-        problem = cell.problem(kernel)
-        planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
+        planned = plan_cell(cell, device.properties, kernel)
+        problem = cell.problem(planned.kernel)
         seed = fresh_seed() if cell.seed is None else cell.seed
     with phases("compile"):
         module = compile_plan(planned, device.architecture)
@@ -99,6 +98,24 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
     )
 
 
+@contextmanager
+def prepared_cell(
+    cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None
+) -> Iterator[LoadedKernel]:
+    """A cell planned, compiled and loaded, with its inputs on the device, to be launched by a tool that looks closer.
+
+    Arguments and errors are those of :func:`measure`. C is only written where the kernel adds to it.
+    """
+    phases = phases or Phases()
+    with phases("plan"):
+        planned = plan_cell(cell, device.properties, kernel)
+    with phases("compile"):
+        loaded = LoadedKernel(planned, device)
+    with loaded:
+        upload_inputs(loaded, fresh_seed() if cell.seed is None else cell.seed)
+        yield loaded
+
+
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     """What plugins add."""
     from mmcore.registry import registry
@@ -127,13 +144,23 @@ def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iter
             )
 
 
+def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
+    """The launches of a kernel, in order."""
+    return tuple(
+        LaunchRecord(
+            entry=loaded.plan.entry(launch),
+            grid=launch.grid_dim,
+            block=launch.block_dim,
+            registers=function.registers,
+            shared_bytes=function.static_shared_bytes + launch.shared_bytes,
+        )
+        for launch, function in zip(loaded.plan.launches, loaded.functions, strict=True)
+    )
+
+
 def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
     """What is known of a cell before its launches."""
     planned, kernel = loaded.plan, loaded.plan.kernel
-    launched = []
-    for launch, function in zip(planned.launches, loaded.functions, strict=True):
-        entry, shared = planned.entry(launch), function.static_shared_bytes + launch.shared_bytes
-        launched.append(LaunchRecord(entry, launch.grid_dim, launch.block_dim, function.registers, shared))
     return Result(
         cell=cell,
         kernel=kernel.name,
@@ -146,7 +173,7 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         config_id=planned.config.id,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
         strided=kernel.strided,
-        launched=tuple(launched),
+        launched=launch_records(loaded),
         device_description=device.description,
         supports_timing=device.supports_timing,
         peak_flops=None if device.peaks is None else device.peaks.flops[planned.problem.dtype],

@@ -30,7 +30,8 @@ class LaunchRecord:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> LaunchRecord:
-        return cls(**{**values, "grid": Dim3(*values["grid"]), "block": Dim3(*values["block"])})
+        own = {name: values[name] for name in cls.__dataclass_fields__}
+        return cls(**{**own, "grid": Dim3(*own["grid"]), "block": Dim3(*own["block"])})
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.lockstep import execute
-from mmcore_emulator.machine import Run, parameter_bytes
+from mmcore_emulator.machine import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
@@ -79,7 +79,8 @@ def emulate(
         else:
             values.append(argument if isinstance(argument, bytes) else argument.tobytes())
     content = parameter_bytes(translation, values)
-    run = Run(translation, Dim3(*grid), Dim3(*block), shared_bytes, content, memory, Deadline(), observers(translation))
+    geometry = Dim3(*grid), Dim3(*block), shared_bytes
+    run = Run(translation, *geometry, content, memory, Deadline(), observers(translation), Progress(1))
     execute(run)
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held

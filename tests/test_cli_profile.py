@@ -44,7 +44,6 @@ def test_the_table_gives_each_counter_in_all_per_block_and_per_thread() -> None:
     assert table["global load requests"] == ["16,384", "4,096", "4"]
     assert table["global load sectors"] == ["40,960", "10,240", "10"]
     assert not any(name.startswith("shared") for name in table), "it uses none"
-    assert "counted  every block" in result.stdout
     assert "CGMA       6.4 fused multiply-adds per global sector loaded" in result.stdout
     assert "loads      2.5 sectors per request" in result.stdout
     assert "accesses   129 to global memory per thread" in result.stdout
@@ -102,15 +101,6 @@ def test_source_shows_what_each_line_does_beside_it() -> None:
 
 def test_without_by_line_no_line_is_shown() -> None:
     assert "__global__" not in mmcore("profile", "upc.kernel01", "--size", "8", "--block", "8").stdout
-
-
-def test_a_sample_is_said_to_be_one_and_exact_runs_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_emulator.profiler.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
-    arguments = ("profile", "upc.kernel01", "--size", "80", "--block", "8")
-    sampled, exact = mmcore(*arguments).stdout, mmcore(*arguments, "--exact").stdout
-    assert "counted  36 of 100 blocks, which did the same; --exact runs them all" in sampled
-    assert "counted  every block" in exact
-    assert rows(sampled) == rows(exact)
 
 
 def test_a_launch_that_does_wrong_is_told_and_exits_with_1() -> None:

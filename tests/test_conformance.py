@@ -359,7 +359,7 @@ def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_
 
 @pytest.mark.usefixtures("few")
 def test_a_violation_that_is_not_refused_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_conform.running.plan", lambda *asked, force: plan(*asked, force=True))
+    monkeypatch.setattr("mmcore.planning.plan.plan", lambda *asked, force: plan(*asked, force=True))
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Multiple("k", 4),)))
     assert {each.property for each in found.failures} == {"constraints"}
     ((common, _),) = groups(found.of("constraints"))

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import mmcore_emulator
-from mmcore import Launch
+from mmcore import Cell, Launch
 from mmcore.api import cell
 from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch, Device
@@ -25,10 +25,9 @@ from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.layout import as_written
 from mmcore_emulator.literals import PtxError
 from mmcore_emulator.profiler.counters import Counters
-from mmcore_emulator.profiler.sampling import depends_on_data
 from mmcore_emulator.ptx import UnsupportedInstruction, parse
 from mmcore_emulator.sanitizer.over_read import over_read_elements
-from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
+from tests.emulation import emulate, ptx_kernel, ptx_of, words
 from tests.own_kernel import FIRST_LINE, own
 
 
@@ -396,75 +395,6 @@ def test_loads_of_constants_go_by_the_constant_cache_and_are_no_global_loads(cu_
     assert (found.global_loads, found.global_load_requests, found.global_stores) == (0, 0, 32)
 
 
-@pytest.mark.parametrize(
-    ("body", "depends"),
-    [
-        ("out[n] = state;", False),
-        ("out[n] = table[n];", False),
-        ("state = n;", False),
-        ("if (state) out[n] = 1;", True),
-        ("out[state] = 1;", True),
-        ("out[n] = table[state];", True),
-        ("for (int i = 0; i < c[n]; ++i) out[i] = i;", True),
-        ("out[c[n]] = 1;", True),
-    ],
-)
-def test_a_kernel_whose_way_depends_on_a_variable_depends_on_data(body: str, depends: bool) -> None:
-    declarations = "__device__ int state; __device__ int table[4] = {1}; __constant__ int c[4] = {1};"
-    assert depends_on_data(function_of(ptx_of(kernel_of(declarations, body)))) == depends
-
-
-@pytest.fixture
-def sampling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No launch is small enough to run all of its blocks."""
-    monkeypatch.setattr("mmcore_emulator.profiler.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
-
-
-@pytest.mark.usefixtures("sampling")
-def test_a_launch_that_reads_a_table_may_be_sampled(cu_file: Path) -> None:
-    kernel = own(cu_file, "C[threadIdx.x] = table[threadIdx.x] + c[n];", declarations=TABLE, grid=(40,))
-    profile = mmcore_emulator.profile(kernel, 32, device="emulator")
-    assert profile.blocks_run < profile.blocks == 40
-    assert profile.counters.global_load_sectors == 40 * 4
-
-
-@pytest.mark.usefixtures("sampling")
-def test_a_launch_that_a_variable_steers_runs_each_of_its_blocks_once() -> None:
-    source = """
-    __device__ int runs[40], limit;
-    extern "C" __global__ void steered(int* out, int n) { ++runs[blockIdx.x]; if (limit > n) out[0] = 1; }
-    extern "C" __global__ void f(int* out, int n) { out[threadIdx.x] = runs[threadIdx.x + n]; }"""
-    run = Loaded(source)
-    launch = BoundLaunch(
-        CompiledFunction("steered", 16, 0, 0), Launch(grid=(40,), block=(1,)), (run.buffer, np.int32(0))
-    )
-    (counted,) = run.program.count([launch], every_block=False).launches
-    assert (counted.blocks, counted.blocks_run) == (40, 40)
-    assert run.launch(8) == []
-    assert run.out.tolist() == [1] * 32
-
-
-@pytest.mark.usefixtures("sampling")
-@pytest.mark.parametrize(
-    ("statement", "blocks_run"),
-    [("if (done[blockIdx.x]) out[threadIdx.x] = 1;", (40, 40)), ("out[threadIdx.x] = done[blockIdx.x];", (6, 6))],
-)
-def test_a_launch_that_leaves_what_steers_another_is_run_as_a_whole(
-    statement: str, blocks_run: tuple[int, int]
-) -> None:
-    source = f"""
-    __device__ int done[40];
-    extern "C" __global__ void first(int* out, int n) {{ done[blockIdx.x] = 1; }}
-    extern "C" __global__ void second(int* out, int n) {{ {statement} }}"""
-    run = Loaded(source)
-    launch = Launch(grid=(40,), block=(32,))
-    calls = [
-        BoundLaunch(CompiledFunction(name, 16, 0, 0), launch, (run.buffer, np.int32(0))) for name in ("first", "second")
-    ]
-    launches = run.program.count(calls, every_block=False).launches
-    assert tuple(each.blocks_run for each in launches) == blocks_run
-
-
 def violations(path: Path, body: str, declarations: str, *, grid: int = 1) -> list[Violation]:
     kernel = own(path, body, declarations=declarations, grid=(grid,))
     found = mmcore_emulator.check(kernel, 32, device="emulator").violations
@@ -496,8 +426,7 @@ def test_a_check_sees_accesses_outside_a_variable(cu_file: Path) -> None:
 
 def test_what_lies_behind_a_variable_is_no_over_read_of_a_matrix(cu_file: Path) -> None:
     kernel = own(cu_file, "C[threadIdx.x] = A[n * n + 1] + table[63] + c[n];", declarations=TABLE, over_read={"A": 5})
-    planned = plan(kernel, kernel.problem(32, 32, 32), kernel.usual_configs[0], Emulator().properties)
-    assert over_read_elements(planned, Emulator(), seed=1) == {"A": 2, "B": 0, "C": 0}
+    assert over_read_elements(Cell(kernel.name, 32, 32, 32), Emulator(), kernel) == {"A": 2, "B": 0, "C": 0}
 
 
 def test_a_product_with_rows_looked_up_in_a_table_is_verified(device: Device, cu_file: Path) -> None:

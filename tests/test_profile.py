@@ -1,4 +1,4 @@
-"""Profiles of the lectures' kernels: exact, or from a sample that says so and tells the same."""
+"""Profiles: what kernels do, launch by launch and line by line, and what follows from it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,10 @@ from mmcore_emulator.profiler.counters import NAMES, total
 from mmcore_emulator.profiler.profile import Profile, profile_cell
 from tests.modern import SPLIT_K
 from tests.own_kernel import own
-from tests.test_kernels import KERNELS
 
 
-def profile(kernel: str | Kernel, size: int, block: int, *, exact: bool = False, force: bool = False) -> Profile:
-    return mmcore_emulator.profile(kernel, size, block=block, device="emulator", exact=exact, force=force)
-
-
-@pytest.fixture
-def sampling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No launch is small enough to run all of its blocks."""
-    monkeypatch.setattr("mmcore_emulator.profiler.sampling.ALL_BLOCKS_INSTRUCTIONS", 0)
+def profile(kernel: str | Kernel, size: int, block: int, *, force: bool = False) -> Profile:
+    return mmcore_emulator.profile(kernel, size, block=block, device="emulator", force=force)
 
 
 @pytest.mark.parametrize("n", [160, pytest.param(640, marks=pytest.mark.slow)])
@@ -43,7 +36,6 @@ def test_the_counters_are_what_ncu_reads_on_a_gpu(n: int) -> None:
         ("upc.kernel10", n**3 // 512, n**3 // 128),
     ):
         found = profile(kernel, n, 32)
-        assert found.exact
         counters = found.counters
         assert (counters.global_load_requests, counters.global_load_sectors) == (requests, sectors)
         assert (counters.global_store_requests, counters.global_store_sectors) == (n**2 // 32, n**2 // 8)
@@ -64,70 +56,8 @@ def test_with_x_along_the_rows_the_loads_of_the_product_make_the_sectors_that_nc
 
 def test_kernel11_at_256_takes_less_than_5_seconds() -> None:
     begin = time.perf_counter()
-    assert profile("upc.kernel11", 256, 32).exact
+    profile("upc.kernel11", 256, 32)
     assert time.perf_counter() - begin < 5
-
-
-@pytest.mark.usefixtures("sampling")
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_a_sample_tells_what_all_blocks_tell(kernel: Kernel) -> None:
-    smallest = min(kernel.usual_configs, key=lambda config: config.block.size)
-    size = kernel.square_problem(7 * smallest.block.x - 3, smallest).n
-    m, n, k = size, size, smallest.block.x
-    if kernel.violations(kernel.problem(m, n, k), smallest):
-        k = size
-    sampled, all_of_them = (
-        mmcore_emulator.profile(kernel, m=m, n=n, k=k, config=smallest.to_json(), device="emulator", exact=exact)
-        for exact in (False, True)
-    )
-    assert all_of_them.exact
-    assert sampled.lines == all_of_them.lines
-    assert sampled.counters == all_of_them.counters
-    assert sampled.blocks == all_of_them.blocks
-
-
-@pytest.mark.usefixtures("sampling")
-def test_a_sample_is_said_to_be_one() -> None:
-    found = profile("upc.kernel11", 96, 8)
-    assert (found.blocks, found.blocks_run, found.exact) == (144, 36, False)
-    assert profile("upc.kernel11", 96, 8, exact=True).exact
-
-
-def test_a_launch_that_does_not_take_long_is_not_sampled() -> None:
-    assert profile("upc.kernel11", 96, 8).exact
-
-
-@pytest.mark.usefixtures("sampling")
-def test_blocks_that_differ_are_all_run() -> None:
-    """Rows of 85 floats begin anywhere in a sector, and so do blocks of 5 columns."""
-    found = profile("unsa.traditional", 85, 5)
-    assert found.exact
-    assert found.blocks == 17 * 17
-
-
-@pytest.mark.usefixtures("sampling")
-@pytest.mark.parametrize("x", [0, 1, 2, 49, 98, 99])
-def test_a_block_that_does_more_is_counted_once(cu_file: Path, x: int) -> None:
-    body = f"if (blockIdx.x == {x}) C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
-    found = profile(own(cu_file, body, grid=(100,)), 32, 32)
-    assert found.counters.global_load_requests == 2
-    assert found.exact == (x != 99), "only the last block may differ from the others of a sample"
-
-
-@pytest.mark.usefixtures("sampling")
-def test_blocks_that_do_what_the_data_say_are_all_run(cu_file: Path) -> None:
-    body = "if (A[blockIdx.x] != A[57]) C[threadIdx.x] = B[0];"
-    found = profile(own(cu_file, body, grid=(100,)), 32, 32)
-    assert found.exact
-    assert found.counters.global_store_requests == 99
-
-
-@pytest.mark.usefixtures("sampling")
-def test_a_third_axis_is_sampled_too(cu_file: Path) -> None:
-    body = "C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
-    found = profile(own(cu_file, body, grid=(1, 2, 40)), 32, 32)
-    assert (found.blocks, found.blocks_run) == (80, 12)
-    assert found.counters.global_load_sectors == 80 * 8
 
 
 def test_several_launches_are_counted_each_and_together() -> None:
@@ -154,10 +84,13 @@ def test_what_a_forced_launch_does_wrong_is_told_with_its_counters() -> None:
     assert found.to_json()["violations"]
 
 
-@pytest.mark.usefixtures("sampling")
-def test_a_fault_of_many_blocks_of_a_sample_is_told_once(cu_file: Path) -> None:
+def test_a_block_that_does_more_is_counted_once(cu_file: Path) -> None:
+    body = "if (blockIdx.x == 49) C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
+    assert profile(own(cu_file, body, grid=(100,)), 32, 32).counters.global_load_requests == 2
+
+
+def test_a_fault_of_many_blocks_is_told_once(cu_file: Path) -> None:
     found = profile(own(cu_file, "C[threadIdx.x + n * n] = A[0];", grid=(50,)), 32, 32)
-    assert found.blocks_run < found.blocks
     assert [(violation.kind, violation.block) for violation in found.violations] == [("out-of-bounds-write", (0, 0, 0))]
 
 
@@ -211,7 +144,7 @@ def test_a_single_block_is_not_multiplied_by_four() -> None:
 
 def test_a_device_that_cannot_count_is_refused_in_a_sentence() -> None:
     device = cast(Device, SimpleNamespace(name="cuda:0"))
-    with pytest.raises(mmcore.NoDevice, match=r"^cuda:0 does not count what a kernel does"):
+    with pytest.raises(mmcore.NoDevice, match=r"^cuda:0 cannot count what a kernel does"):
         profile_cell(Cell("upc.kernel01", 8, 8, 8), device)
 
 
@@ -237,7 +170,7 @@ FIGURES = [
 @pytest.mark.parametrize(("name", "size", "block"), FIGURES)
 def test_the_figures_of_a_run_are_the_counters_of_its_profile(name: str, size: int, block: int) -> None:
     figures = mmcore.run(name, size, block=block, device="emulator").figures
-    found = profile(name, size, block, exact=True)
+    found = profile(name, size, block)
     assert figures["instructions"] == found.counters.warp_instructions
     assert figures["global_sectors"] == found.counters.global_sectors
     assert figures["flop_per_byte"] == found.ratios()["arithmetic_intensity"]

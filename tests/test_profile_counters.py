@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcore_emulator.profiler.counted import Line
-from mmcore_emulator.profiler.counters import Counters, total
-from mmcore_emulator.profiler.counting import Counting
+from mmcore_emulator.profiler.by_line import Counting
+from mmcore_emulator.profiler.counters import Counters, Line, total
 from tests.emulation import emulate, ptx_kernel, ptx_of
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mmcore.kernel.geometry import Dim3
 from mmcore.registry import Registry, registry
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+_MOST_LAUNCHES = 8
 _redirected = contextlib.ExitStack()
 
 
@@ -92,3 +94,10 @@ def fields(rows: Iterable[tuple[str, str]]) -> Table:
         if value:
             table.add_row(name, value)
     return table
+
+
+def in_turn(extents: list[Dim3], what: str) -> str:
+    """The blocks or grids of a few launches; of many, how many more there are."""
+    said = [f"{each} ({each.size} {what}{'' if each.size == 1 else 's'})" for each in extents[:_MOST_LAUNCHES]]
+    more = [f"{len(extents) - _MOST_LAUNCHES} more"] if len(extents) > _MOST_LAUNCHES else []
+    return ", then ".join([*said, *more])

@@ -8,17 +8,14 @@ import click
 
 from mmcore.cell import BRIEFLY, WAYS, Timing
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
 from mmcore.executor import measure_cell
 from mmcore.executor.choose import chosen
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import Dim3
 from mmcore.result import Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-_MOST_LAUNCHES = 8
 
 
 @click.command()
@@ -51,8 +48,8 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("problem", _problem(result, kernel)),
         ("forced", forced if result.cell.force else ""),
         ("config", ", ".join(f"{name}={value}" for name, value in result.config.items() if name != "block")),
-        ("block", _in_turn([launch.block for launch in result.launched], "thread")),
-        ("grid", _in_turn([launch.grid for launch in result.launched], "block")),
+        ("block", in_turn([launch.block for launch in result.launched], "thread")),
+        ("grid", in_turn([launch.grid for launch in result.launched], "block")),
         ("registers", f"{result.registers} per thread" if result.launched else ""),
         ("shared memory", f"{result.shared_bytes} bytes per block" if result.launched else ""),
         ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
@@ -80,13 +77,6 @@ def _problem(result: Result, kernel: Kernel) -> str:
         how = "as they lie" if result.strided else "packed, as the kernel takes no leading dimensions"
         problem += f"; lda, ldb, ldc = {cell.lda or cell.k}, {cell.ldb or cell.n}, {cell.ldc or cell.n}, {how}"
     return problem
-
-
-def _in_turn(extents: list[Dim3], what: str) -> str:
-    """Those of a few launches; of many, how many more there are."""
-    said = [f"{each} ({each.size} {what}{'' if each.size == 1 else 's'})" for each in extents[:_MOST_LAUNCHES]]
-    more = [f"{len(extents) - _MOST_LAUNCHES} more"] if len(extents) > _MOST_LAUNCHES else []
-    return ", then ".join([*said, *more])
 
 
 def _verification(result: Result) -> str:

@@ -12,6 +12,7 @@ from mmcore.errors import DeviceLost, TimeLimit
 from mmcore.executor.choose import device_name
 from mmcore.executor.process import WorkerProcess
 from mmcore.executor.worker import call
+from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
 
 IN_PROCESS = "MMCORE_IN_PROCESS"
@@ -21,7 +22,12 @@ _workers: dict[str, WorkerProcess] = {}
 
 
 def run(
-    device: str, target: str, *arguments: Any, timeout: float | None = None, begun: Callable[[str], None] | None = None
+    device: str,
+    target: str,
+    *arguments: Any,
+    kernel: Kernel | None = None,
+    timeout: float | None = None,
+    begun: Callable[[str], None] | None = None,
 ) -> Any:
     """What a function returns in the worker process of a device.
 
@@ -29,6 +35,7 @@ def run(
         device: the device's name, such as "cuda:0".
         target: "module:function"; it gets the open device, a :class:`~mmcore.measure.Phases`, and the arguments.
         arguments: JSON-ready values.
+        kernel: a kernel that has no name, as a last argument; everything then happens in this process.
         timeout: seconds that it may take; no limit when None.
         begun: is told the name of each phase as it begins.
 
@@ -37,23 +44,26 @@ def run(
         DeviceLost: the process died.
         MmcoreError: what the function raised.
     """
-    if os.environ.get(IN_PROCESS) == "1":
-        return call(device, target, list(arguments), timeout, begun or (lambda phase: None))
+    if kernel is not None or os.environ.get(IN_PROCESS) == "1":
+        nameless = [] if kernel is None else [kernel]
+        return call(device, target, [*arguments, *nameless], timeout, begun or (lambda phase: None))
     worker = _workers.get(device)
     if worker is None or not worker.alive:
         worker = _workers[device] = WorkerProcess(device)
     return worker.ask(target, list(arguments), timeout, begun)
 
 
-def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None) -> Result:
+def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None, *, kernel: Kernel | None = None) -> Result:
     """The result of a cell, measured in the worker process of its device; MmcoreError if it cannot be measured.
 
-    A time limit reached, and a kernel that takes its process down, are results that are not verified.
+    A time limit reached, and a kernel that takes its process down, are results that are not verified. A ``kernel`` that
+    has no name is measured in this process.
     """
     cell = cell.on(device_name(cell.device))
     target = "mmcore.executor.worker:measure_json"
     try:
-        return Result.from_json(run(cell.device, target, cell.to_json(), timeout=cell.timeout, begun=begun))
+        values = run(cell.device, target, cell.to_json(), kernel=kernel, timeout=cell.timeout, begun=begun)
+        return Result.from_json(values)
     except TimeLimit as limit:
         violation = Violation("timeout", str(limit), fatal=True)
     except DeviceLost as lost:

@@ -21,15 +21,18 @@ from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor.choose import open_device
+from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, measure
 
 _OWN_LIMIT_SECONDS = 1.0  # for a device that stops a kernel itself, and says where it was, to do so
 _devices: dict[str, Device] = {}
 
 
-def measure_json(device: Device, phases: Phases, cell: Mapping[str, Any]) -> dict[str, Any]:
+def measure_json(
+    device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None
+) -> dict[str, Any]:
     """The result of a cell, both as JSON."""
-    return measure(Cell.from_json(cell), device, phases=phases).to_json()
+    return measure(Cell.from_json(cell), device, kernel, phases).to_json()
 
 
 def describe(device: Device, phases: Phases) -> dict[str, Any]:

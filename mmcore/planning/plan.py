@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mmcore.cell import Cell, referenced_kernel
 from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.configs import Config
@@ -69,6 +70,12 @@ class Plan:
             + (self.problem.span("C") + self.over_read("C")) * dtype_named(self.problem.output).itemsize
             + sum(workspace.nbytes for workspace in self.workspaces.values())
         )
+
+
+def plan_cell(cell: Cell, device: DeviceProperties, kernel: Kernel | None = None) -> Plan:
+    """The plan of a cell, whose ``kernel`` is given where it has no name; raises what :func:`plan` does."""
+    kernel = kernel or referenced_kernel(cell.kernel)
+    return plan(kernel, cell.problem(kernel), cell.config_of(kernel), device, force=cell.force)
 
 
 def plan(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties, *, force: bool = False) -> Plan:

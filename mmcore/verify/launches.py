@@ -71,6 +71,12 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int) -> Verified:
     return verified
 
 
+def upload_inputs(loaded: LoadedKernel, seed: int) -> None:
+    """Bring random A and B to the device, and C where the kernel adds to it; elsewhere C is poison, as allocated."""
+    host = host_arrays(loaded.plan, draw(loaded.plan.problem, seed))
+    loaded.upload({label: host[label] for label in ("ABC" if loaded.plan.kernel.accumulate else "AB")})
+
+
 def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
     """A, B and C as the device gets them: one contiguous run of elements each, packed unless the kernel is strided."""
     views = {"A": matrices.a, "B": matrices.b, "C": matrices.c}

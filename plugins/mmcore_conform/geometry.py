@@ -10,9 +10,8 @@ from mmcore.cell import Cell, referenced_kernel
 from mmcore.devices.base import Device
 from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError
 from mmcore.measure import Phases
-from mmcore.planning.plan import launches
+from mmcore.planning.plan import launches, plan_cell
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
-from mmcore_conform.running import planned_cell
 from mmcore_occupancy.compiled import capability_target, compiled_occupancies, target_plan
 
 _TIMES_ASKED = 3
@@ -26,7 +25,7 @@ def refusals(device: Device, phases: Phases, cells: Sequence[Mapping[str, Any]])
 
 def _refusal(cell: Cell, device: Device) -> str:
     try:
-        planned_cell(cell, device)
+        plan_cell(cell, device.properties)
     except ConstraintViolation as refused:
         return "; ".join(refused.reasons)
     return ""

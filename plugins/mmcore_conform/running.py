@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device, HostArray
 from mmcore.devices.loaded import LoadedKernel
@@ -16,12 +16,12 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import TimeLimit
 from mmcore.kernel.arguments import MATRICES
 from mmcore.measure import Phases
-from mmcore.planning.plan import Plan, plan
+from mmcore.planning.plan import Plan, plan_cell
 from mmcore.verify.inputs import draw, other_seed
 from mmcore.verify.launches import host_arrays, rows_of_product, verify_launches
+from mmcore_emulator.device import Emulator
 from mmcore_emulator.sanitizer.check import check_cell
 from mmcore_emulator.sanitizer.over_read import over_read_elements
-from mmcore_emulator.sanitizer.protocols import CheckingDevice
 
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
@@ -30,12 +30,6 @@ _KINDS = {
     "written": ("unwritten-output",),
     "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "overwritten-output"),
 }
-
-
-def planned_cell(cell: Cell, device: Device) -> Plan:
-    """The plan of a cell; raises as :func:`~mmcore.planning.plan.plan`."""
-    kernel = referenced_kernel(cell.kernel)
-    return plan(kernel, cell.problem(kernel), cell.config_of(kernel), device.properties, force=cell.force)
 
 
 def run_case(device: Device, phases: Phases, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +45,7 @@ def run_case(device: Device, phases: Phases, values: Mapping[str, Any]) -> dict[
     """
     cell = Cell.from_json(values)
     with phases("plan"):
-        planned = planned_cell(cell, device)
+        planned = plan_cell(cell, device.properties)
     with phases("compile"):
         module = compile_plan(planned, device.architecture)
     with phases("verify"), LoadedKernel(planned, device, module) as loaded:
@@ -67,7 +61,7 @@ def run_case(device: Device, phases: Phases, values: Mapping[str, Any]) -> dict[
 
 def can_sanitize(device: Device, phases: Phases) -> bool:
     """Whether a device has a sanitizer."""
-    return isinstance(device, CheckingDevice)
+    return isinstance(device, Emulator)
 
 
 def sanitize_case(device: Device, phases: Phases, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,11 +76,11 @@ def sanitize_case(device: Device, phases: Phases, values: Mapping[str, Any]) -> 
     """
     cell = Cell.from_json(values)
     with phases("plan"):
-        planned = planned_cell(cell, device)
+        planned = plan_cell(cell, device.properties)
     declared = {matrix: planned.over_read(matrix) for matrix in MATRICES if planned.over_read(matrix)}
     with phases("sanitize"):
         failures = _failures(planned, check_cell(cell, device).violations)
-        needed = over_read_elements(planned, device, cell.seed or 0) if declared else {}
+        needed = over_read_elements(cell, device) if declared else {}
     return {"failures": failures, "declared": declared, "needed": needed}
 
 

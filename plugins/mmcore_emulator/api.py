@@ -8,10 +8,9 @@ from mmcore.api import cell
 from mmcore.cell import Cell
 from mmcore.executor import run
 from mmcore.executor.choose import device_name
-from mmcore.executor.worker import opened
 from mmcore.kernel.declaration import Kernel
-from mmcore_emulator.profiler.profile import Profile, profile_cell
-from mmcore_emulator.sanitizer.check import Check, check_cell
+from mmcore_emulator.profiler.profile import Profile
+from mmcore_emulator.sanitizer.check import Check
 
 
 def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Check:
@@ -29,43 +28,24 @@ def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any
     return checked(*cell(kernel, size, **launch))
 
 
-def profile(kernel: str | Kernel, size: SupportsIndex | None = None, *, exact: bool = False, **launch: Any) -> Profile:
+def profile(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Profile:
     """Count what a kernel does: instructions, accesses and what memory makes of them, in all and by line.
 
-    Args:
-        kernel, size, launch: as for :func:`check`.
-        exact: run every block, even where a sample of them would do.
-
-    Raises:
-        TimeLimit: the ``timeout`` was reached.
-        MmcoreError: the request cannot be carried out; one sentence says why.
+    Arguments and errors are those of :func:`check`.
     """
-    return profiled(*cell(kernel, size, **launch), exact=exact)
+    return profiled(*cell(kernel, size, **launch))
 
 
 def checked(asked: Cell, nameless: Kernel | None = None) -> Check:
     """The check of a cell, in its device's worker process; of a kernel without a name in this one."""
-    asked = _placed(asked)
-    if nameless is None:
-        return Check.from_json(_run(asked, "mmcore_emulator.sanitizer.check:check_json"))
-    found = opened(asked.device)
-    with found.deadline.within(asked.timeout):
-        return check_cell(asked, found, nameless)
+    return Check.from_json(_run(asked, "mmcore_emulator.sanitizer.check:check_json", nameless))
 
 
-def profiled(asked: Cell, nameless: Kernel | None = None, *, exact: bool = False) -> Profile:
+def profiled(asked: Cell, nameless: Kernel | None = None) -> Profile:
     """The profile of a cell, in its device's worker process; of a kernel without a name in this one."""
-    asked = _placed(asked)
-    if nameless is None:
-        return Profile.from_json(_run(asked, "mmcore_emulator.profiler.profile:profile_json", exact))
-    found = opened(asked.device)
-    with found.deadline.within(asked.timeout):
-        return profile_cell(asked, found, nameless, exact=exact)
+    return Profile.from_json(_run(asked, "mmcore_emulator.profiler.profile:profile_json", nameless))
 
 
-def _placed(asked: Cell) -> Cell:
-    return asked.on("emulator" if asked.device == "auto" else device_name(asked.device))
-
-
-def _run(asked: Cell, target: str, *further: bool) -> Any:
-    return run(asked.device, target, asked.to_json(), *further, timeout=asked.timeout)
+def _run(asked: Cell, target: str, nameless: Kernel | None) -> Any:
+    placed = asked.on("emulator" if asked.device == "auto" else device_name(asked.device))
+    return run(placed.device, target, placed.to_json(), kernel=nameless, timeout=placed.timeout)

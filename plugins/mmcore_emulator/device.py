@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mmcore.compile.module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundLaunch, Buffer, HostArray, LoadedModule, MatrixMap, Refresh
+from mmcore.devices.base import BoundLaunch, Buffer, Device, HostArray, MatrixMap, Refresh
+from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, InvalidProblem, TimeLimit
+from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_emulator.literals import PtxError
@@ -22,14 +22,8 @@ from mmcore_emulator.machine import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.module_memory import ModuleMemory
 from mmcore_emulator.observation import Observer
-from mmcore_emulator.profiler.counted import Counted, LaunchCounts
 from mmcore_emulator.profiler.figures import Figures
-from mmcore_emulator.profiler.sampling import CountedLaunch, depends_on_data
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
-from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
-from mmcore_emulator.sanitizer.over_read import Reach
-from mmcore_emulator.sanitizer.protocols import Output
-from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.translate import Translation, translate
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
@@ -86,9 +80,8 @@ class EmulatedModule:
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
         violations: list[Violation] = []
-        self.thread_instructions, self.figures, progress = 0, Figures(), _progress(calls)
-        for call in calls:
-            run = self._prepared(call, self.figures, progress=progress)
+        self.thread_instructions, self.figures = 0, Figures()
+        for run in self.runs(calls, lambda translation: self.figures):
             self.figures.begin_launch()
             try:
                 execute(run)
@@ -98,61 +91,31 @@ class EmulatedModule:
             self.thread_instructions += run.thread_instructions
         return violations
 
-    def count(self, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
-        """As :meth:`~mmcore_emulator.profiler.counted.CountingDevice.count_launches`."""
-        launches: list[LaunchCounts] = []
-        violations: list[Violation] = []
-        # What one launch leaves in memory may steer those behind it: then none may be run in part, or twice.
-        varied = every_block or any(depends_on_data(self._function(call)) for call in calls)
-        progress = _progress(calls)
+    def runs(self, calls: Sequence[BoundLaunch], observer: Callable[[Translation], Observer]) -> Iterator[Run]:
+        """The launches, each ready to execute and watched by an observer, which is made for its code."""
+        progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in calls))
         for call in calls:
-            steps = self._translation(call).steps
-            launch = CountedLaunch(functools.partial(self._prepared, call, progress=progress), steps, varied=varied)
-            launches.append(launch.counts)
-            violations += launch.violations
-        return Counted(tuple(launches), violations=tuple(violations))
+            launch = call.launch
+            if launch.cluster is not None:
+                raise UnsupportedInstruction("the emulator does not know thread block clusters")
+            translation = self._translation(call)
+            _check_threads(self.function(call), launch.block_dim)
+            values = [_argument_bytes(argument) for argument in call.arguments]
+            _check_parameters(self.function(call), values)
+            yield Run(
+                translation,
+                launch.grid_dim,
+                launch.block_dim,
+                launch.shared_bytes,
+                parameter_bytes(translation, values),
+                self._memory,
+                self._deadline,
+                (observer(translation),),
+                progress,
+            )
 
-    def check(self, calls: Sequence[BoundLaunch], output: Output) -> list[Violation]:
-        """As :meth:`~mmcore_emulator.sanitizer.protocols.CheckingDevice.check_launches`."""
-        assert isinstance(output.buffer, EmulatedBuffer)
-        piece = min(least_access(self._function(call)) for call in calls)
-        shadows, recorder = GlobalShadows(min(piece, output.itemsize), output.buffer.array), Recorder()
-        progress = _progress(calls)
-        for call in calls:
-            layout = self._translation(call).layout
-            execute(self._prepared(call, Checking(shadows, recorder, layout), progress=progress))
-        return recorder.violations + unwritten(output, shadows.of(output.buffer.array))
-
-    def bytes_read_past(self, calls: Sequence[BoundLaunch]) -> dict[str, int]:
-        """As :meth:`~mmcore_emulator.sanitizer.protocols.ReachDevice.bytes_read_past`."""
-        reach, progress = Reach(), _progress(calls)
-        for call in calls:
-            execute(self._prepared(call, reach, progress=progress))
-        return reach.past
-
-    def _prepared(self, call: BoundLaunch, *observers: Observer, progress: Progress) -> Run:
-        """A launch, ready to execute."""
-        if call.launch.cluster is not None:
-            raise UnsupportedInstruction("the emulator does not know thread block clusters")
-        translation = self._translation(call)
-        _check_threads(self._function(call), call.launch.block_dim)
-        values = [_argument_bytes(argument) for argument in call.arguments]
-        _check_parameters(self._function(call), values)
-        content = parameter_bytes(translation, values)
-        launch = call.launch
-        return Run(
-            translation,
-            launch.grid_dim,
-            launch.block_dim,
-            launch.shared_bytes,
-            content,
-            self._memory,
-            self._deadline,
-            observers,
-            progress,
-        )
-
-    def _function(self, call: BoundLaunch) -> Function:
+    def function(self, call: BoundLaunch) -> Function:
+        """The PTX of a launch."""
         symbol = call.function.symbol
         if symbol not in self._functions:
             raise PtxError(f"the PTX has no function {symbol}")
@@ -161,7 +124,7 @@ class EmulatedModule:
     def _translation(self, call: BoundLaunch) -> Translation:
         symbol = call.function.symbol
         if symbol not in self._translations:
-            function = self._function(call)
+            function = self.function(call)
             self._translations[symbol] = translate(function, self._module_memory.addresses(function))
         return self._translations[symbol]
 
@@ -181,10 +144,6 @@ class EmulatedModule:
     def close(self) -> None:
         self._translations.clear()
         self._module_memory.close()
-
-
-def _progress(calls: Sequence[BoundLaunch]) -> Progress:
-    return Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in calls))
 
 
 def _check_threads(function: Function, block: Dim3) -> None:
@@ -239,18 +198,6 @@ class Emulator:
     def load(self, code: CompiledModule) -> EmulatedModule:
         return EmulatedModule(self._memory, code, self.deadline)
 
-    def count_launches(self, module: LoadedModule, calls: Sequence[BoundLaunch], *, every_block: bool) -> Counted:
-        assert isinstance(module, EmulatedModule)
-        return module.count(calls, every_block=every_block)
-
-    def check_launches(self, module: LoadedModule, calls: Sequence[BoundLaunch], output: Output) -> list[Violation]:
-        assert isinstance(module, EmulatedModule)
-        return module.check(calls, output)
-
-    def bytes_read_past(self, module: LoadedModule, calls: Sequence[BoundLaunch]) -> dict[str, int]:
-        assert isinstance(module, EmulatedModule)
-        return module.bytes_read_past(calls)
-
     def close(self) -> None:
         self._memory = DeviceMemory()
 
@@ -258,3 +205,15 @@ class Emulator:
 def host_memory_bytes() -> int:
     """The host's physical memory."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_emulates(device: Device, what: str) -> None:
+    """Raise NoDevice for any device but the emulator, which alone can do ``what``."""
+    if not isinstance(device, Emulator):
+        raise NoDevice(f"{device.name} cannot {what}; the device 'auto' is one that can")
+
+
+def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[Run]:
+    """The launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
+    assert isinstance(loaded.module, EmulatedModule)
+    return loaded.module.runs(loaded.calls, observer)

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmcore.cli.output import in_turn
 from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
-from mmcore.kernel.geometry import Dim3
+from mmcore.measure import launch_records
 from mmcore.result import LaunchRecord
-
-_MOST_LAUNCHES = 8
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,6 @@ class Launched:
         """The launches of a loaded kernel."""
         plan = loaded.plan
         kernel, problem = plan.kernel, plan.problem
-        records = []
-        for launch, function in zip(plan.launches, loaded.functions, strict=True):
-            shared_bytes = function.static_shared_bytes + launch.shared_bytes
-            entry = plan.entry(launch)
-            records.append(LaunchRecord(entry, launch.grid_dim, launch.block_dim, function.registers, shared_bytes))
         return cls(
             kernel=kernel.name,
             title=kernel.title,
@@ -60,7 +54,7 @@ class Launched:
             config=plan.config.to_json(),
             forced=plan.forced,
             violated=tuple(kernel.violations(problem, plan.config)) if plan.forced else (),
-            launches=tuple(records),
+            launches=launch_records(loaded),
         )
 
     @property
@@ -78,13 +72,8 @@ class Launched:
     def from_json(cls, values: Mapping[str, Any]) -> Launched:
         """What :meth:`to_json` made, among other values."""
         own = {name: values[name] for name in cls.__dataclass_fields__}
-        records = [
-            LaunchRecord(
-                each["entry"], Dim3(*each["grid"]), Dim3(*each["block"]), each["registers"], each["shared_bytes"]
-            )
-            for each in own["launches"]
-        ]
-        return cls(**{**own, "violated": tuple(own["violated"]), "launches": tuple(records)})
+        launches = tuple(map(LaunchRecord.from_json, own["launches"]))
+        return cls(**{**own, "violated": tuple(own["violated"]), "launches": launches})
 
     def facts(self, auto: bool) -> list[tuple[str, str]]:
         """What heads a report: device, problem, config and geometry.
@@ -98,15 +87,6 @@ class Launched:
             ("problem", self.product),
             ("config", ", ".join(f"{name}={value}" for name, value in self.config.items() if name != "block")),
             ("forced", forced if self.forced else ""),
-            ("block", _in_turn([_extent(launch.block, "thread") for launch in self.launches])),
-            ("grid", _in_turn([_extent(launch.grid, "block") for launch in self.launches])),
+            ("block", in_turn([launch.block for launch in self.launches], "thread")),
+            ("grid", in_turn([launch.grid for launch in self.launches], "block")),
         ]
-
-
-def _in_turn(extents: list[str]) -> str:
-    more = f", then {len(extents) - _MOST_LAUNCHES} more" if len(extents) > _MOST_LAUNCHES else ""
-    return ", then ".join(extents[:_MOST_LAUNCHES]) + more
-
-
-def _extent(extent: Dim3, what: str) -> str:
-    return f"{extent} ({extent.size} {what}{'' if extent.size == 1 else 's'})"

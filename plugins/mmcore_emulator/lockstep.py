@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,15 +20,10 @@ from mmcore_emulator.step import Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 
 
-def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
-    """Run the blocks of the ``chosen`` batches; every block of the grid when None.
-
-    Raises:
-        TimeLimit: it was reached.
-    """
-    run.progress = run.progress if chosen is None else None
+def execute(run: Run) -> None:
+    """Run every block of a launch; raises TimeLimit where that is reached."""
     with np.errstate(all="ignore"):
-        for batch in run.batches() if chosen is None else chosen:
+        for batch in run.batches():
             before = run.thread_instructions
             watching = [observer for observer in run.observers if observer.wants(batch)]
             for observer in watching:
@@ -38,8 +33,7 @@ def execute(run: Run, chosen: Iterable[Batch] | None = None) -> None:
                 observer.end()
             for observer in run.observers:
                 observer.ran(batch, run.thread_instructions - before)
-            if run.progress is not None:
-                run.progress.done += batch.lanes
+            run.progress.done += batch.lanes
 
 
 class BatchRun(Ports):

@@ -68,7 +68,7 @@ class Run:
         device_memory: the arrays that pointers lead into.
         deadline: when what is still running is stopped.
         observers: who is told of everything that happens.
-        progress: of all the launches that this one belongs to; None where only some of its blocks are run.
+        progress: of all the launches that this one belongs to.
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
     """
@@ -80,8 +80,8 @@ class Run:
     parameters: NDArray[np.uint8]
     device_memory: DeviceMemory
     deadline: Deadline
-    observers: tuple[Observer, ...] = ()
-    progress: Progress | None = None
+    observers: tuple[Observer, ...]
+    progress: Progress
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
 
@@ -99,8 +99,8 @@ class Run:
         """
         text = f"was still running after {self.deadline.limit or 0:g} s"
         output = self.device_memory.labelled("C")
-        estimate = f"; {self.progress.estimate(batch.lanes, output)}" if self.progress else ""
-        self.report("timeout", None, at, batch, lanes, lambda lane: text, estimate)
+        estimate = self.progress.estimate(batch.lanes, output)
+        self.report("timeout", None, at, batch, lanes, lambda lane: text, f"; {estimate}")
         raise TimeLimit([*self.violations.values()][-1].message)
 
     def report(

@@ -9,14 +9,14 @@ from dataclasses import asdict
 from typing import Any
 
 import mmcore
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_options
 from mmcore.compile.fingerprint import fingerprint
 from mmcore.compile.nvrtc import nvrtc_version
 from mmcore.devices.base import Device
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.measure import Phases
-from mmcore.planning.plan import plan
+from mmcore.planning.plan import plan_cell
 
 
 def cell_keys(device: Device, phases: Phases, cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -39,9 +39,8 @@ def cell_key(cell: Cell, device: Device) -> str:
     The code is the text of the kernel's source, and what is known of the files that it can include. The device is known
     by its facts, as in every comparison of results: another GPU of the same name, clock and driver is the same device.
     """
-    kernel = referenced_kernel(cell.kernel)
-    problem = cell.problem(kernel)
-    planned = plan(kernel, problem, cell.config_of(kernel), device.properties)
+    planned = plan_cell(cell, device.properties)
+    kernel, problem = planned.kernel, cell.problem(planned.kernel)
     source, options = kernel.source_text(), compile_options(planned, device.architecture)
     known_by = [
         *(kernel.name, kernel.accumulator, problem, planned.config.to_json()),

@@ -23,8 +23,7 @@ from mmcore.cell import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore.executor.choose import chosen, device_name
 from mmcore_emulator.launched import Launched
-from mmcore_emulator.profiler.counted import Counted, LaunchCounts, Measured
-from mmcore_emulator.profiler.counters import NAMES, Counters
+from mmcore_emulator.profiler.counters import NAMES, Counters, LaunchCounts, Measured
 from mmcore_emulator.profiler.profile import Profile
 
 _SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
@@ -81,15 +80,12 @@ def profiles_by_ncu(cells: Sequence[Cell]) -> list[Profile]:
     launched, found = _count(placed, max(limits, default=None))
     profiles = []
     for each in launched:
-        launches = []
-        for made in each.launches:
-            counters, measured = next(found)
-            launches.append(LaunchCounts(counters, {}, made.grid.size, made.grid.size, measured))
-        profiles.append(Profile.of(each, Counted(tuple(launches), UNCOUNTED)))
+        launches = tuple(next(found) for _ in each.launches)
+        profiles.append(Profile(each, launches, {}, UNCOUNTED))
     return profiles
 
 
-def _count(cells: Sequence[Cell], limit: float | None) -> tuple[list[Launched], Iterator[tuple[Counters, Measured]]]:
+def _count(cells: Sequence[Cell], limit: float | None) -> tuple[list[Launched], Iterator[LaunchCounts]]:
     """What was launched, and what ncu says of each launch, on clocks as they are found."""
     ncu = shutil.which("ncu")
     if ncu is None:
@@ -126,7 +122,7 @@ def _output(command: Sequence[str], limit: float | None) -> str:
                     os.killpg(process.pid, signal.SIGKILL)
 
 
-def parse(text: str) -> list[tuple[Counters, Measured]]:
+def parse(text: str) -> list[LaunchCounts]:
     """The launches in ncu's log: between other lines, CSV of a row of names, a row of units and a row for each."""
     rows = list(csv.reader(line for line in text.splitlines() if line.startswith('"')))
     if len(rows) < 2 or not set(METRICS) <= set(rows[0]):
@@ -134,7 +130,7 @@ def parse(text: str) -> list[tuple[Counters, Measured]]:
     return [_launch(dict(zip(rows[0], row, strict=True))) for row in rows[2:]]
 
 
-def _launch(row: Mapping[str, str]) -> tuple[Counters, Measured]:
+def _launch(row: Mapping[str, str]) -> LaunchCounts:
     values = {metric: float(row[metric].replace(",", "")) for metric in METRICS}
     if missing := [metric for metric, value in values.items() if not math.isfinite(value)]:
         raise DeviceError(f"ncu has no number for {missing[0]}; is another profiler using the GPU?")
@@ -143,7 +139,7 @@ def _launch(row: Mapping[str, str]) -> tuple[Counters, Measured]:
         for name, parts in COUNTERS.items()
     }
     measured = Measured(values[_NANOSECONDS] * 1e-9, values[_OCCUPANCY] / 100, round(values[_DRAM_BYTES]))
-    return Counters(**counts), measured
+    return LaunchCounts(Counters(**counts), measured)
 
 
 def _failure(output: str) -> NoDevice | DeviceError:

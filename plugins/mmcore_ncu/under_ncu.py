@@ -13,14 +13,11 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.devices.loaded import LoadedKernel
 from mmcore.errors import KernelError, MmcoreError
 from mmcore.executor.choose import open_device
-from mmcore.planning.plan import plan
-from mmcore.verify.inputs import draw, fresh_seed
-from mmcore.verify.launches import host_arrays
+from mmcore.measure import prepared_cell
 from mmcore_emulator.launched import Launched
 
 
@@ -36,18 +33,13 @@ def main(asked: Path, made: Path) -> None:
 
 def launch(cell: Cell, device: Device) -> dict[str, Any]:
     """One product under the profiler's eyes; what was launched."""
-    kernel = referenced_kernel(cell.kernel)
-    problem = cell.problem(kernel)
-    planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
-    seed = fresh_seed() if cell.seed is None else cell.seed
-    with LoadedKernel(planned, device) as loaded:
-        loaded.upload(host_arrays(planned, draw(problem, seed)))
+    with prepared_cell(cell, device) as loaded:
         driver.cuProfilerStart()
         violations = loaded.run()
         driver.cuProfilerStop()
         launched = Launched.of(loaded, device)
     if violations:
-        raise KernelError(f"{kernel.name}: {violations[0].message}")
+        raise KernelError(f"{launched.kernel}: {violations[0].message}")
     return {**launched.to_json(), "device_description": f"{device.description}, counted by ncu"}
 
 

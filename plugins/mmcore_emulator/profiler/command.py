@@ -14,7 +14,6 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 @click.argument("kernel")
 @launch_options(USUAL_SIZE)
 @device_option("auto: the emulator.")
-@click.option("--exact", is_flag=True, help="Run every block, even where a sample of them would do.")
 @click.option("--by-line", is_flag=True, help="Say which line of the source does what.")
 @click.option("--source", is_flag=True, help="Show the source with what each line does beside it.")
 @click.option(
@@ -26,15 +25,13 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 )
 @timeout_option("everything together")
 @json_option
-def profile(
-    kernel: str, device: str, exact: bool, by_line: bool, source: bool, coalescing: str, as_json: bool, **asked: Any
-) -> int:
+def profile(kernel: str, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **asked: Any) -> int:
     """Count a kernel's instructions, memory accesses and conflicts."""
     from mmcore_emulator.api import profiled
     from mmcore_emulator.profiler.report import LineTable, report, source_table
 
     found = loaded_registry().kernel(kernel)
-    result = profiled(requested_cell(found, device, asked, USUAL_SIZE), exact=exact)
+    result = profiled(requested_cell(found, device, asked, USUAL_SIZE))
     if as_json:
         write_json(result.to_json())
     else:

@@ -1,9 +1,10 @@
-"""The counters of a launch, and the ratios that the lectures explain kernels by."""
+"""The counters of a launch, as the emulator or a GPU's profiler reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 SECTOR_BYTES = 32
 
@@ -82,6 +83,41 @@ class Counters:
 
 NAMES = tuple(field.name for field in fields(Counters))
 """Every counter."""
+
+
+class Line(NamedTuple):
+    """A line of source code: the file's name and the number from 1, or 0 for what belongs to no line."""
+
+    source: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a GPU measured of a launch while it was counted, from cold caches.
+
+    Attributes:
+        seconds: the launch's duration.
+        occupancy: achieved occupancy, warps active on average, as a fraction of those that fit.
+        memory_bytes: moved between device memory and the chip.
+    """
+
+    seconds: float
+    occupancy: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class LaunchCounts:
+    """What one launch was counted to do.
+
+    Attributes:
+        counters: of the whole grid.
+        measured: what else a GPU tells; None from an emulator.
+    """
+
+    counters: Counters
+    measured: Measured | None = None
 
 
 def total(counters: Iterable[Counters]) -> Counters:

@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import NoDevice
 from mmcore.kernel.declaration import Kernel
-from mmcore.measure import Phases
-from mmcore.planning.plan import plan
-from mmcore.verify.inputs import draw, fresh_seed
-from mmcore.verify.launches import host_arrays
+from mmcore.measure import Phases, prepared_cell
+from mmcore_emulator.device import check_emulates, emulated_runs
 from mmcore_emulator.launched import Launched
-from mmcore_emulator.profiler.counted import Counted, CountingDevice, LaunchCounts, Line, Measured
-from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, ratio, total
+from mmcore_emulator.lockstep import execute
+from mmcore_emulator.profiler.by_line import Counting
+from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, LaunchCounts, Line, Measured, ratio, total
+from mmcore_emulator.translate import Translation
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
 _CLUSTERS_CC1X = 4
@@ -56,15 +54,6 @@ class Profile:
     uncounted: frozenset[str] = frozenset()
     violations: tuple[Violation, ...] = ()
 
-    @classmethod
-    def of(cls, launched: Launched, counted: Counted) -> Profile:
-        """What a device counted of some launches."""
-        places = sorted({line for launch in counted.launches for line in launch.lines})
-        lines = {
-            line: total(launch.lines[line] for launch in counted.launches if line in launch.lines) for line in places
-        }
-        return cls(launched, counted.launches, lines, counted.uncounted, counted.violations)
-
     @property
     def counters(self) -> Counters:
         """The counters of all launches together."""
@@ -73,17 +62,7 @@ class Profile:
     @property
     def blocks(self) -> int:
         """Blocks of all launches."""
-        return sum(launch.blocks for launch in self.launches)
-
-    @property
-    def blocks_run(self) -> int:
-        """Blocks that were run; the counters of the rest are taken from them."""
-        return sum(launch.blocks_run for launch in self.launches)
-
-    @property
-    def exact(self) -> bool:
-        """Whether every block was run."""
-        return self.blocks_run == self.blocks
+        return sum(launch.grid.size for launch in self.launched.launches)
 
     @property
     def threads(self) -> int:
@@ -148,9 +127,7 @@ class Profile:
         counts, launched = self.counts(self.counters), self.launched.to_json()
         return {
             **launched,
-            "exact": self.exact,
             "blocks": self.blocks,
-            "blocks_run": self.blocks_run,
             "threads": self.threads,
             **counts,
             **self.ratios(),
@@ -158,12 +135,7 @@ class Profile:
             "per_thread": _shares(counts, self.threads),
             "per_block": _shares(counts, self.blocks),
             "launches": [
-                {
-                    **made,
-                    "blocks_run": launch.blocks_run,
-                    "measured": launch.measured and asdict(launch.measured),
-                    **self.counts(launch.counters),
-                }
+                {**made, "measured": launch.measured and asdict(launch.measured), **self.counts(launch.counters)}
                 for made, launch in zip(launched["launches"], self.launches, strict=True)
             ],
             "lines": [
@@ -176,20 +148,9 @@ class Profile:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Profile:
         """What :meth:`to_json` made."""
-        launched = Launched.from_json(values)
-        launches = [
-            LaunchCounts(
-                _counters(each),
-                {},
-                made.grid.size,
-                each["blocks_run"],
-                each["measured"] and Measured(**each["measured"]),
-            )
-            for made, each in zip(launched.launches, values["launches"], strict=True)
-        ]
         return cls(
-            launched,
-            tuple(launches),
+            Launched.from_json(values),
+            tuple(LaunchCounts(_counters(each), _measured(each["measured"])) for each in values["launches"]),
             {Line(each["source"], each["line"]): _counters(each) for each in values["lines"]},
             frozenset(name for name in NAMES if values[name] is None),
             tuple(map(Violation.from_json, values["violations"])),
@@ -205,42 +166,47 @@ def _counters(values: Mapping[str, Any]) -> Counters:
     return Counters(**{name: values[name] or 0 for name in NAMES})
 
 
+def _measured(values: Mapping[str, Any] | None) -> Measured | None:
+    return None if values is None else Measured(**values)
+
+
 def _shares(counts: Mapping[str, int | None], parts: int) -> dict[str, float | None]:
     return {name: None if count is None else count / parts for name, count in counts.items()}
 
 
-def profile_json(device: Device, phases: Phases, cell: Mapping[str, Any], exact: bool) -> dict[str, Any]:
+def profile_json(
+    device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None
+) -> dict[str, Any]:
     """The profile of a cell, both as JSON."""
-    return profile_cell(Cell.from_json(cell), device, exact=exact, phases=phases).to_json()
+    return profile_cell(Cell.from_json(cell), device, kernel, phases).to_json()
 
 
-def profile_cell(
-    cell: Cell, device: Device, kernel: Kernel | None = None, *, exact: bool = False, phases: Phases | None = None
-) -> Profile:
+def profile_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Profile:
     """Count what a kernel does with fresh inputs. Its product is neither verified nor timed.
 
-    Args:
-        cell: what is counted.
-        device: what counts.
-        kernel: the kernel itself, where it has no name that the cell could hold.
-        exact: run every block, even where a sample would do.
-        phases: counts where the time goes.
+    Arguments are those of :func:`mmcore.measure.measure`.
 
     Raises:
         NoDevice: the device cannot count.
         TimeLimit: its deadline has passed.
         MmcoreError: the launch is refused, or its source does not become code.
     """
-    if not isinstance(device, CountingDevice):
-        raise NoDevice(f"{device.name} does not count what a kernel does; the device 'auto' is one that does")
+    check_emulates(device, "count what a kernel does")
     phases = phases or Phases()
-    with phases("plan"):
-        kernel = kernel or referenced_kernel(cell.kernel)
-        problem = cell.problem(kernel)
-        planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
-    with phases("compile"):
-        loaded = LoadedKernel(planned, device)
-    with loaded, phases("count"):
-        loaded.upload(host_arrays(planned, draw(problem, fresh_seed() if cell.seed is None else cell.seed)))
-        counted = device.count_launches(loaded.module, loaded.calls, every_block=exact)
-    return Profile.of(Launched.of(loaded, device), counted)
+    countings: list[Counting] = []
+    violations: list[Violation] = []
+
+    def counting(translation: Translation) -> Counting:
+        countings.append(Counting(translation.steps))
+        return countings[-1]
+
+    with prepared_cell(cell, device, kernel, phases) as loaded, phases("count"):
+        for run in emulated_runs(loaded, counting):
+            execute(run)
+            violations += run.violations.values()
+    by_launch = [each.lines for each in countings]
+    lines = {
+        line: total(lines[line] for lines in by_launch if line in lines) for line in sorted(set().union(*by_launch))
+    }
+    launches = tuple(LaunchCounts(total(lines.values())) for lines in by_launch)
+    return Profile(Launched.of(loaded, device), launches, lines, violations=tuple(violations))

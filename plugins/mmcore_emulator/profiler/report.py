@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from mmcore.cli.output import fields
 from mmcore.kernel.declaration import Kernel
-from mmcore_emulator.profiler.counted import Line
-from mmcore_emulator.profiler.counters import NAMES, Counters, total
+from mmcore_emulator.profiler.counters import NAMES, Counters, Line, total
 from mmcore_emulator.profiler.profile import Profile
 
 if TYPE_CHECKING:
@@ -58,19 +57,13 @@ def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableT
     """
     return [
         f"{profile.launched.kernel}: {profile.launched.title}\n",
-        fields([*profile.launched.facts(auto), ("counted", _extent(profile))]),
+        fields([*profile.launched.facts(auto)]),
         "",
         _counter_table(profile, coalescing),
         "",
         fields([*_ratios(profile, coalescing), *_rates(profile)]),
         *(["", *map(str, profile.violations)] if profile.violations else []),
     ]
-
-
-def _extent(profile: Profile) -> str:
-    if profile.exact:
-        return "every block; the product is not verified here"
-    return f"{profile.blocks_run} of {profile.blocks} blocks, which did the same; --exact runs them all"
 
 
 def _table() -> Table:

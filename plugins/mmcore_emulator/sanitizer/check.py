@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import NoDevice
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
-from mmcore.measure import Phases
-from mmcore.planning.plan import Plan, plan
+from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
-from mmcore.verify.inputs import draw, fresh_seed
-from mmcore.verify.launches import host_arrays, rows_of_product
+from mmcore.verify.launches import rows_of_product
+from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.launched import Launched
-from mmcore_emulator.sanitizer.protocols import CheckingDevice, Output
+from mmcore_emulator.lockstep import execute
+from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
+from mmcore_emulator.sanitizer.recording import Recorder
 
 
 @dataclass(frozen=True)
@@ -46,60 +46,56 @@ class Check:
         return cls(Launched.from_json(values), tuple(map(Violation.from_json, values["violations"])))
 
 
-def check_json(device: Device, phases: Phases, cell: Mapping[str, Any]) -> dict[str, Any]:
+def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
     """The check of a cell, both as JSON."""
-    return check_cell(Cell.from_json(cell), device, phases=phases).to_json()
+    return check_cell(Cell.from_json(cell), device, kernel, phases).to_json()
 
 
 def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Check:
     """Run a kernel on fresh inputs where every hazard is looked for. Its product is not verified.
 
-    Args:
-        cell: what is checked.
-        device: what looks.
-        kernel: the kernel itself, where it has no name that the cell could hold.
-        phases: counts where the time goes.
+    Memory counts as written where the host has uploaded something, or a launch has stored something. The room that a
+    launch rule declares to be read past a matrix may be read all the same. Arguments are those of
+    :func:`mmcore.measure.measure`.
 
     Raises:
-        NoDevice: the device cannot look.
+        NoDevice: the device has no sanitizer.
         TimeLimit: its deadline has passed.
         MmcoreError: the launch is refused, or its source does not become code.
     """
-    if not isinstance(device, CheckingDevice):
-        raise NoDevice(f"{device.name} has no sanitizer; the device 'auto' is one that has")
+    check_emulates(device, "look for hazards")
     phases = phases or Phases()
-    with phases("plan"):
-        kernel = kernel or referenced_kernel(cell.kernel)
-        problem = cell.problem(kernel)
-        planned = plan(kernel, problem, cell.config_of(kernel), device.properties, force=cell.force)
-    with phases("compile"):
-        loaded = LoadedKernel(planned, device)
-    with loaded, phases("check"):
-        host = host_arrays(planned, draw(problem, fresh_seed() if cell.seed is None else cell.seed))
-        if not kernel.accumulate:
-            # Nobody has written C before the launch; the poison is the device's own.
-            del host["C"]
-        loaded.upload(host)
-        seen = planned.problem
-        output = Output(loaded.buffers["C"], seen.m, seen.n, seen.ldc, dtype_named(seen.output).itemsize)
-        violations = device.check_launches(loaded.module, loaded.calls, output)
-        violations += _poisoned_output(planned, output, violations)
+    with prepared_cell(cell, device, kernel, phases) as loaded, phases("check"):
+        violations = _violations(loaded)
+        violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     violations.sort(key=lambda violation: (violation.source or "~", violation.line or 0))
     return Check(Launched.of(loaded, device), tuple(violations))
 
 
-def _poisoned_output(planned: Plan, output: Output, violations: list[Violation]) -> list[Violation]:
-    """Whether C has NaN in it although the inputs are numbers, and no access that was found explains it.
+def _violations(loaded: LoadedKernel) -> list[Violation]:
+    """One violation for each kind, array and line, with how many threads, or elements of C, it concerns."""
+    module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
+    assert isinstance(module, EmulatedModule)
+    assert isinstance(output, EmulatedBuffer)
+    accesses = (least_access(module.function(call)) for call in loaded.calls)
+    shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
+    recorder = Recorder()
+    for run in emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation.layout)):
+        execute(run)
+    return recorder.violations + unwritten(problem, shadows.of(output.array))
+
+
+def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
+    """Whether C has NaN in it although the inputs are numbers, and no violation of these kinds explains it.
 
     Reading the room behind a matrix is no hazard as long as the values go nowhere.
     """
-    kinds = {violation.kind for violation in violations}
     if not kinds.isdisjoint(("out-of-bounds-read", "uninitialized-read")):
         return []
-    problem = planned.problem
+    problem = loaded.plan.problem
     flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
-    output.buffer.download(flat)
-    c = rows_of_product(planned, flat)
+    loaded.buffers["C"].download(flat)
+    c = rows_of_product(loaded.plan, flat)
     wrong = np.isnan(widen(c, problem.output))
     if "unwritten-output" in kinds:
         wrong &= ~is_poison(c)

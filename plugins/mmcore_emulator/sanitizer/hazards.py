@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmcore.devices.violations import Violation
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.layout import Layout
@@ -17,7 +18,6 @@ from mmcore_emulator.memory import Array
 from mmcore_emulator.observation import Access, Observer
 from mmcore_emulator.ptx import Function, Instruction
 from mmcore_emulator.sanitizer.clocks import WarpClocks
-from mmcore_emulator.sanitizer.protocols import Output
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import Accessors, Flags, Indices, LastAccess, Shadow
 from mmcore_emulator.step import Step
@@ -288,13 +288,13 @@ def least_access(function: Function) -> int:
     return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
 
 
-def unwritten(output: Output, shadow: Shadow) -> list[Violation]:
-    """Whether there are elements of the product that nobody has stored anything to."""
-    pieces = output.itemsize // shadow.piece
-    elements = np.arange(output.rows)[:, np.newaxis] * output.leading + np.arange(output.columns)
+def unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
+    """Whether there are elements of C that nobody has stored anything to."""
+    pieces = dtype_named(problem.output).itemsize // shadow.piece
+    elements = np.arange(problem.m)[:, np.newaxis] * problem.ldc + np.arange(problem.n)
     stored = shadow.stored[(elements[..., np.newaxis] * pieces) + np.arange(pieces)].all(axis=2)
     if stored.all():
         return []
     row, column = (int(index) for index in np.argwhere(~stored)[0])
-    message = f"no thread writes element ({row}, {column}) of {output.buffer.label}: the product is not complete"
-    return [Violation("unwritten-output", message, output.buffer.label, count=int((~stored).sum()))]
+    message = f"no thread writes element ({row}, {column}) of C: the product is not complete"
+    return [Violation("unwritten-output", message, "C", count=int((~stored).sum()))]

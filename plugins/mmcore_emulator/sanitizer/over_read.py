@@ -4,43 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 
+from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.devices.loaded import LoadedKernel
-from mmcore.errors import NoDevice
 from mmcore.kernel.arguments import MATRICES
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import dtype_named
-from mmcore.planning.plan import Plan
-from mmcore.verify.inputs import draw
-from mmcore.verify.launches import host_arrays
+from mmcore.measure import prepared_cell
+from mmcore_emulator.device import check_emulates, emulated_runs
 from mmcore_emulator.lanes import Batch
+from mmcore_emulator.lockstep import execute
 from mmcore_emulator.observation import Access, Observer
-from mmcore_emulator.sanitizer.protocols import CheckingDevice
 
 
-def over_read_elements(planned: Plan, device: Device, seed: int) -> dict[str, int]:
-    """How many elements past the end of each matrix a launch reads, of those that its rule declares to be read.
+def over_read_elements(cell: Cell, device: Device, kernel: Kernel | None = None) -> dict[str, int]:
+    """How many elements past the end of each matrix a cell's launches read, of those that are declared to be read.
 
-    Args:
-        planned: the launches.
-        device: what looks.
-        seed: seed of the inputs.
+    An element that is read in part counts as a whole one; what goes further than declared is a violation of the launch.
+    Arguments are those of :func:`mmcore.measure.measure`.
 
     Returns:
-        By "A", "B" and "C"; an element that is read in part counts as a whole one.
+        By "A", "B" and "C".
 
     Raises:
         NoDevice: the device does not see how far kernels read.
         MmcoreError: the launch is refused, or its source does not become code.
     """
-    if not isinstance(device, CheckingDevice):
-        raise NoDevice(f"{device.name} does not see how far a kernel reads")
-    problem = planned.problem
-    with LoadedKernel(planned, device) as loaded:
-        loaded.upload(host_arrays(planned, draw(problem, seed)))
-        past = device.bytes_read_past(loaded.module, loaded.calls)
-    itemsize = {matrix: dtype_named(problem.output if matrix == "C" else problem.dtype).itemsize for matrix in MATRICES}
-    return {matrix: ceil_div(past.get(matrix, 0), itemsize[matrix]) for matrix in MATRICES}
+    check_emulates(device, "see how far a kernel reads")
+    reach = Reach()
+    with prepared_cell(cell, device, kernel) as loaded:
+        problem = loaded.plan.problem
+        for run in emulated_runs(loaded, lambda translation: reach):
+            execute(run)
+    types = {"A": problem.dtype, "B": problem.dtype, "C": problem.output}
+    return {matrix: ceil_div(reach.past.get(matrix, 0), dtype_named(types[matrix]).itemsize) for matrix in MATRICES}
 
 
 class Reach(Observer):

@@ -10,8 +10,7 @@ from mmcore_emulator.kinds import FLOATS
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.observation import Access, Observer
 from mmcore_emulator.profiler.coalescing import Active, Rows, requests, sectors, transactions_cc1x, wavefronts
-from mmcore_emulator.profiler.counted import Line
-from mmcore_emulator.profiler.counters import Counters
+from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.profiler.patterns import PERIODS, Extent, Patterns
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import Step
