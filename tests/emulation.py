@@ -17,8 +17,8 @@ from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.lockstep import execute
 from mmcore_emulator.machine import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
-from mmcore_emulator.module_memory import ModuleMemory
-from mmcore_emulator.observation import Observer
+from mmcore_emulator.module_variables import ModuleMemory
+from mmcore_emulator.observer import Observer
 from mmcore_emulator.ptx import Function, parse
 from mmcore_emulator.translate import Translation, translate
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcore_emulator.lanes import WARP
-from mmcore_emulator.sanitizer.clocks import WarpClocks
-from mmcore_emulator.sanitizer.shadow import Accessors, LastAccess
+from mmcore_emulator.sanitizer.shadow import Accessors, LastAccess, WarpClocks
 
 PIECES, LANES, WARPS_OF_BLOCK, WARPS = 3, 4, 2, 4
 """Of each warp only its first lanes exist."""

@@ -61,16 +61,14 @@ def test_coalescing_cc1x_counts_its_transactions_and_gives_the_published_cgma() 
 
 def test_by_line_shows_which_line_makes_the_32_sectors() -> None:
     output = mmcore("profile", "lezione9.kernel2", "--size", "32", "--by-line").stdout
-    heading, *lines = output.split("\n\n")[-1].splitlines()
-    assert "sectors" in heading
-    (store,) = (line for line in lines if line.endswith("C[row * n + column] = sum;"))
-    number, *_ = store.split()
+    lines = output.split("\n\n")[-1].splitlines()
+    (at,) = (place for place, line in enumerate(lines) if line.endswith("C[row * n + column] = sum;"))
+    number, *_ = lines[at].split()
     source = api.kernels()["lezione9.kernel2"].source.read_text(encoding="utf-8").splitlines()
     assert source[int(number) - 1].strip() == "C[row * n + column] = sum;"
-    assert "1,024" in store, "32 sectors for each of 32 warps"
-    conflicts = [line for line in lines if "tile_a[tx][p] * tile_b[p][ty]" in line]
-    assert conflicts
-    assert "conflicts" in heading
+    assert "1,024 sectors stored" in lines[at + 1], "32 sectors for each of 32 warps"
+    (at,) = (place for place, line in enumerate(lines) if "tile_a[tx][p] * tile_b[p][ty]" in line)
+    assert "conflicts" in lines[at + 1]
 
 
 def test_on_a_narrow_terminal_no_number_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.launches import rows_of_product, verify_launches
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.literals import PtxError
 from mmcore_emulator.ptx import parse
+from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.translate import translate
 from tests.emulation import function_of, ptx_kernel
 from tests.fuzzing.mangling import MANGLES, Mangle, instructions_changed, lines_moved, numbers_changed, words_changed

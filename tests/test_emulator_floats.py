@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mmcore_emulator import floats
-from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.operations import operation
+from mmcore_emulator.ptx_types import NUMPY
 
 many = settings(max_examples=80, deadline=None)
 

@@ -12,8 +12,8 @@ from mmcore.devices.base import BoundLaunch
 from mmcore.errors import DeviceError
 from mmcore.kernel.launch import Launch
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.literals import Constant, PtxError
 from mmcore_emulator.ptx import UnsupportedInstruction, parse
+from mmcore_emulator.ptx_types import Constant, PtxError
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, words
 

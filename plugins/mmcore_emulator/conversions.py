@@ -8,7 +8,7 @@ import numpy as np
 
 from mmcore_emulator import floats
 from mmcore_emulator.floats import Values
-from mmcore_emulator.kinds import FLOATS, INTEGERS, NUMPY, Entry, Function
+from mmcore_emulator.ptx_types import FLOATS, INTEGERS, NUMPY, Entry, Function
 
 _TO_WHOLE: dict[str, Function] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _INTEGERS = (*INTEGERS, "u8", "s8")

@@ -7,7 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from mmcore_emulator.literals import TYPE_BYTES, PtxError, integer, real, whole_number
+from mmcore_emulator.ptx_types import TYPE_BYTES, PtxError, integer, real, whole_number
 
 _MODULE_SCOPE = re.compile(
     r"(?<![\w.])(?:\.(?P<linking>extern|visible|weak|common)\s+)?"
@@ -29,23 +29,14 @@ _QUOTED = 100
 
 @dataclass(frozen=True)
 class Variable:
-    """A .shared, .local, .global or .const variable.
+    """A .shared, .local, .global or .const variable."""
 
-    Attributes:
-        name: its symbol.
-        space: the memory it lies in.
-        nbytes: its size; 0 for an ``extern`` array.
-        align: what its address is a multiple of.
-        initial: bytes that it holds from its start on when the module is loaded; zeros follow.
-        unknown: for a variable whose initial value is not known here, why ("holds the address of x").
-    """
-
-    name: str
-    space: str
-    nbytes: int
-    align: int
-    initial: bytes = b""
-    unknown: str = ""
+    name: str  # its symbol
+    space: str  # the memory it lies in
+    nbytes: int  # its size; 0 for an ``extern`` array
+    align: int  # what its address is a multiple of
+    initial: bytes = b""  # bytes that it holds from its start on when the module is loaded; zeros follow
+    unknown: str = ""  # for a variable whose initial value is not known here, why ("holds the address of x")
 
 
 def module_variables(text: str) -> dict[str, Variable]:

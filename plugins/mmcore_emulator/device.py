@@ -16,14 +16,14 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
-from mmcore_emulator.literals import PtxError
 from mmcore_emulator.lockstep import execute
 from mmcore_emulator.machine import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
-from mmcore_emulator.module_memory import ModuleMemory
-from mmcore_emulator.observation import Observer
-from mmcore_emulator.profiler.figures import Figures
+from mmcore_emulator.module_variables import ModuleMemory
+from mmcore_emulator.observer import Observer
+from mmcore_emulator.profiler.result_figures import Figures
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
+from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.translate import Translation, translate
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.

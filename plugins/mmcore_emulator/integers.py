@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mmcore_emulator.floats import Values
-from mmcore_emulator.kinds import NUMPY, Function
+from mmcore_emulator.ptx_types import NUMPY, Function
 
 
 def quotient(a: Values, b: Values) -> Values:

@@ -42,19 +42,12 @@ def along(axis: int, values: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Batch:
-    """A box of blocks that run together.
+    """A box of blocks that run together."""
 
-    Attributes:
-        grid: the whole grid.
-        block: threads of each block.
-        first: index of the box's first block.
-        extent: blocks of the box along x, y, z.
-    """
-
-    grid: Dim3
-    block: Dim3
-    first: Dim3
-    extent: Dim3
+    grid: Dim3  # the whole grid
+    block: Dim3  # threads of each block
+    first: Dim3  # index of the box's first block
+    extent: Dim3  # blocks of the box along x, y, z
     shape: Shape6 = field(init=False)
 
     def __post_init__(self) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mmcore_emulator.declarations import Variable
-from mmcore_emulator.literals import TYPE_BYTES, PtxError
 from mmcore_emulator.memory import copied_base
 from mmcore_emulator.ptx import Address, Function, Instruction, Parameter, Symbol
+from mmcore_emulator.ptx_types import TYPE_BYTES, PtxError
 
 # Namespaces that the compiler makes for what only this module knows.
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")

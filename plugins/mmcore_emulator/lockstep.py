@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from mmcore_emulator.barriers import Reduction
+from mmcore_emulator.control_flow import EXIT
 from mmcore_emulator.floats import Values
-from mmcore_emulator.flow import EXIT
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.machine import Run
-from mmcore_emulator.observation import Observer
+from mmcore_emulator.observer import LaneViolation, Observer
 from mmcore_emulator.ports import Ports
-from mmcore_emulator.reductions import Reduction
 from mmcore_emulator.step import Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 
@@ -190,12 +190,16 @@ class BatchRun(Ports):
     def _report_at(self, indices: list[int], lanes: Values, text: str) -> None:
         """Report those of ``lanes`` that are at these barriers; ``text`` has room for the mask that one names."""
         named = np.broadcast_to(self._named, self._batch.shape)
+
+        def said(lane: tuple[int, ...]) -> str:
+            return text.format(int(named[lane]))
+
         for index in indices:
             mask = self._at_barrier[index]
             here = lanes if mask is None else lanes & mask.lanes
             if here.any():
                 end = self._run.translation.steps[index].block.end
-                self._report("divergent-barrier", None, end, here, lambda lane: text.format(int(named[lane])))
+                self._report(LaneViolation("divergent-barrier", None, end, here, said))
 
     def _check_barrier(self, step: Step, mask: Mask) -> None:
         present = np.broadcast_to(mask.lanes, self._batch.shape)
@@ -204,4 +208,4 @@ class BatchRun(Ports):
         if (some & ~every).any():
             text = "does not come to the barrier that other threads of its block are in"
             absent = ~present & some
-            self._report("divergent-barrier", None, step.block.end, absent, lambda _: text)
+            self._report(LaneViolation("divergent-barrier", None, step.block.end, absent, lambda _: text))

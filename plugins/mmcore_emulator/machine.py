@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -17,24 +17,18 @@ from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, batches
 from mmcore_emulator.memory import Array, DeviceMemory
-from mmcore_emulator.observation import Observer
+from mmcore_emulator.observer import LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import Translation
 
 
 @dataclass
 class Progress:
-    """How much of some launches has run.
+    """How much of some launches has run."""
 
-    Attributes:
-        threads: of all launches.
-        done: threads of the blocks that have ended.
-        began: when the first launch began, by ``time.perf_counter``.
-    """
-
-    threads: int
-    done: int = 0
-    began: float = field(default_factory=time.perf_counter)
+    threads: int  # of all launches
+    done: int = 0  # threads of the blocks that have ended
+    began: float = field(default_factory=time.perf_counter)  # when the first launch began, by ``time.perf_counter``
 
     def estimate(self, running: int, output: Array | None) -> str:
         """How much has run, and how long everything would take, where ``running`` threads have not ended."""
@@ -100,39 +94,21 @@ class Run:
         text = f"was still running after {self.deadline.limit or 0:g} s"
         output = self.device_memory.labelled("C")
         estimate = self.progress.estimate(batch.lanes, output)
-        self.report("timeout", None, at, batch, lanes, lambda lane: text, f"; {estimate}")
+        self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, f"; {estimate}")
         raise TimeLimit([*self.violations.values()][-1].message)
 
-    def report(
-        self,
-        kind: str,
-        array: str | None,
-        at: Instruction | None,
-        batch: Batch,
-        lanes: Values,
-        text: Callable[[tuple[int, ...]], str],
-        further: str = "",
-    ) -> None:
-        """Note a violation, unless this line has committed it already.
-
-        Args:
-            kind, array: as in :class:`~mmcore.devices.violations.Violation`.
-            at: the instruction.
-            batch: the batch it ran in.
-            lanes: the lanes at fault.
-            text: what one of them did, by its index along the six axes.
-            further: what there is to say behind the place.
-        """
-        source, line = place_in_source(at)
-        if (kind, array, source, line) in self.violations:
+    def report(self, found: LaneViolation, batch: Batch, further: str = "") -> None:
+        """Note a violation in a batch, unless its line has committed it already; ``further`` goes behind the place."""
+        source, line = place_in_source(found.at)
+        key = (found.kind, found.array, source, line)
+        if key in self.violations:
             return
-        first = batch.first_of(lanes)
+        first = batch.first_of(found.lanes)
         block, thread = batch.position(first)
         where = f" at {source}:{line}" if line else ""
-        message = f"{place(block, thread)} {text(first)}{where}{further}"
-        self.violations[kind, array, source, line] = Violation(
-            kind, message, array, source, line, block, thread, fatal=kind == "timeout"
-        )
+        message = f"{place(block, thread)} {found.text(first)}{where}{further}"
+        fatal = found.kind == "timeout"
+        self.violations[key] = Violation(found.kind, message, found.array, source, line, block, thread, fatal=fatal)
 
 
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:

@@ -199,21 +199,13 @@ def _copied(label: str, base: int, nbytes: int, owner: NDArray[np.int64], name: 
 
 @dataclass(frozen=True)
 class StrayAccess:
-    """Accesses of one instruction that must not happen.
+    """Accesses of one instruction that must not happen."""
 
-    Attributes:
-        kind: "out-of-bounds-read", "out-of-bounds-write" or "misaligned".
-        array: the array they ran out of, None where there is none near.
-        lanes: the lanes that made them.
-        address: where each lane's went.
-        nbytes: how many bytes each is wide.
-    """
-
-    kind: str
-    array: Array | None
-    lanes: NDArray[np.bool_]
-    address: Values
-    nbytes: int
+    kind: str  # "out-of-bounds-read", "out-of-bounds-write" or "misaligned"
+    array: Array | None  # the array they ran out of, None where there is none near
+    lanes: NDArray[np.bool_]  # the lanes that made them
+    address: Values  # where each lane's went
+    nbytes: int  # how many bytes each is wide
 
     def where(self, address: int) -> str:
         """One clause on one of the addresses."""

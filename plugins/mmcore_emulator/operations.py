@@ -13,8 +13,8 @@ import numpy as np
 from mmcore_emulator import floats, integers
 from mmcore_emulator.conversions import conversions
 from mmcore_emulator.floats import Values
-from mmcore_emulator.flushing import flushing
-from mmcore_emulator.kinds import BITS, FLOATS, INTEGERS, Entry, Function, Operation
+from mmcore_emulator.ptx_types import BITS, FLOATS, INTEGERS, Entry, Function, Operation
+from mmcore_emulator.subnormals import flushing
 
 _COMPARISONS: dict[str, Function] = {
     "eq": np.equal,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.machine import Run
 from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess
-from mmcore_emulator.observation import Access, Observer
+from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW
 
@@ -142,17 +142,10 @@ class Ports:
             if lanes is None or lanes.count:
                 yield name, address - np.uint64(begin), lanes
 
-    def _report(
-        self,
-        kind: str,
-        array: str | None,
-        at: Instruction | None,
-        lanes: Values,
-        text: Callable[[tuple[int, ...]], str],
-    ) -> None:
-        self._run.report(kind, array, at, self._batch, lanes, text)
+    def _report(self, found: LaneViolation) -> None:
+        self._run.report(found, self._batch)
         for observer in self._observers:
-            observer.violation(kind, array, at, lanes, text)
+            observer.violation(found)
 
     def _reporter(self, at: Instruction, mask: Mask | None) -> memory.Report:
         def report(violation: StrayAccess) -> None:
@@ -166,7 +159,7 @@ class Ports:
                 return f"{_VERBS[violation.kind]} {where}"
 
             label = None if violation.array is None else violation.array.label
-            self._report(violation.kind, label, at, lanes, text)
+            self._report(LaneViolation(violation.kind, label, at, lanes, text))
 
         return report
 

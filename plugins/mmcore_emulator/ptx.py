@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from mmcore.errors import MmcoreError
 from mmcore_emulator.declarations import Variable, module_variables, variable
-from mmcore_emulator.literals import TYPE_BYTES, Constant, PtxError, integer, real, whole_number
+from mmcore_emulator.ptx_types import TYPE_BYTES, Constant, PtxError, integer, real, whole_number
 
 
 class UnsupportedInstruction(MmcoreError):
@@ -51,23 +51,14 @@ Operand: TypeAlias = Scalar | Address | Vector
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction.
+    """One instruction."""
 
-    Attributes:
-        opcode: its parts, as in ("ld", "global", "f32").
-        operands: destination first.
-        guard: predicate register of ``@%p``, or None.
-        negated: whether it is ``@!%p``.
-        line: line of the .cu file, 0 where the compiler gave none.
-        source: name of that file.
-    """
-
-    opcode: tuple[str, ...]
-    operands: tuple[Operand, ...]
-    guard: Register | None = None
-    negated: bool = False
-    line: int = 0
-    source: str = ""
+    opcode: tuple[str, ...]  # its parts, as in ("ld", "global", "f32")
+    operands: tuple[Operand, ...]  # destination first
+    guard: Register | None = None  # predicate register of ``@%p``, or None
+    negated: bool = False  # whether it is ``@!%p``
+    line: int = 0  # line of the .cu file, 0 where the compiler gave none
+    source: str = ""  # name of that file
 
     @property
     def mnemonic(self) -> str:

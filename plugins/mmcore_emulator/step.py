@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from mmcore_emulator.barriers import Reduction
+from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
-from mmcore_emulator.flow import Block
 from mmcore_emulator.lanes import Mask
-from mmcore_emulator.reductions import Reduction
 
 # Generic addresses of shared and local memory; device arrays lie far above.
 SHARED_WINDOW = 1 << 32

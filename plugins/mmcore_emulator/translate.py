@@ -6,26 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mmcore_emulator.flow import blocks_of, reads
+from mmcore_emulator.codegen import Writer, unsupported
+from mmcore_emulator.control_flow import blocks_of, reads
 from mmcore_emulator.layout import Layout, lay_out
 from mmcore_emulator.ptx import Function, Symbol
 from mmcore_emulator.step import Registers, Step
-from mmcore_emulator.writer import Writer, unsupported
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A function, ready to run.
+    """A function, ready to run."""
 
-    Attributes:
-        steps: its blocks, the entry first.
-        registers: the registers' initial values.
-        layout: where its variables and parameters lie.
-    """
-
-    steps: list[Step]
-    registers: Registers
-    layout: Layout
+    steps: list[Step]  # its blocks, the entry first
+    registers: Registers  # the registers' initial values
+    layout: Layout  # where its variables and parameters lie
 
 
 _NONE: Mapping[str, int] = MappingProxyType({})

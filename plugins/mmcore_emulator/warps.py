@@ -50,17 +50,11 @@ class Warps:
 
 @dataclass(frozen=True)
 class Gathering:
-    """Threads at barriers of their warps, none of which can go on without a barrier.
+    """Threads at barriers of their warps, none of which can go on without a barrier."""
 
-    Attributes:
-        waiting: who is at a barrier of its warp.
-        named: the mask that each of them names.
-        present: who has not left the kernel.
-    """
-
-    waiting: PerWarp
-    named: PerWarp
-    present: PerWarp
+    waiting: PerWarp  # who is at a barrier of its warp
+    named: PerWarp  # the mask that each of them names
+    present: PerWarp  # who has not left the kernel
 
     def strays(self) -> PerWarp:
         """Those whose mask does not name themselves."""

@@ -18,7 +18,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 @json_option
 def ncu(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
     """Have NVIDIA's ncu count a kernel's work on a GPU."""
-    from mmcore_emulator.profiler.report import report
+    from mmcore_emulator.profiler.command import report
     from mmcore_ncu.ncu import profiles_by_ncu
 
     found = loaded_registry().kernel(kernel)

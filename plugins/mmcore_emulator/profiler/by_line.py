@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mmcore_emulator.kinds import FLOATS
 from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.observation import Access, Observer
+from mmcore_emulator.observer import Access, Observer
 from mmcore_emulator.profiler.coalescing import Active, Rows, requests, sectors, transactions_cc1x, wavefronts
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.profiler.patterns import PERIODS, Extent, Patterns
 from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.ptx_types import FLOATS
 from mmcore_emulator.step import Step
 
 _FLOPS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "rcp": 1, "sqrt": 1}

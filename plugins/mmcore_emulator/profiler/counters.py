@@ -94,30 +94,19 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a GPU measured of a launch while it was counted, from cold caches.
+    """What a GPU measured of a launch while it was counted, from cold caches."""
 
-    Attributes:
-        seconds: the launch's duration.
-        occupancy: achieved occupancy, warps active on average, as a fraction of those that fit.
-        memory_bytes: moved between device memory and the chip.
-    """
-
-    seconds: float
-    occupancy: float
-    memory_bytes: int
+    seconds: float  # the launch's duration
+    occupancy: float  # achieved occupancy, warps active on average, as a fraction of those that fit
+    memory_bytes: int  # moved between device memory and the chip
 
 
 @dataclass(frozen=True)
 class LaunchCounts:
-    """What one launch was counted to do.
+    """What one launch was counted to do."""
 
-    Attributes:
-        counters: of the whole grid.
-        measured: what else a GPU tells; None from an emulator.
-    """
-
-    counters: Counters
-    measured: Measured | None = None
+    counters: Counters  # of the whole grid
+    measured: Measured | None = None  # what else a GPU tells; None from an emulator
 
 
 def total(counters: Iterable[Counters]) -> Counters:

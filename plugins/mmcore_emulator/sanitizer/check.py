@@ -26,15 +26,10 @@ from mmcore_emulator.sanitizer.recording import Recorder
 
 @dataclass(frozen=True)
 class Check:
-    """What was found wrong with one kernel's launches for one problem.
+    """What was found wrong with one kernel's launches for one problem."""
 
-    Attributes:
-        launched: what was launched, and where.
-        violations: by line, then in the order they were found; empty when all is well.
-    """
-
-    launched: Launched
-    violations: tuple[Violation, ...]
+    launched: Launched  # what was launched, and where
+    violations: tuple[Violation, ...]  # by line, then in the order they were found; empty when all is well
 
     def to_json(self) -> dict[str, Any]:
         """The check as JSON-ready values."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from rich.console import RenderableType
+from rich.text import Text
 
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.devices.violations import Violation
+from mmcore.kernel.declaration import Kernel
+from mmcore_emulator.api import checked
+from mmcore_emulator.sanitizer.check import Check
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
@@ -21,9 +27,6 @@ USUAL_SIZE = 128
 @json_option
 def check(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
     """Look for races, stray accesses and divergent barriers."""
-    from mmcore_emulator.api import checked
-    from mmcore_emulator.sanitizer.report import report
-
     found = loaded_registry().kernel(kernel)
     result = checked(requested_cell(found, device, asked, USUAL_SIZE))
     if as_json:
@@ -31,3 +34,28 @@ def check(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
     else:
         render(*report(result, found, auto=device == "auto"))
     return 1 if result.violations else 0
+
+
+def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
+    """What was launched, what was found with the lines that do it, and the result in two words.
+
+    ``auto`` says that mmcore chose the device.
+    """
+    text = kernel.source_text().splitlines()
+    lines = [line for violation in check.violations for line in _lines(violation, kernel.source.name, text)]
+    if not lines:
+        lines = ["nothing found; whether the product is right, mmcore run tells"]
+    result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
+    return [f"{kernel.name}: {kernel.title}\n", fields(check.launched.facts(auto)), "", *lines, result]
+
+
+def _lines(violation: Violation, source: str, text: list[str]) -> list[str]:
+    """A violation as a heading, the line of source, and a sentence."""
+    what = "element" if violation.thread is None else "thread"
+    count = f"{violation.count:,} {what}{'' if violation.count == 1 else 's'}"
+    place = f" at {violation.source}:{violation.line}" if violation.line else ""
+    array = f" of {violation.array}" if violation.array else ""
+    lines = [f"{violation.kind}{array}{place}, {count}"]
+    if violation.source == source and violation.line is not None and violation.line <= len(text):
+        lines.append(f"    {text[violation.line - 1].strip()}")
+    return [*lines, f"  {violation.message}", ""]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,14 +12,13 @@ from mmcore.kernel.problem import Problem, dtype_named
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.layout import Layout
-from mmcore_emulator.literals import TYPE_BYTES
 from mmcore_emulator.machine import place
 from mmcore_emulator.memory import Array
-from mmcore_emulator.observation import Access, Observer
+from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Function, Instruction
-from mmcore_emulator.sanitizer.clocks import WarpClocks
+from mmcore_emulator.ptx_types import TYPE_BYTES
 from mmcore_emulator.sanitizer.recording import Recorder
-from mmcore_emulator.sanitizer.shadow import Accessors, Flags, Indices, LastAccess, Shadow
+from mmcore_emulator.sanitizer.shadow import Accessors, Flags, Indices, LastAccess, Shadow, WarpClocks
 from mmcore_emulator.step import Step
 from mmcore_emulator.warps import Warps
 
@@ -34,27 +33,16 @@ _VERBS = {"load": "reads", "store": "writes", "atomic": "adds to"}
 
 @dataclass(frozen=True)
 class _Hit:
-    """What one instruction accesses in one array, piece by piece.
+    """What one instruction accesses in one array, piece by piece."""
 
-    Attributes:
-        access: the access.
-        array: the array.
-        name: what the source calls it.
-        shadow: its shadow.
-        address: of all lanes.
-        index: each piece.
-        lane: whose access it belongs to, as a number among all lanes.
-        who: that thread.
-    """
-
-    access: Access
-    array: Array
-    name: str
-    shadow: Shadow
-    address: Values
-    index: Indices
-    lane: Indices
-    who: Accessors
+    access: Access  # the access
+    array: Array  # the array
+    name: str  # what the source calls it
+    shadow: Shadow  # its shadow
+    address: Values  # of all lanes
+    index: Indices  # each piece
+    lane: Indices  # whose access it belongs to, as a number among all lanes
+    who: Accessors  # that thread
 
     def what(self, entry: int) -> str:
         """What the thread of one entry does, and to which elements."""
@@ -124,15 +112,9 @@ class Checking(Observer):
     def meet(self, lanes: Values, named: Values) -> None:
         self._clocks.meet(self._warps.rows(lanes), self._warps.rows(named))
 
-    def violation(
-        self,
-        kind: str,
-        array: str | None,
-        at: Instruction | None,
-        lanes: Values,
-        text: Callable[[tuple[int, ...]], str],
-    ) -> None:
-        self._recorder.record(kind, array, at, lanes, lambda lane: f"{text(lane)}; {_MEANINGS[kind]}")
+    def violation(self, found: LaneViolation) -> None:
+        meaning = _MEANINGS[found.kind]
+        self._recorder.record(replace(found, text=lambda lane: f"{found.text(lane)}; {meaning}"))
 
     def access(self, access: Access) -> None:
         look = {"load": self._load, "store": self._store, "atomic": self._add}[access.kind]
@@ -266,9 +248,8 @@ class Checking(Observer):
             flat = np.ravel_multi_index(lane, self._batch.shape)
             return text(int(np.flatnonzero(found & (hit.lane == flat))[0]))
 
-        self._recorder.record(
-            kind, hit.array.label, hit.access.at, lanes.reshape(self._batch.shape), of_lane, other=other
-        )
+        lanes = lanes.reshape(self._batch.shape)
+        self._recorder.record(LaneViolation(kind, hit.array.label, hit.access.at, lanes, of_lane, other))
 
     def _number(self, at: Instruction) -> int:
         if id(at) not in self._numbers:

@@ -14,7 +14,7 @@ from mmcore.measure import prepared_cell
 from mmcore_emulator.device import check_emulates, emulated_runs
 from mmcore_emulator.lanes import Batch
 from mmcore_emulator.lockstep import execute
-from mmcore_emulator.observation import Access, Observer
+from mmcore_emulator.observer import Access, Observer
 
 
 def over_read_elements(cell: Cell, device: Device, kernel: Kernel | None = None) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from mmcore.devices.violations import Violation
 from mmcore_emulator.lanes import Batch
 from mmcore_emulator.machine import place, place_in_source
-from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.observer import LaneViolation
 
 
 @dataclass
@@ -46,30 +45,14 @@ class Recorder:
         for record in self._records.values():
             record.count += int(record.lanes.sum())
 
-    def record(
-        self,
-        kind: str,
-        array: str | None,
-        at: Instruction | None,
-        lanes: NDArray[np.bool_],
-        text: Callable[[tuple[int, ...]], str],
-        *,
-        other: Instruction | None = None,
-    ) -> None:
-        """Note what lanes do.
-
-        Args:
-            kind, array: as in :class:`~mmcore.devices.violations.Violation`.
-            at: the instruction.
-            lanes: those that do it, as lanes.
-            text: what one of them does, by its index along the six axes; the message says which thread it is.
-            other: an instruction that has part in it; each line of these makes a violation of its own.
-        """
-        source, line = place_in_source(at)
-        key = (kind, array, source, line, other and (other.source, other.line))
+    def record(self, found: LaneViolation) -> None:
+        """Note what lanes of the batch do."""
+        source, line = place_in_source(found.at)
+        key = (found.kind, found.array, source, line, found.other and (found.other.source, found.other.line))
         if key not in self._records:
-            first = self._batch.first_of(lanes)
+            first = self._batch.first_of(found.lanes)
             block, thread = self._batch.position(first)
-            violation = Violation(kind, f"{place(block, thread)} {text(first)}", array, source, line, block, thread)
+            message = f"{place(block, thread)} {found.text(first)}"
+            violation = Violation(found.kind, message, found.array, source, line, block, thread)
             self._records[key] = _Record(violation, 0, np.zeros(self._batch.shape, np.bool_))
-        self._records[key].lanes |= lanes
+        self._records[key].lanes |= found.lanes

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mmcore_emulator.floats import LEAST_NORMAL, Values, flushed, two_sum
-from mmcore_emulator.kinds import Operation
+from mmcore_emulator.ptx_types import Operation
 
 Exact: TypeAlias = Callable[..., tuple[Values, Values]]
 

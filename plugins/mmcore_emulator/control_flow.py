@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mmcore_emulator.literals import PtxError
+from mmcore_emulator.barriers import BLOCK_BARRIERS, is_reduction
 from mmcore_emulator.ptx import Address, Function, Instruction, Operand, Register, Symbol
-from mmcore_emulator.reductions import BLOCK_BARRIERS, is_reduction
+from mmcore_emulator.ptx_types import PtxError
 
 EXIT = -1
 
@@ -18,25 +18,15 @@ _WARP_BARRIER = ("bar", "warp", "sync")
 
 @dataclass
 class Block:
-    """Straight-line code.
+    """Straight-line code."""
 
-    Attributes:
-        body: its instructions, without the one that ends it.
-        end: the branch, return or barrier that ends it; None where it falls through.
-        taken: block that the ending branch leads to; EXIT for a return; None for none.
-        following: block entered when the branch is not taken, or behind the barrier; EXIT at the function's end.
-        live_in: registers whose value on entry may still be read.
-        live_out: registers whose value on leaving may still be read.
-        defines: registers that the body writes.
-    """
-
-    body: list[Instruction]
-    end: Instruction | None
-    taken: int | None
-    following: int
-    live_in: frozenset[Register] = frozenset()
-    live_out: frozenset[Register] = frozenset()
-    defines: frozenset[Register] = field(default_factory=frozenset)
+    body: list[Instruction]  # its instructions, without the one that ends it
+    end: Instruction | None  # the branch, return or barrier that ends it; None where it falls through
+    taken: int | None  # block that the ending branch leads to; EXIT for a return; None for none
+    following: int  # block entered when the branch is not taken, or behind the barrier; EXIT at the function's end
+    live_in: frozenset[Register] = frozenset()  # registers whose value on entry may still be read
+    live_out: frozenset[Register] = frozenset()  # registers whose value on leaving may still be read
+    defines: frozenset[Register] = field(default_factory=frozenset)  # registers that the body writes
 
     @property
     def is_barrier(self) -> bool:

@@ -14,25 +14,27 @@ from mmcore_emulator.step import Step
 
 @dataclass(slots=True)
 class Access:
-    """One instruction's access to one memory by the lanes of a batch.
+    """One instruction's access to one memory by the lanes of a batch."""
 
-    Attributes:
-        kind: "load", "store" or "atomic".
-        space: "global", "const", "shared", "local" or "param".
-        memory: that memory.
-        address: byte address of each lane (uint64), as lanes; it means nothing in lanes that do not take part.
-        nbytes: bytes that each lane moves, a vector's elements together.
-        mask: the lanes that take part; None for all.
-        at: the instruction.
-    """
+    kind: str  # "load", "store" or "atomic"
+    space: str  # "global", "const", "shared", "local" or "param"
+    memory: Space  # that memory
+    address: Values  # byte address of each lane (uint64), as lanes; it means nothing in lanes that do not take part
+    nbytes: int  # bytes that each lane moves, a vector's elements together
+    mask: Mask | None  # the lanes that take part; None for all
+    at: Instruction  # the instruction
 
-    kind: str
-    space: str
-    memory: Space
-    address: Values
-    nbytes: int
-    mask: Mask | None
-    at: Instruction
+
+@dataclass(frozen=True)
+class LaneViolation:
+    """What some lanes of a batch do wrong in one instruction."""
+
+    kind: str  # as of a mmcore.devices.violations.Violation
+    array: str | None  # likewise
+    at: Instruction | None
+    lanes: Values
+    text: Callable[[tuple[int, ...]], str]  # what one of them does, by its index along the six axes
+    other: Instruction | None = None  # an instruction that has part in it; each line of these is a violation of its own
 
 
 class Observer:
@@ -66,15 +68,8 @@ class Observer:
     def meet(self, lanes: Values, named: Values) -> None:
         """These lanes leave barriers of their warps, at which each has named a mask of lanes."""
 
-    def violation(
-        self,
-        kind: str,
-        array: str | None,
-        at: Instruction | None,
-        lanes: Values,
-        text: Callable[[tuple[int, ...]], str],
-    ) -> None:
-        """Lanes did what they must not do; ``text`` says what one of them did, by its index along the six axes."""
+    def violation(self, found: LaneViolation) -> None:
+        """Lanes did what they must not do."""
 
     def end(self) -> None:
         """The batch has ended."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.observation import Access, Observer
+from mmcore_emulator.observer import Access, Observer
 from mmcore_emulator.profiler.coalescing import Active, Rows, sectors
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.profiler.patterns import Patterns

@@ -1,12 +1,17 @@
-"""PTX's literals and the sizes of its types."""
+"""PTX's types and literals, and numpy's types for them."""
 
 from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
 
 from mmcore.errors import MmcoreError
+from mmcore_emulator.floats import Values
 
 TYPE_BYTES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)} | {
     "pred": 1,
@@ -69,3 +74,34 @@ def float_value(constant: Constant) -> float:
     """The number that a floating-point constant stands for."""
     pack, unpack = ("<I", "<f") if constant.type == "f32" else ("<Q", "<d")
     return float(struct.unpack(unpack, struct.pack(pack, constant.bits))[0])
+
+
+INTEGERS = tuple(f"{kind}{bits}" for kind in "us" for bits in (16, 32, 64))
+BITS = ("b16", "b32", "b64")
+FLOATS = ("f32", "f64")
+
+NUMPY = {
+    "pred": np.dtype(np.bool_),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(np.uint16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    **{f"{kind}{bits}": np.dtype(f"uint{bits}") for kind in "ub" for bits in (8, 16, 32, 64)},
+    **{f"s{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
+}
+
+
+Function: TypeAlias = Callable[..., Values]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What an opcode computes."""
+
+    compute: Function  # from source arrays to the result array
+    sources: tuple[str, ...]  # PTX type that each source operand is read as
+    result: str  # PTX type of the result
+
+
+Entry: TypeAlias = tuple[str, Function, tuple[str, ...], str]
+"""An opcode, and the fields of its :class:`Operation`."""

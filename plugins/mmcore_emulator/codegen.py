@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from mmcore_emulator.barriers import Reduction, is_reduction, kind_of, reduction
+from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
-from mmcore_emulator.flow import Block
-from mmcore_emulator.kinds import NUMPY
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
-from mmcore_emulator.literals import TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.operations import operation
 from mmcore_emulator.ptx import Address, Instruction, Operand, Register, Symbol, UnsupportedInstruction
-from mmcore_emulator.reductions import Reduction, is_reduction, kind_of, reduction
+from mmcore_emulator.ptx_types import NUMPY, TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
 
 # How an access is ordered, too, has nothing to say where all are made in order and none is left out.
