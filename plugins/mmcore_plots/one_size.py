@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, combinations
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -17,7 +16,7 @@ from mmcore_plots.drawing import Drawing, Panel
 from mmcore_plots.quantity import RATE, Quantity, caption, number, rate
 from mmcore_plots.results import SECTOR_BYTES, Cell, Entry, InvalidResults, Results
 from mmcore_plots.series import kernel_entries, plain
-from mmcore_plots.style import FAINT, INK, family_colors
+from mmcore_plots.style import INK, family_colors, looks
 
 # More bars than this, and each kernel is drawn in its best config only.
 _MOST_BARS = 24
@@ -29,11 +28,8 @@ _FLOAT64_TENSOR_CORES = ((8, 0), (9, 0))
 _COUNTED_UP_TO = 256
 # Sizes that differ by a multiple of this leave the same remainders, by every block and by a sector.
 _MULTIPLE = 32
-# Height of a name in the column, and where the column begins, as shares of the axes'.
-_LINE, _COLUMN = 0.058, 1.02
-_LEADER = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)}
-
-Point = tuple[float, float]
+# Points of a roofline: markers through which those of other kernels are seen at the same place.
+_HOLLOW: Mapping[str, Any] = {"markersize": 6.5, "fillstyle": "none", "markeredgewidth": 1.4, "linestyle": ""}
 
 
 def by_size(results: Results) -> dict[int, list[Entry]]:
@@ -107,17 +103,16 @@ def roofline(results: Results, n: int | None = None) -> Drawing:
     entries = best_configs(at_size(results, n), RATE)
     n = entries[0].cell.n
     peaks, cache = ceilings(results.machine, sorted({entry.dtype for entry in entries}))
-    points = {entry.cell: (_intensity(entry.cell), RATE.of(entry)) for entry in entries}
-    colors = family_colors(entry.cell.kernel for entry in results.entries)
+    points = {entry.cell.label: (_intensity(entry.cell), RATE.of(entry)) for entry in entries}
+    look = looks({entry.cell.label: (entry.cell.kernel, "") for entry in sorted(entries, key=lambda e: e.cell.kernel)})
 
     def panel(axes: Axes) -> None:
         x, y = zip(*points.values(), strict=True)
-        ends = min(x) / 2, max(x) * 3
+        ends = min(x) / 2, max(x) * 2
         axes.set(xscale="log", yscale="log", xlim=ends, ylim=(min(y) / 2, 2.5 * max(peaks.values())))
         _draw_roofs(axes, peaks, cache, ends)
-        for cell, point in points.items():
-            axes.plot(*point, marker="o", color=colors[cell.kernel], linestyle="", zorder=3)
-        _draw_names(axes, points)
+        for label, point in points.items():
+            axes.plot(*point, label=label, color=look[label].color, marker=look[label].marker, **_HOLLOW)
         axes.xaxis.set_major_formatter(plain)
         axes.xaxis.set_minor_formatter("")
         axes.yaxis.set_major_formatter(plain)
@@ -173,59 +168,18 @@ def ceilings(machine: Mapping[str, object], dtypes: Sequence[str]) -> tuple[dict
     return {name: found.flops[dtype] / 1e9 for name, dtype in named.items()}, cache
 
 
-def _draw_roofs(axes: Axes, peaks: Mapping[str, float], cache: float | None, ends: Point) -> None:
+def _draw_roofs(axes: Axes, peaks: Mapping[str, float], cache: float | None, ends: tuple[float, float]) -> None:
     """Slanted as far as the highest peak, level from there on."""
     highest = max(peaks.values())
     for peak in dict.fromkeys(peaks.values()):
         names = " and of ".join(name for name, each in peaks.items() if each == peak)
         start = max(ends[0], peak / cache) if cache else ends[0]
         axes.plot([start, ends[1]], [peak, peak], color=INK, linewidth=1.2)
-        # Left of the leader lines; a lower roof's stands where the slanted one is not.
-        place = (2 * start if peak == highest and cache else ends[1], peak)
         text = f"peak of {names}: {peak / 1e3:.3g} TFLOP/s"
-        axes.annotate(text, place, (-3, 3), textcoords="offset points", ha="right", fontsize=8)
+        axes.annotate(text, (ends[1], peak), (-3, 3), textcoords="offset points", ha="right", fontsize=8)
     if cache:
         corner = highest / cache
         axes.plot([ends[0], corner], [cache * ends[0], highest], color=INK, linewidth=1.2, linestyle="--")
         lower = ends[0] ** 0.75 * corner**0.25
         text = f"first-level caches: {cache / 1e3:.3g} TB/s"
         axes.annotate(text, (lower, cache * lower), (6, -9), textcoords="offset points", fontsize=8)
-
-
-def _draw_names(axes: Axes, points: Mapping[Cell, Point]) -> None:
-    """The kernels' names in a column on the right, each with a thin line to its point; no line crosses another."""
-    places = (axes.transData + axes.transAxes.inverted()).transform(list(points.values()))
-    for cell, height in zip(points, heights([(x, y) for x, y in places]), strict=True):
-        there: dict[str, Any] = {"xytext": (_COLUMN, height), "textcoords": "axes fraction", "annotation_clip": False}
-        axes.annotate(cell.label, points[cell], va="center", fontsize=7.5, arrowprops=_LEADER, **there)
-
-
-def heights(places: Sequence[Point]) -> list[float]:
-    """Where in the column the name of each point stands, from 0 to 1, so that no two leader lines cross.
-
-    Names stand at their points' heights, moved as little as it takes that none is closer than a line to the next. Where
-    two lines cross, their names change places, which makes the lines shorter, until none do.
-    """
-    order = sorted(range(len(places)), key=lambda index: places[index][1])
-    slots = _spread([places[index][1] for index in order])
-    found = [slot for _, slot in sorted(zip(order, slots, strict=True))]
-    while pair := next((each for each in combinations(order, 2) if _cross(places, found, *each)), None):
-        first, second = pair
-        found[first], found[second] = found[second], found[first]
-    return found
-
-
-def _cross(places: Sequence[Point], found: Sequence[float], first: int, second: int) -> bool:
-    """Whether the lines from two points to their names cross."""
-    left, right = sorted((first, second), key=lambda index: places[index][0])
-    (x, y), (there, height) = places[left], places[right]
-    passed = y + (found[left] - y) * (there - x) / (_COLUMN - x)
-    return (height - passed) * (found[right] - found[left]) < -1e-9
-
-
-def _spread(wanted: Sequence[float]) -> list[float]:
-    """Ascending heights from 0 to 1, moved as little as it takes that none is closer than a line to the next."""
-    apart = min(_LINE, 1 / max(1, len(wanted) - 1))
-    upwards = accumulate(wanted, lambda below, height: max(height, below + apart))
-    downwards = accumulate(reversed([*upwards]), lambda above, height: min(height, above - apart), initial=1 + apart)
-    return [*downwards][:0:-1]
