@@ -8,22 +8,22 @@ import copy
 import json
 import re
 import struct
-from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from mmcore_plots.drawing import Drawing
-from mmcore_plots.figures import KINDS, figure
-from mmcore_plots.one_size import ceilings, counted_size, heights
+from mmcore_plots.figures import KINDS, ceilings, counted_size, figure, usual_kind
 from mmcore_plots.published import published
 from mmcore_plots.reading import read
-from mmcore_plots.results import InvalidResults, Results, chosen
-from mmcore_plots.sweeps import share, shares_of, times_by_label
+from mmcore_plots.results import RATE, InvalidResults, Results, chosen
+from mmcore_plots.sweeps import share_of_copies
 from tests.command_line import mmcore
 from tests.made_up_results import (
     DAY,
@@ -71,19 +71,26 @@ def written(drawing: Drawing) -> str:
     return " ".join(" ".join(texts(drawing.svg())).split())
 
 
+def drawn(drawing: Drawing, panel: str) -> dict[str, dict[int, float]]:
+    """The points of each line in a panel, by its label."""
+    axes = Figure().subplots()
+    drawing.panels[panel](axes)
+    return {str(line.get_label()): dict(np.asarray(line.get_xydata()).tolist()) for line in axes.lines}
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_each_experiment_gets_its_figure_with_title_series_units_device_and_date(name: str, tmp_path: Path) -> None:
     found = results(tmp_path, EXPERIMENTS[name])
     drawing = figure(found)
     svg = drawing.svg()
     words = " ".join(" ".join(texts(svg)).split())
-    assert drawing.kind == KIND_OF[name]
+    assert usual_kind(found) == KIND_OF[name]
     assert drawing.title.startswith(TITLE)
     assert f"{DEVICE} (100 multiprocessors, up to 1000 MHz), {DAY}" in words
     assert "driver 580.1234.5678" in words, "digits of a word are no coordinate"
     assert {"GFLOP/s", "ms", "time of a product, ms"} & set(texts(svg)), "an axis has a unit"
     assert all(text in words for text in (drawing.title, drawing.text, drawing.caption))
-    assert all(entry.cell.kernel in words for entry in found.entries)
+    assert all(entry.kernel in words for entry in found.entries)
     assert len(svg) < 100_000
     assert "<dc:date>" not in svg, "it says nothing of the day it was drawn on"
 
@@ -99,6 +106,11 @@ def test_a_figure_has_a_light_background_of_its_own(tmp_path: Path) -> None:
     assert background.get("style") == "fill: #ffffff"
     _, _, width, height = (float(each) for each in svg.attrib["viewBox"].split())
     assert {f"{width:g}", f"{height:g}"} <= set(background.attrib["d"].split())
+
+
+def test_a_name_is_written_as_it_is_and_never_as_a_formula(tmp_path: Path) -> None:
+    name = r"$\odd$ & <GPU>"
+    assert name in written(figure(results(tmp_path, document([*PLAIN["benchmarks"]], machine={"name": name}))))
 
 
 @pytest.mark.parametrize("content", [*EMULATED.values(), FIRST_RUN], ids=[*EMULATED, "first run"])
@@ -128,8 +140,8 @@ def test_configs_are_called_by_their_parameters_less_those_that_follow_from_othe
     for made, bm in zip(several, (64, 128), strict=True):
         made["extra_info"] |= {"config": {"block": [256, 1, 1], "BM": bm, "TILE": 16}, "config_id": f"b256x1-BM{bm}"}
     found = results(tmp_path, document(several))
-    assert [entry.cell.label for entry in found.entries] == [f"made.up, b=256×1, BM={bm}" for bm in (64, 128)]
-    assert [entry.cell.parameters for entry in chosen(found, [], ["b=256×1", "BM=128"]).entries] == ["BM=128"]
+    assert [entry.label for entry in found.entries] == [f"made.up, b=256×1, BM={bm}" for bm in (64, 128)]
+    assert [entry.parameters for entry in chosen(found, [], ["b=256×1", "BM=128"]).entries] == ["BM=128"]
 
 
 def test_results_of_mmcore_0_1_are_read(tmp_path: Path) -> None:
@@ -143,14 +155,18 @@ def test_results_of_mmcore_0_1_are_read(tmp_path: Path) -> None:
         del counted["extra_info"][name]
     counted["extra_info"] |= {"block": [8, 8, 1], "gflops": None, "counts": counts}
     (entry,) = results(tmp_path, document([old])).entries
-    assert (entry.cell.label, entry.cell.measure) == ("upc.kernel01, b=16", "end-to-end")
+    assert (entry.label, entry.measure) == ("upc.kernel01, b=16", "end-to-end")
     (entry,) = results(tmp_path, document([counted], machine=EMULATOR)).entries
-    assert entry.flop_per_byte == pytest.approx(2 * 32**3 / (32 * 3096)), "useful operations, whatever was executed"
+    useful = 2 * 32**3
+    assert entry.numbers["flop_per_byte"] == pytest.approx(useful / (32 * 3096)), "whatever was executed"
 
 
 def test_the_lectures_curve_stands_beside_ours_on_axes_of_its_own(tmp_path: Path) -> None:
-    first, second = figure(results(tmp_path, EXPERIMENTS["poznan-second"])).panels
-    assert (first.title, second.title) == ("GeForce GT 240, as published", DEVICE)
+    drawing = figure(results(tmp_path, EXPERIMENTS["poznan-second"]))
+    assert list(drawing.panels) == ["GeForce GT 240, as published", DEVICE]
+    lecture = drawn(drawing, "GeForce GT 240, as published")
+    assert list(lecture["poznan.v5, b=16"]) == [128, 256, 384, 512, 640]
+    assert list(lecture["poznan.v3, b=16"]) == [176, 352, 528], "at its own sizes, within ours"
 
 
 def test_single_published_figures_stand_among_ours(tmp_path: Path) -> None:
@@ -161,7 +177,7 @@ def test_single_published_figures_stand_among_ours(tmp_path: Path) -> None:
 
 def test_remainders_get_a_panel_for_each_kernel_and_config(tmp_path: Path) -> None:
     drawing = figure(results(tmp_path, EXPERIMENTS["upc-remainders"]))
-    assert [panel.title for panel in drawing.panels] == [f"{kernel}, b={b}" for kernel in UPC for b in (16, 32)]
+    assert list(drawing.panels) == [f"{kernel}, b={b}" for kernel in UPC for b in (16, 32)]
 
 
 def test_blocks_show_what_was_skipped_and_one_of_each_reason(tmp_path: Path) -> None:
@@ -173,10 +189,10 @@ def test_blocks_show_what_was_skipped_and_one_of_each_reason(tmp_path: Path) -> 
 
 
 def test_the_share_of_the_copies_is_what_the_end_to_end_time_has_beyond_the_kernels(tmp_path: Path) -> None:
-    times = times_by_label(results(tmp_path, EXPERIMENTS["upc-transfers"]))
-    shares = shares_of(times["upc.kernel11, b=32"])["pinned"]
+    lines = drawn(figure(results(tmp_path, EXPERIMENTS["upc-transfers"])), "share of the copies")
+    shares = lines["upc.kernel11, b=32: end to end, pinned"]
     assert shares == {n: pytest.approx(100 * (1 - 1 / (1 + 300 / n))) for n in (128, 256, 640, 1024, 2048, 3200)}
-    assert share(2.0, 1.9) == 0, "noise"
+    assert share_of_copies({64: 2.0}, {64: 1.9, 128: 3.0}) == {64: 0}, "noise"
 
 
 def test_results_of_no_experiment_are_bars_at_the_size_with_most_kernels(tmp_path: Path) -> None:
@@ -197,12 +213,17 @@ def test_many_bars_become_each_kernels_best(tmp_path: Path) -> None:
 
 def test_a_roofline_places_kernels_by_their_counts_under_their_gpus_ceilings(tmp_path: Path) -> None:
     kernels = ("upc.kernel01", "upc.kernel11", "lezione9.kernel1")
-    words = written(figure(results(tmp_path, document(sweep(kernels, (32,), (32,)))), "roofline"))
+    drawing = figure(results(tmp_path, document(sweep(kernels, (32,), (32,)))), "roofline")
+    words = written(drawing)
     assert "peak of float32: 25.6 TFLOP/s" not in words, "float64's is as high, and on the same line"
     assert "peak of float32 and of float64 in tensor cores: 25.6 TFLOP/s" in words, "100 × 1 GHz × 128 × 2"
     assert "first-level caches: 12.8 TB/s" in words, "100 × 1 GHz × 128 bytes"
     assert all(f"{kernel}, b=32" in words for kernel in kernels)
     assert "useful flop (2·m·n·k) per byte of global sectors, as counted" in words
+    axes = Figure().subplots()
+    drawing.panels[""](axes)
+    points = [line for line in axes.lines if line.get_marker() != "None"]
+    assert len({(line.get_color(), line.get_marker()) for line in points}) == len(kernels), "told by the legend"
 
 
 def test_a_peak_that_takes_tensor_cores_says_so() -> None:
@@ -210,29 +231,6 @@ def test_a_peak_that_takes_tensor_cores_says_so() -> None:
     half = ["float16", "float32", "float64"]
     assert list(ceilings(a100, half)[0]) == ["float16 in tensor cores", "float32", "float64 in tensor cores"]
     assert list(ceilings(turing, half)[0]) == ["float16 in tensor cores", "float32", "float64"]
-
-
-UNIT = st.floats(0, 1, allow_nan=False).map(lambda value: round(value, 3))
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(UNIT, UNIT), min_size=1, max_size=20))
-def test_the_leader_lines_of_a_roofline_do_not_cross_and_its_names_do_not_overlap(
-    places: list[tuple[float, float]],
-) -> None:
-    found = heights(places)
-    apart = min(0.058, 1 / max(1, len(places) - 1))
-    assert all(there - here > 0.99 * apart for here, there in pairwise(sorted(found)))
-    for (start, end), (other, its) in combinations(zip(places, found, strict=True), 2):
-        here, there = (x + (1.02 - x) * step / 500 for x in (max(start[0], other[0]),) for step in (0, 500))
-
-        def above(x: float, start: tuple[float, float] = start, end: float = end) -> float:
-            return start[1] + (end - start[1]) * (x - start[0]) / (1.02 - start[0])
-
-        def its_above(x: float, start: tuple[float, float] = other, end: float = its) -> float:
-            return start[1] + (end - start[1]) * (x - start[0]) / (1.02 - start[0])
-
-        assert (above(here) - its_above(here)) * (above(there) - its_above(there)) > -1e-6
 
 
 @pytest.mark.parametrize(("n", "counted"), [(100, 100), (256, 256), (640, 256), (641, 225), (3200, 256), (1023, 255)])
@@ -270,8 +268,8 @@ def test_lines_that_nobody_could_tell_apart_are_refused(tmp_path: Path) -> None:
 
 def test_kernels_and_blocks_can_be_chosen(tmp_path: Path) -> None:
     found = chosen(results(tmp_path, EXPERIMENTS["unsa-blocks"]), ["*.tiled"], ["b=10", "b=50", "b=30"])
-    assert [entry.cell.edge for entry in found.entries] == [10]
-    assert [each.cell.edge for each in found.skipped] == [30, 50]
+    assert [entry.edge for entry in found.entries] == [10]
+    assert [each.edge for each in found.skipped] == [30, 50]
     with pytest.raises(InvalidResults, match=r"there are some of unsa\.tiled"):
         chosen(found, ["nobody.*"], [])
 
@@ -281,7 +279,7 @@ def test_files_of_one_device_are_put_together_and_the_latest_result_counts(tmp_p
     new = {**document([benchmark("upc.kernel01", 64, 8, gflops=lambda *_: 2.0)]), "datetime": "2001-02-04T00:00:00"}
     paths = [write(tmp_path / name, content) for name, content in (("new.json", new), ("old.json", old))]
     (found,) = read(paths)
-    rates = {entry.cell.n: entry.gflops for entry in found.entries}
+    rates = {entry.n: entry.numbers["gflops"] for entry in found.entries}
     assert rates == pytest.approx({64: 2.0, 96: rate("upc.kernel01", 96, 8)})
     assert found.date == "2001-02-04"
 
@@ -294,10 +292,10 @@ def test_devices_and_experiments_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_published_figures_are_those_of_the_lectures() -> None:
-    at_3200 = {figure.kernel: figure.gflops for figure in published() if figure.n == 3200}
+    at_3200 = {figure.kernel: RATE.of(figure.entry) for figure in published() if figure.n == 3200}
     assert at_3200 == {"upc.kernel01": pytest.approx(358, abs=0.5), "upc.kernel11": pytest.approx(1188, abs=0.5)}
     (v3,) = [each for each in published() if (each.kernel, each.n, each.block) == ("poznan.v3", 528, 16)]
-    assert v3.gflops == pytest.approx(72.246, abs=0.01), "to the digits that the time is printed with"
+    assert RATE.of(v3.entry) == pytest.approx(72.246, abs=0.01), "to the digits that the time is printed with"
     assert {figure.measure for figure in published()} == {"kernel", "end-to-end"}
 
 

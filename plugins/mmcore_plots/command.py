@@ -50,7 +50,7 @@ def plot(
         raise MmcoreError(
             "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
         ) from None
-    from mmcore_plots.figures import figure
+    from mmcore_plots.figures import figure, usual_kind
     from mmcore_plots.page import page
     from mmcore_plots.reading import read
 
@@ -63,8 +63,9 @@ def plot(
             f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
         )
     else:
+        kind = kind or usual_kind(found[0])
         drawing = figure(found[0], kind, size)
-        content, drawn = drawing.png() if suffix == ".png" else drawing.svg().encode(), f"{drawing.kind}, from"
+        content, drawn = drawing.png() if suffix == ".png" else drawing.svg().encode(), f"{kind}, from"
     try:
         output.write_bytes(content)
     except OSError as error:

@@ -1,126 +1,126 @@
-"""A figure: its panels and words, and the SVG or PNG that matplotlib makes of them."""
+"""A figure: its panels and words, how its series look, and the SVG or PNG that matplotlib makes of it."""
 
 from __future__ import annotations
 
 import io
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from matplotlib import rc_context
+from matplotlib import style
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mmcore_plots.results import natural
-from mmcore_plots.style import SETTINGS
 
 Draw: TypeAlias = Callable[[Axes], None]
+PLAIN = "{x:,.10g}"
+"""The format of a tick's label without powers of ten."""
 
-WIDE, NARROW = 7.6, 3.75
-"""Widths in inches: a page's, and a phone's."""
-_PNG_DPI = 200
+_STYLE = "mmcore_plots.mmcore"  # mmcore.mplstyle
+_WIDTH = 7.6  # inches
 # The legend's letters, lines and samples, in inches.
 _LEGEND_LETTER, _LEGEND_LINE, _LEGEND_HANDLE = 0.073, 0.185, 0.62
-_LEGEND: Mapping[str, Any] = {"handlelength": 3.2, "columnspacing": 1.2, "labelspacing": 0.35}
-_TAG = re.compile(r"<[^>]*>")
-_COORDINATE = re.compile(r"-?\d+\.\d{3,}")
+_COORDINATE = re.compile(r"-?\d+\.\d{3,}(?=[^<>]*>)")
+
+# What tells kernels apart without the style sheet's colours; and what tells their kinds: lines, or where there are none
+# the part of a marker that stays empty.
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+_LINES: Any = (("-", "full"), ((0, (5, 2)), "right"), ((0, (1, 1.4)), "top"), ((0, (6, 1.5, 1, 1.5)), "left"))
+# Markers alone are larger, and others are seen through them.
+_POINTS: Mapping[str, Any] = {"linestyle": "", "markersize": 6, "markerfacecolor": "none"}
 
 
-class Panel(NamedTuple):
-    """One pair of axes: the title above it, what draws into it, and its height in inches.
+class Look(NamedTuple):
+    """How one series is drawn, in matplotlib's terms: as a line with markers, or as markers alone."""
 
-    The title is empty where the figure's own does. Series with a label get into the figure's legend.
-    """
+    line: dict[str, Any]
+    points: dict[str, Any]
 
-    title: str
-    draw: Draw
-    height: float = 3.3
+
+def looks(series: Mapping[str, Sequence[str]]) -> dict[str, Look]:
+    """The look of each series by its label, given its kernel and its kind: a config or a way of measuring."""
+    kernels, kinds = (list(dict.fromkeys(names)) for names in zip(*series.values(), strict=True))
+    found = {}
+    for label, (kernel, kind) in series.items():
+        place = kernels.index(kernel)
+        line, filling = _LINES[kinds.index(kind) % len(_LINES)]
+        look = {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]}
+        points = {**look, **_POINTS, "fillstyle": filling, "markerfacecoloralt": f"C{place}"}
+        found[label] = Look({**look, "linestyle": line}, points)
+    return found
 
 
 @dataclass(frozen=True)
 class Drawing:
     """A figure.
 
-    ``kind`` is what ``--figure`` calls it, ``text`` says how to read it, ``caption`` what was measured and when.
-    Two panels stand side by side where there is room.
+    Attributes:
+        title: what it shows.
+        text: how to read it.
+        caption: what was measured and when.
+        panels: what draws into each pair of axes, by the title above them; two stand side by side. Lines with a label
+            get into a legend for all panels.
+        height: inches of each panel.
     """
 
-    kind: str
     title: str
     text: str
     caption: str
-    panels: tuple[Panel, ...]
+    panels: Mapping[str, Draw]
+    height: float = 3.3
 
-    @rc_context(SETTINGS)
+    @style.context(_STYLE, after_reset=True)
     def svg(self) -> str:
-        """The whole figure with its words, on an opaque light background."""
-        return _svg(_framed(self))
+        """The figure as SVG; the same every time."""
+        file = io.StringIO()
+        _figure(self).savefig(file, format="svg", metadata={"Date": None})
+        # A hundredth of a point is finer than any screen; whoever has not the font gets another without serifs.
+        text = _COORDINATE.sub(lambda found: f"{round(float(found[0]), 2):g}", file.getvalue())
+        return text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
 
-    @rc_context(SETTINGS)
+    @style.context(_STYLE, after_reset=True)
     def png(self) -> bytes:
-        """The same, as PNG."""
+        """The figure as PNG."""
         file = io.BytesIO()
-        _framed(self).savefig(file, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+        _figure(self).savefig(file, format="png", dpi=200, metadata={"Software": None})
         return file.getvalue()
 
-    @rc_context(SETTINGS)
-    def bare_svg(self, width: float) -> str:
-        """The panels alone, ``width`` inches wide, for a page that sets the words itself."""
-        return _svg(_drawn(self, width))
 
-
-def _framed(drawing: Drawing) -> Figure:
+def _figure(drawing: Drawing) -> Figure:
+    """From above: title, text, panels, legend, caption; each as high as it takes."""
     title, text = textwrap.wrap(drawing.title, 64), textwrap.wrap(drawing.text, 114)
     caption = textwrap.wrap(drawing.caption, 138)
+    columns = min(2, len(drawing.panels))
+    rows = -(-len(drawing.panels) // columns)
+    figure = Figure()
+    for index, (name, draw) in enumerate(drawing.panels.items(), 1):
+        draw(figure.add_subplot(rows, columns, index, title=name))
+    legend = _legend(figure)
+    in_a_row = max(1, int(_WIDTH / (_LEGEND_HANDLE + _LEGEND_LETTER * max(map(len, legend), default=0))))
+
     heading = 0.12 + 0.215 * len(title)
-    figure = _drawn(drawing, WIDE, above=heading + 0.03 + 0.155 * len(text), below=0.12 + 0.135 * len(caption))
-    left, height = 0.1 / WIDE, figure.get_figheight()
+    above = heading + 0.03 + 0.155 * len(text)
+    below = 0.12 + 0.135 * len(caption)
+    foot = below + (0.1 + _LEGEND_LINE * -(-len(legend) // in_a_row) if legend else 0.0)
+    height = above + rows * drawing.height + foot
+    figure.set_size_inches(_WIDTH, height)
+    figure.set_layout_engine("constrained", rect=(0.0, foot / height, 1.0, 1 - (above + foot) / height))
+    left = 0.1 / _WIDTH
     figure.text(left, 1 - 0.09 / height, "\n".join(title), va="top", fontsize=12, fontweight="bold")
     figure.text(left, 1 - heading / height, "\n".join(text), va="top", fontsize=8.5, linespacing=1.25)
     figure.text(left, 0.07 / height, "\n".join(caption), va="bottom", fontsize=7.2, linespacing=1.25)
-    return figure
-
-
-def _drawn(drawing: Drawing, width: float, above: float = 0.0, below: float = 0.0) -> Figure:
-    """The panels and their legend, with room in inches above and below them for words."""
-    columns = 1 if width < WIDE else min(2, len(drawing.panels))
-    rows = [drawing.panels[start : start + columns] for start in range(0, len(drawing.panels), columns)]
-    heights = [max(panel.height for panel in row) for row in rows]
-    figure = Figure(figsize=(width, sum(heights)))
-    axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
-    for place, panel in zip(axes.flat, drawing.panels, strict=False):
-        place.set_title(panel.title)
-        panel.draw(place)
-    for place in axes.flat[len(drawing.panels) :]:
-        place.remove()
-    legend = _legend(figure)
-    in_a_row = max(1, int(width / (_LEGEND_HANDLE + _LEGEND_LETTER * max(map(len, legend), default=0))))
-    foot = below + (0.1 + _LEGEND_LINE * -(-len(legend) // in_a_row) if legend else 0.0)
-    height = sum(heights) + above + foot
-    figure.set_figheight(height)
-    room = (0.0, foot / height, 1.0, 1 - (above + foot) / height)
-    figure.set_layout_engine("constrained", rect=room, w_pad=0.06, h_pad=0.06)
     if legend:
-        place = {"loc": "lower center", "bbox_to_anchor": (0.5, below / height), "borderaxespad": 0.1}
-        figure.legend(list(legend.values()), list(legend), ncols=in_a_row, **_LEGEND, **place)
+        place = (0.5, below / height)
+        figure.legend(legend.values(), legend, loc="lower center", bbox_to_anchor=place, ncols=in_a_row)
     return figure
 
 
 def _legend(figure: Figure) -> dict[str, Artist]:
     """What a legend for all panels holds; nothing, where there is only one series to tell."""
-    found: dict[str, Artist] = {}
-    for axes in figure.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
+    pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
+    found: dict[str, Artist] = {label: handle for each in pairs for handle, label in each}
     return {label: found[label] for label in sorted(found, key=natural)} if len(found) > 1 else {}
-
-
-def _svg(figure: Figure) -> str:
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
-    # A hundredth of a point is finer than any screen; and whoever has not the font gets another without serifs.
-    text = _TAG.sub(lambda tag: _COORDINATE.sub(lambda each: f"{round(float(each[0]), 2):g}", tag[0]), file.getvalue())
-    return text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")

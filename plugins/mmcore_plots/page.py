@@ -2,58 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import base64
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import TypeAlias
 
-from mmcore_plots.drawing import NARROW, WIDE, Drawing
+from mmcore_plots.drawing import Drawing
 from mmcore_plots.figures import figures
 from mmcore_plots.published import published
-from mmcore_plots.quantity import number
-from mmcore_plots.results import Cell, Entry, Results
-from mmcore_plots.style import FAINT, INK, PALETTE, PAPER
+from mmcore_plots.results import Entry, Results, number
 
-# The page's own colours, which change with the reader's preference for a light or a dark page.
-_VARIABLES = {PAPER: "--paper", INK: "--ink", FAINT: "--faint"} | {color: f"--c{i}" for i, color in enumerate(PALETTE)}
-_COLOR = re.compile("|".join(_VARIABLES))
-_UNFILLED_TEXT = "<text style="
-_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
-# What elements are called, or called by: unique in the page, where one drawing's names may be another's.
-_NAMES = re.compile(r'(\bid="|"#|url\(#)')
 # Longer tables are folded.
 _LONG = 40
-_WIDEST_WORD = 40
-_NUMBER = re.compile(r"[\d.]*")
-
-Columns: TypeAlias = Mapping[str, Callable[[Entry], str]]
-# The columns of the tables: of all, of measured times, of an emulator's counts, and again of all.
+# What every table begins with.
 _CELL = ("kernel", "config", "n")
-_TIMES: Columns = {
-    "time": lambda each: f"{each.cell.measure}, {each.cell.how}",
-    "median, ms": lambda each: number(each.ms),
-    "GFLOP/s": lambda each: number(each.gflops),
-    "spread, %": lambda each: number(each.spread_percent),
-    "of peak, %": lambda each: number(each.percent_of_peak),
-}
-_COUNTS: Columns = {
-    "warp instructions": lambda each: number(each.instructions),
-    "global sectors": lambda each: number(each.sectors),
-    "useful flop per byte": lambda each: number(each.flop_per_byte),
-}
-_RESOURCES: Columns = {"registers": lambda each: str(each.registers), "shared, B": lambda each: str(each.shared_bytes)}
 
 
 def page(found: Sequence[Results]) -> str:
     """The page of some results, as HTML; InvalidResults where there is nothing to draw of some of them."""
     title = " and ".join(dict.fromkeys(map(_title, found)))
     parts = [f"<h1>{escape(title)}</h1>"]
-    for index, results in enumerate(found):
+    for results in found:
         if len(found) > 1:
             parts.append(f"<h2>{escape(_title(results))}</h2>")
-        parts += _section(index, results)
+        parts += _section(results)
     template = files("mmcore_plots").joinpath("page.template").read_text(encoding="utf-8")
     return Template(template).substitute(title=escape(title), body="\n".join(parts))
 
@@ -62,7 +35,7 @@ def _title(results: Results) -> str:
     return f"{results.experiment or 'Matrix products'} on {results.device}"
 
 
-def _section(index: int, results: Results) -> Iterator[str]:
+def _section(results: Results) -> Iterator[str]:
     if results.emulated:
         yield (
             '<p class="note">These are counts that an emulator made of what the code does, <strong>not times</strong>: '
@@ -72,8 +45,7 @@ def _section(index: int, results: Results) -> Iterator[str]:
         yield '<p class="note">A reduced form of the experiment (<code>--quick</code>).</p>'
     if results.shows and results.whole:
         yield f"<p>What it is to show: {escape(results.shows)}</p>"
-    for place, drawing in enumerate(figures(results)):
-        yield _figure(f"f{index}-{place}", drawing)
+    yield from map(_figure, figures(results))
     yield from filter(None, _tables(results))
     if results.left_out:
         sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in results.left_out)
@@ -82,50 +54,39 @@ def _section(index: int, results: Results) -> Iterator[str]:
     yield f"<h3>The machine</h3>\n<dl>{rows}</dl>"
 
 
-def _figure(name: str, drawing: Drawing) -> str:
-    """The drawing twice, for a page's width and a phone's; the page's style shows one."""
-    shown = "".join(
-        f'<div class="{kind}">{inlined(drawing.bare_svg(width), f"{name}-{kind}", drawing.title)}</div>\n'
-        for kind, width in (("wide", WIDE), ("narrow", NARROW))
-    )
-    words = f"<h3>{escape(drawing.title)}</h3><p>{escape(drawing.text)}</p>"
-    return f"<figure>{words}\n{shown}<figcaption>{escape(drawing.caption)}</figcaption></figure>"
-
-
-def inlined(svg: str, name: str, title: str) -> str:
-    """An SVG document as an element of a page, in the page's colours, its names its own."""
-    svg = _METADATA.sub("", svg[svg.index("<svg ") :], count=1)
-    svg = _NAMES.sub(lambda found: f"{found[1]}{name}-", svg)
-    svg = svg.replace(_UNFILLED_TEXT + '"', f'{_UNFILLED_TEXT}"fill: {INK}; ')
-    svg = _COLOR.sub(lambda found: f"var({_VARIABLES[found[0]]})", svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+def _figure(drawing: Drawing) -> str:
+    words = escape(f"{drawing.title}. {drawing.text} {drawing.caption}")
+    data = base64.b64encode(drawing.svg().encode()).decode()
+    return f'<figure><img alt="{words}" src="data:image/svg+xml;base64,{data}"></figure>'
 
 
 def _tables(results: Results) -> Iterator[str]:
     """What was measured or counted, what the lectures published of it, and what was not measured."""
-    columns = {**(_COUNTS if results.emulated else _TIMES), **_RESOURCES}
-    rows = [[*_of(each.cell), *(text(each) for text in columns.values())] for each in results.entries]
     what = "What the emulator counted (no times)" if results.emulated else "What was measured"
-    yield _table(f"{what}: {len(rows)} results", (*_CELL, *columns), rows)
-    if not results.emulated:
-        header = (*_CELL, "time", "the lecture's GPU", "its ms", "ms now", "times faster")
-        yield _table("What the lecture published, and what was measured", header, [*_then_and_now(results)])
+    names = list(dict.fromkeys(name for each in results.entries for name in each.numbers))
+    columns = [name.replace("_", " ") for name in names]
+    rows = [[*_way(each), *(number(each.numbers.get(name)) for name in names)] for each in results.entries]
+    yield _table(f"{what}: {len(rows)} results", (*_CELL, "measure", *columns), rows)
+    header = (*_CELL, "measure", "the lecture's GPU", "its ms", "ms now", "times faster")
+    yield _table("What the lecture published, and what was measured", header, [*_then_and_now(results)])
     skipped, failed = "What was skipped, and why", "What was run and has no time, and why"
-    for title, cells in ((skipped, results.skipped), (failed, results.failed)):
-        yield _table(title, (*_CELL, "reason"), [[*_of(each.cell), each.reason] for each in cells])
+    for title, entries in ((skipped, results.skipped), (failed, results.failed)):
+        yield _table(title, (*_CELL, "reason"), [[*_cell(each), each.reason] for each in entries])
 
 
 def _then_and_now(results: Results) -> Iterator[Sequence[str]]:
-    now = {(*_of(each.cell), _TIMES["time"](each)): each for each in results.entries}
+    now = {each: each.numbers.get("median_ms") for each in results.entries}
     for then in published():
-        time = f"{then.measure}, {then.how}"
-        if each := now.get((then.kernel, f"b={then.block}", str(then.n), time)):
-            numbers = (f"{then.ms:.6g}", number(each.ms), number(then.ms / each.ms))
-            yield [*_of(each.cell), time, then.gpu, *numbers]
+        if ms := now.get(then.entry):
+            yield [*_way(then.entry), then.gpu, f"{then.ms:.6g}", number(ms), number(then.ms / ms)]
 
 
-def _of(cell: Cell) -> tuple[str, str, str]:
-    return cell.kernel, cell.config, cell.size
+def _cell(entry: Entry) -> list[str]:
+    return [entry.kernel, entry.config, entry.size]
+
+
+def _way(entry: Entry) -> list[str]:
+    return [*_cell(entry), f"{entry.measure}, {entry.how}"]
 
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:
@@ -152,6 +113,4 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 def _word(cell: str) -> str:
     """The class of a cell that holds words; numbers stand on the right."""
-    if _NUMBER.fullmatch(cell):
-        return ""
-    return ' class="word long"' if len(cell) > _WIDEST_WORD else ' class="word"'
+    return ' class="word"' if cell.strip("0123456789.") else ""

@@ -1,19 +1,19 @@
 """What lectures published of their kernels' speed, so that it can stand beside a measurement.
 
-A lecture's figures lie in ``published.csv`` beside its kernels' sources, with the columns of :data:`COLUMNS`.
+A lecture's figures lie in ``published.csv`` beside its kernels' sources.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from mmcore.kernel.geometry import Dim3
 from mmcore.registry import registry
-from mmcore_plots.results import InvalidResults
-
-COLUMNS = ("kernel", "gpu", "n", "block", "measure", "memory", "ms")
+from mmcore_plots.results import Entry, InvalidResults
 
 
 class Published(NamedTuple):
@@ -28,14 +28,11 @@ class Published(NamedTuple):
     ms: float
 
     @property
-    def gflops(self) -> float:
-        """2n³ over the time."""
-        return 2 * self.n**3 / self.ms / 1e6
-
-    @property
-    def label(self) -> str:
-        """The kernel and its config, as a cell's label."""
-        return f"{self.kernel}, b={self.block}"
+    def entry(self) -> Entry:
+        """The time and its rate as a result's."""
+        numbers = {"median_ms": self.ms, "gflops": 2 * self.n**3 / self.ms / 1e6}
+        block = Dim3(self.block, self.block)
+        return Entry(self.kernel, self.n, self.n, self.n, block, "", self.measure, self.how, numbers=numbers)
 
 
 def published() -> tuple[Published, ...]:
@@ -46,14 +43,15 @@ def published() -> tuple[Published, ...]:
 
 @cache
 def _read(path: Path) -> tuple[Published, ...]:
-    found = []
     with path.open(newline="", encoding="utf-8") as file:
-        for number, row in enumerate(csv.DictReader(file), 2):
-            try:
-                n, block, ms = int(row["n"]), int(row["block"]), float(row["ms"])
-                # mmcore 0.1 called it a global time.
-                measure, how = row["measure"].replace("global", "end-to-end"), row["memory"] or "warm"
-                found.append(Published(row["kernel"], row["gpu"], n, block, measure, how, ms))
-            except (KeyError, TypeError, ValueError):
-                raise InvalidResults(f"{path}:{number} is no published time: {', '.join(COLUMNS)}") from None
-    return tuple(found)
+        return tuple(_figure(row, f"{path}:{number}") for number, row in enumerate(csv.DictReader(file), 2))
+
+
+def _figure(row: Mapping[str, str], where: str) -> Published:
+    try:
+        n, block, ms = int(row["n"]), int(row["block"]), float(row["ms"])
+        # mmcore 0.1 called it a global time.
+        measure, how = row["measure"].replace("global", "end-to-end"), row["memory"] or "warm"
+        return Published(row["kernel"], row["gpu"], n, block, measure, how, ms)
+    except (KeyError, TypeError, ValueError):
+        raise InvalidResults(f"{where} is no published time: kernel, gpu, n, block, measure, memory, ms") from None

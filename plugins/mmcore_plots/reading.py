@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmcore.cell import WAYS
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
 from mmcore.saved import KEY, upgraded
-from mmcore_plots.results import Cell, Entry, InvalidResults, Results, Skipped
+from mmcore_plots.results import SECTOR_BYTES, Entry, InvalidResults, Results
 
-_HOW = {"kernel": ("caches", ("warm", "cold")), "end-to-end": ("memory", ("pageable", "pinned"))}
-_SECTORS_0_1 = ("global_load_sectors", "global_store_sectors")
+# Where a result says how it was measured.
+_HOW = {"kernel": "caches", "end-to-end": "memory"}
 
 
 def read(paths: Iterable[Path]) -> list[Results]:
@@ -33,18 +32,47 @@ def read(paths: Iterable[Path]) -> list[Results]:
 
 
 def _merged(parts: Sequence[Results]) -> Results:
-    every = {entry.cell: entry for part in parts for entry in part.entries}.values()
+    every = {entry: entry for part in parts for entry in part.entries}.values()
     return replace(
         parts[-1],
         quick=any(part.quick for part in parts),
         date=parts[-1].date[:10],
-        entries=tuple([entry for entry in every if entry.ms] or every),
+        entries=tuple([entry for entry in every if "median_ms" in entry.numbers] or every),
         skipped=tuple(dict.fromkeys(each for part in parts for each in part.skipped)),
         failed=tuple(dict.fromkeys(each for part in parts for each in part.failed)),
     )
 
 
 def _read(path: Path) -> Results:
+    document, where = _document(path), str(path)
+    try:
+        document = upgraded(document)
+        machine, about, entries = document["machine_info"][KEY], document.get(KEY, {}), []
+        for index, benchmark in enumerate(document["benchmarks"], 1):
+            where = f"{path}: benchmark {index}"
+            entries.append(_entry(benchmark["extra_info"]))
+        where = str(path)
+        return Results(
+            experiment=_text(about, "experiment", ""),
+            quick=bool(about.get("quick")),
+            title=_text(about, "title", ""),
+            shows=_text(about, "shows", ""),
+            machine={**machine, "name": _text(machine, "name")},
+            date=_text(document, "datetime"),
+            entries=tuple(entries),
+            skipped=tuple(map(_skipped, about.get("refused", ()))),
+            failed=tuple(map(_skipped, about.get("failed", ()))),
+            left_out=tuple(map(str, about.get("left_out", ()))),
+        )
+    except KeyError as error:
+        raise InvalidResults(f"{where} is not a result of mmcore's: it has no {error}") from None
+    except (ValueError, MmcoreError) as error:
+        raise InvalidResults(f"{where} is damaged: {error}") from None
+    except (TypeError, AttributeError):
+        raise InvalidResults(f"{where} is damaged: it is not in the form of mmcore's results") from None
+
+
+def _document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
@@ -55,68 +83,39 @@ def _read(path: Path) -> Results:
         raise InvalidResults(f"{path} holds no results: it is not what pytest-benchmark saves")
     if not document["benchmarks"]:
         raise InvalidResults(f"{path} holds no results: nothing was measured in that run")
-    with _reading(path):
-        document = upgraded(document)
-        machine, about = document["machine_info"][KEY], document.get(KEY, {})
-        return Results(
-            experiment=_text(about, "experiment", ""),
-            quick=bool(about.get("quick")),
-            title=_text(about, "title", ""),
-            shows=_text(about, "shows", ""),
-            machine={**machine, "name": _text(machine, "name")},
-            date=_text(document, "datetime"),
-            entries=tuple(_entry(f"{path}: benchmark {i}", each) for i, each in enumerate(document["benchmarks"], 1)),
-            skipped=tuple(map(_skipped, about.get("refused", ()))),
-            failed=tuple(map(_skipped, about.get("failed", ()))),
-            left_out=tuple(map(str, about.get("left_out", ()))),
-        )
+    return document
 
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-@contextmanager
-def _reading(where: object) -> Iterator[None]:
-    """What a document lacks, or has in another form, is told in one sentence."""
-    try:
-        yield
-    except InvalidResults:
-        raise
-    except KeyError as error:
-        raise InvalidResults(f"{where} is not a result of mmcore's: it has no {error}") from None
-    except (ValueError, MmcoreError) as error:
-        raise InvalidResults(f"{where} is damaged: {error}") from None
-    except (TypeError, AttributeError):
-        raise InvalidResults(f"{where} is damaged: it is not in the form of mmcore's results") from None
+def _entry(info: Mapping[str, Any]) -> Entry:
+    measure = _one_of(info, "measure", tuple(WAYS))
+    how = _one_of(info, _HOW[measure], WAYS[measure])
+    cell, numbers = _cell(info), _numbers(info)
+    if sectors := numbers.get("global_sectors"):
+        numbers["flop_per_byte"] = 2 * cell.m * cell.n * cell.k / (SECTOR_BYTES * sectors)
+    elif "median_ms" not in numbers:
+        raise ValueError("it has neither a kernel time nor counts, so that there is nothing to draw")
+    dtype, verification = _text(info, "dtype"), _text(info, "verification")
+    return replace(cell, measure=measure, how=how, dtype=dtype, verification=verification, numbers=numbers)
 
 
-def _entry(where: str, benchmark: Mapping[str, Any]) -> Entry:
-    with _reading(where):
-        info = benchmark["extra_info"]
-        measure = _one_of(info, "measure", tuple(_HOW))
-        figures = info.get("figures", {})
-        # mmcore 0.1 saved counts by kind of access.
-        if counts := info.get("counts"):
-            figures = {"global_sectors": sum(counts[name] for name in _SECTORS_0_1)}
-        entry = Entry(
-            cell=_cell(info)._replace(measure=measure, how=_one_of(info, *_HOW[measure])),
-            dtype=_text(info, "dtype"),
-            ms=0.0 if info["gflops"] is None else _number(info, "median_ms"),
-            spread_percent=_number_or_none(info, "spread_percent"),
-            percent_of_peak=_number_or_none(info, "percent_of_peak"),
-            registers=int(_number(info, "registers")),
-            shared_bytes=int(_number(info, "shared_bytes")),
-            verification=_text(info, "verification"),
-            instructions=_number_or_none(figures, "instructions"),
-            sectors=_number_or_none(figures, "global_sectors"),
-        )
-        if not entry.ms and not entry.sectors:
-            raise ValueError("it has neither a kernel time nor counts, so that there is nothing to draw")
-        return entry
+def _numbers(info: Mapping[str, Any]) -> dict[str, float]:
+    """What was measured or counted and is known."""
+    figures = info.get("figures", {})
+    if counts := info.get("counts"):  # mmcore 0.1's, by kind of access
+        figures = {"global_sectors": counts["global_load_sectors"] + counts["global_store_sectors"]}
+    found = {name: figures.get(name) for name in ("instructions", "global_sectors")}
+    # Without a rate, the time is the emulation's own.
+    if info["gflops"] and info["median_ms"]:
+        found |= {name: info.get(name) for name in ("median_ms", "gflops", "spread_percent", "percent_of_peak")}
+    found |= {name: info[name] for name in ("registers", "shared_bytes")}
+    return {name: _number(found, name) for name, value in found.items() if value is not None}
 
 
-def _cell(info: Mapping[str, Any]) -> Cell:
+def _cell(info: Mapping[str, Any]) -> Entry:
     m, n, k = (int(_number(info["problem"], name)) for name in "mnk")
     if not m * n * k:
         raise ValueError(f"{m}×{n}×{k} is not a product")
@@ -124,11 +123,11 @@ def _cell(info: Mapping[str, Any]) -> Cell:
     # The id holds the parameters that do not follow from others.
     free = info.get("config_id", "").split("-")
     parameters = ", ".join(f"{name}={value}" for name, value in config.items() if f"{name}{value}" in free)
-    return Cell(_text(info, "kernel"), m, n, k, dim3(config["block"]), parameters)
+    return Entry(_text(info, "kernel"), m, n, k, dim3(config["block"]), parameters)
 
 
-def _skipped(values: Mapping[str, Any]) -> Skipped:
-    return Skipped(_cell(values), _text(values, "reason").splitlines()[0])
+def _skipped(values: Mapping[str, Any]) -> Entry:
+    return replace(_cell(values), reason=_text(values, "reason").splitlines()[0])
 
 
 def _text(values: Mapping[str, Any], name: str, default: str | None = None) -> str:
@@ -146,10 +145,6 @@ def _one_of(values: Mapping[str, Any], name: str, choices: Sequence[str]) -> str
 
 def _number(values: Mapping[str, Any], name: str) -> float:
     value = values[name]
-    if type(value) not in (int, float) or not (0 <= value < 2**63 and math.isfinite(value)):
+    if type(value) not in (int, float) or not 0 <= value < 2**63:
         raise ValueError(f"{name!r} is not a number from 0")
     return float(value)
-
-
-def _number_or_none(values: Mapping[str, Any], name: str) -> float | None:
-    return None if values.get(name) is None else _number(values, name)

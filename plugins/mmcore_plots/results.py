@@ -1,10 +1,10 @@
-"""Saved results as values: what was measured or counted on one device for one purpose."""
+"""Saved results as values: what was measured or counted on one device, what an axis shows of it, and its caption."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -18,11 +18,19 @@ class InvalidResults(MmcoreError):
     """A file of results is damaged or holds none, or its results do not make the figure that was asked for."""
 
 
-class Cell(NamedTuple):
-    """What was measured: a kernel in a config, a product, and a way of measuring.
+@dataclass(frozen=True)
+class Entry:
+    """One cell, and what came of it; equal to every other of the same cell.
 
-    ``parameters`` are the config's beside the block, as in "BM=128, BN=64". ``measure`` is "kernel" or "end-to-end",
-    ``how`` is "warm" or "cold" for the one, "pageable" or "pinned" for the other.
+    Attributes:
+        kernel, m, n, k, block: what was measured.
+        parameters: those of the config beside the block, as in "BM=128, BN=64".
+        measure, how: "kernel" with "warm" or "cold" caches, or "end-to-end" from "pageable" or "pinned" memory.
+        dtype: element type of A and B.
+        verification: how the product was verified before it was timed.
+        numbers: what is known by the names of a saved result: "registers"; "median_ms" and "gflops" from a device that
+            measures time; "global_sectors" and "flop_per_byte" from an emulator.
+        reason: why there are no numbers.
     """
 
     kernel: str
@@ -33,6 +41,10 @@ class Cell(NamedTuple):
     parameters: str = ""
     measure: str = "kernel"
     how: str = "warm"
+    dtype: str = field(default="", compare=False)
+    verification: str = field(default="", compare=False)
+    numbers: Mapping[str, float] = field(default_factory=dict, compare=False)
+    reason: str = field(default="", compare=False)
 
     @property
     def edge(self) -> int | None:
@@ -60,53 +72,36 @@ class Cell(NamedTuple):
         """Whether m = n = k."""
         return self.m == self.n == self.k
 
-    @property
-    def flops(self) -> int:
-        """Useful floating-point operations: 2·m·n·k."""
-        return 2 * self.m * self.n * self.k
 
+class Quantity(NamedTuple):
+    """What an axis shows: one of the numbers that each entry of some results has.
 
-@dataclass(frozen=True)
-class Entry:
-    """One result.
-
-    Attributes:
-        dtype: element type of A and B.
-        ms: median time of a product; 0 from a device that measures no time.
-        spread_percent: distance between the quartiles of the rounds.
-        percent_of_peak: the rate as a share of the device's peak; None where that is not known.
-        registers, shared_bytes: per thread, per block.
-        verification: how the product was verified before it was timed.
-        instructions, sectors: what an emulator counted: instructions of warps, 32-byte sectors of global memory.
+    ``name`` is for a heading, ``label`` for an axis, with the unit; ``text`` says how to read it.
     """
 
-    cell: Cell
-    dtype: str
-    ms: float
-    spread_percent: float | None
-    percent_of_peak: float | None
-    registers: int
-    shared_bytes: int
-    verification: str
-    instructions: float | None
-    sectors: float | None
+    number: str
+    name: str
+    label: str
+    text: str
 
-    @property
-    def gflops(self) -> float:
-        """2·m·n·k over the time; 0 where there is none."""
-        return self.cell.flops / self.ms / 1e6 if self.ms else 0.0
-
-    @property
-    def flop_per_byte(self) -> float:
-        """2·m·n·k over the bytes of the global sectors; 0 where none were counted."""
-        return self.cell.flops / (SECTOR_BYTES * self.sectors) if self.sectors else 0.0
+    def of(self, entry: Entry) -> float:
+        return entry.numbers[self.number]
 
 
-class Skipped(NamedTuple):
-    """A cell that has no result, and why."""
-
-    cell: Cell
-    reason: str
+RATE = Quantity("gflops", "GFLOP/s", "GFLOP/s", "Higher is better.")
+TIME = Quantity("median_ms", "Time", "time of a product, ms", "Lower is better.")
+INTENSITY = Quantity(
+    "flop_per_byte",
+    "Counted, not timed: useful flop per byte",
+    "flop per byte of sectors,\nas emulated",
+    "Useful operations (2·m·n·k) for each byte of the sectors of global memory that warps' requests touch.",
+)
+SECTORS = Quantity(
+    "global_sectors",
+    "Counted, not timed: global sectors",
+    "global sectors of a product,\nas emulated",
+    "Sectors of global memory that warps' requests touch.",
+)
 
 
 @dataclass(frozen=True)
@@ -130,8 +125,8 @@ class Results:
     machine: Mapping[str, Any]
     date: str
     entries: tuple[Entry, ...]
-    skipped: tuple[Skipped, ...]
-    failed: tuple[Skipped, ...]
+    skipped: tuple[Entry, ...]
+    failed: tuple[Entry, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -142,12 +137,49 @@ class Results:
     @property
     def emulated(self) -> bool:
         """Whether there are counts only, and no times."""
-        return not self.entries[0].ms
+        return "median_ms" not in self.entries[0].numbers
 
     @property
     def whole(self) -> bool:
         """Whether these are all times of an experiment, so that its title is true of them."""
         return bool(self.title) and not self.quick and not self.emulated
+
+    @property
+    def rate(self) -> Quantity:
+        """What is the better the more of it there is."""
+        return INTENSITY if self.emulated else RATE
+
+    @property
+    def cost(self) -> Quantity:
+        """What is the better the less of it there is."""
+        return SECTORS if self.emulated else TIME
+
+    @property
+    def kernel_entries(self) -> list[Entry]:
+        """Kernel times or counts of square products; warm ones where there are any, so that each cell is there once."""
+        found = [entry for entry in self.entries if entry.measure == "kernel" and entry.is_square]
+        return [entry for entry in found if entry.how == "warm"] or found
+
+    def heading(self, shown: str) -> str:
+        """The title of a figure: the experiment's own where it is true of these results; else what is shown."""
+        return self.title if self.whole else shown
+
+    @property
+    def caption(self) -> str:
+        """What was measured on what, when and how, for below a figure."""
+        machine, quick = self.machine, "; reduced form (--quick)" if self.quick else ""
+        if self.emulated:
+            return (
+                f"EMULATED COUNTS, NOT TIMES: mmcore's emulator ran the compiled code on {self.date}{quick}. Nothing "
+                f"here says how fast a GPU would be. Sectors are 32-byte pieces of global memory that requests touch."
+            )
+        device = self.device
+        if "multiprocessors" in machine and "clock_mhz" in machine:
+            device += f" ({machine['multiprocessors']} multiprocessors, up to {machine['clock_mhz']} MHz)"
+        clock = str(machine.get("clock", "device seconds")).partition(" (")[0]
+        named = [name for name in ("driver", "CUDA", "NVRTC", "mmcore") if name.lower() in machine]
+        versions = "".join(f", {name} {machine[name.lower()]}" for name in named)
+        return f"{device}, {self.date}{quick}. Medians of verified products, timed by {clock}{versions}."
 
 
 def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> Results:
@@ -164,14 +196,14 @@ def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> 
     for parameter in configs:
         wanted.setdefault(parameter.partition("=")[0], set()).add(parameter)
 
-    def is_wanted(each: Entry | Skipped) -> bool:
-        has = set(each.cell.config.split(", "))
-        named = not kernels or any(fnmatchcase(each.cell.kernel, pattern) for pattern in kernels)
+    def is_wanted(each: Entry) -> bool:
+        has = set(each.config.split(", "))
+        named = not kernels or any(fnmatchcase(each.kernel, pattern) for pattern in kernels)
         return named and all(has & values for values in wanted.values())
 
     entries = tuple(filter(is_wanted, results.entries))
     if not entries:
-        there = "; ".join(sorted({entry.cell.label for entry in results.entries}, key=natural))
+        there = "; ".join(sorted({entry.label for entry in results.entries}, key=natural))
         raise InvalidResults(f"there are no results of these kernels and configs; there are some of {there}")
     skipped, failed = (tuple(filter(is_wanted, group)) for group in (results.skipped, results.failed))
     return replace(results, title="", shows="", entries=entries, skipped=skipped, failed=failed)
@@ -180,3 +212,13 @@ def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> 
 def natural(label: str) -> list[tuple[int, str]]:
     """A sort key that puts "b=8" before "b=16"."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)]
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """So many digits, or all before the point, without a power of ten; nothing for what is not known."""
+    if value is None:
+        return ""
+    if value >= 1000:
+        return f"{value:.0f}"
+    text = f"{value:.{digits}g}"
+    return f"{value:.7f}".rstrip("0") if "e" in text else text

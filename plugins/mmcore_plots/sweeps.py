@@ -6,26 +6,32 @@ Each raises InvalidResults where the results have not what it takes.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from operator import attrgetter
+from typing import TypeAlias
 
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 
-from mmcore_plots.drawing import Drawing, Panel
+from mmcore_plots.drawing import PLAIN, Draw, Drawing, Look, looks
 from mmcore_plots.published import Published, published
-from mmcore_plots.quantity import TIME, Quantity, caption, cost, heading, rate, span
-from mmcore_plots.results import Cell, Entry, InvalidResults, Results, Skipped
-from mmcore_plots.series import Curves, beside, by_label, draw_lines, finish, gpus, kernel_entries, looks_of
-from mmcore_plots.style import INK, Look, looks
+from mmcore_plots.results import RATE, TIME, Entry, InvalidResults, Quantity, Results, natural
 
-MEMORIES = ("pinned", "pageable")
-_WAYS = {"kernel": "kernel", **{memory: f"end to end, {memory}" for memory in MEMORIES}}
+Curves: TypeAlias = Mapping[str, Mapping[int, float]]
+"""The points of each series, x and y, by what the legend calls it."""
+Place: TypeAlias = Callable[[Entry], tuple[str, int]]
+"""The series and the x of an entry."""
 
-Times = dict[str, dict[int, float]]
-"""Milliseconds by way ("kernel", "pinned", "pageable") and n."""
+# More lines than this cannot be told apart.
+_MOST = 18
+# Beyond this many points on a line, markers stand on some of them only.
+_MARKED = 14
+# From this ratio on, equal steps show nothing of the small values.
+_LOGARITHMIC_FROM = 30
+# Up to so many places on an axis, each has a tick.
+_FEW = 10
 
 
 def sizes(results: Results) -> Drawing:
@@ -33,194 +39,205 @@ def sizes(results: Results) -> Drawing:
 
     A lecture's curve gets axes of its own, because its GPU's rates are another matter; single figures stand among ours.
     """
-    series, quantity = by_label(results), rate(results)
-    ours = {label: _values(entries, quantity) for label, entries in series.items()}
-    found = _places(ours)
-    if len(found) < 2:
+    quantity = results.rate
+    ours = _curves(results.kernel_entries, quantity)
+    if len(_places(ours)) < 2:
         raise InvalidResults("a figure of sizes takes results of square products at two sizes at least")
-    look = looks_of(series)
-    then = {} if results.emulated else _published_within(ours)
-    # Two curves can be compared where there are so many sizes that both have.
-    curves = {label: each for label, each in then.items() if len({figure.n for figure in each} & set(ours[label])) > 2}
-    points = {} if curves else then
+    look = _looks_of(ours)
+    then = [each for each in _kernel_times(results) if each.entry.label in ours]
+    then = [each for each in then if min(ours[each.entry.label]) <= each.n <= max(ours[each.entry.label])]
+    theirs = _curves([each.entry for each in then], RATE)
+    draw = partial(_draw_lines, look=look, x="n", y=quantity.label)
 
-    def draw(curves: Curves, points: Mapping[str, Sequence[Published]], axes: Axes) -> None:
-        draw_lines(axes, curves, look)
-        for label, figures in points.items():
-            n, rates = [figure.n for figure in figures], [figure.gflops for figure in figures]
-            axes.plot(n, rates, label=f"{label}, {gpus(figures)}", **look[label].published())
-        finish(axes, _places(curves), "n", quantity.label)
+    def with_points(axes: Axes) -> None:
+        for each in then:
+            label = each.entry.label
+            axes.plot(each.n, RATE.of(each.entry), label=f"{label}, {each.gpu}", zorder=3, **look[label].points)
+        draw(axes, ours)
 
     text = f"m = n = k; b is the edge of the square block. {quantity.text}"
-    if curves:
+    # Curves can be compared where there are so many sizes that both have.
+    if any(len(points.keys() & ours[label].keys()) > 2 for label, points in theirs.items()):
         text += " Each GPU has a scale of its own: what can be compared is which variant leads, and by how much."
-    elif points:
-        text += " Hollow and half-filled markers are what the lecture published."
-    theirs = {label: {figure.n: figure.gflops for figure in figures} for label, figures in curves.items()}
-    figures = [figure for each in curves.values() for figure in each]
-    panels = beside(results, partial(draw, ours, points), figures, partial(draw, theirs, {}))
-    title = heading(results, f"{quantity.name} against {span(found)}")
-    return Drawing("sizes", title, text, caption(results), panels)
-
-
-def _published_within(ours: Curves) -> dict[str, list[Published]]:
-    """The kernel times published of the series, in the order of n, at sizes that are not beyond those measured."""
-    found: dict[str, list[Published]] = {}
-    for figure in sorted(published(), key=lambda figure: figure.n):
-        values = ours.get(figure.label, {})
-        if values and figure.measure == "kernel" and min(values) <= figure.n <= max(values):
-            found.setdefault(figure.label, []).append(figure)
-    return found
+        panels = _beside(results, partial(draw, curves=ours), then, partial(draw, curves=theirs))
+    else:
+        text += " Hollow and half-filled markers are what the lecture published." if then else ""
+        panels = {"": with_points}
+    title = results.heading(f"{quantity.name} against {_span(_places(ours))}")
+    return Drawing(title, text, results.caption, panels)
 
 
 def remainders(results: Results) -> Drawing:
     """One panel for each kernel and config, each with a scale of its own, and lines at the multiples of the block."""
-    series = {
-        label: entries
-        for label, entries in by_label(results).items()
-        if any(there.cell.n - here.cell.n == 1 for here, there in pairwise(entries))
-    }
-    if not series:
+    quantity = results.rate
+    curves = _curves(results.kernel_entries, quantity)
+    curves = {label: points for label, points in curves.items() if any(b - a == 1 for a, b in pairwise(points))}
+    if not curves:
         raise InvalidResults("a figure of remainders takes results of square products at sizes in a row")
-    look, quantity = looks_of(series), rate(results)
-    values = {label: _values(entries, quantity) for label, entries in series.items()}
+    look = _looks_of(curves)
+    edges = {entry.label: entry.block.x for entry in results.kernel_entries}
+
+    def draw(label: str, axes: Axes) -> None:
+        points, edge = curves[label], edges[label]
+        axes.grid(visible=False, axis="x")
+        for multiple in range(-(-min(points) // edge) * edge, max(points) + 1, edge):
+            axes.axvline(multiple, color=rcParams["axes.edgecolor"], linewidth=0.7, linestyle=":")
+        multiples = [place for place, n in enumerate(points) if n % edge == 0]
+        line = {**look[label].line, "linestyle": "-", "linewidth": 1.2, "markevery": multiples}
+        axes.plot(list(points), list(points.values()), **line)
+        axes.margins(x=0.02, y=0.1)
+        axes.set(xlabel="n", ylabel=quantity.label)
+
     return Drawing(
-        "remainders",
-        heading(results, f"{quantity.name} at every {span(_places(values))}"),
+        results.heading(f"{quantity.name} at every {_span(_places(curves))}"),
         f"m = n = k. {quantity.text} Each scale is the panel's own and does not begin at 0; dotted lines and markers "
         f"stand at multiples of b, where there are peaks if remainders cost anything.",
-        caption(results),
-        tuple(
-            Panel(label, partial(_remainders, values[label], entries[0].cell.block.x, look[label], quantity.label), 2.1)
-            for label, entries in series.items()
-        ),
+        results.caption,
+        {label: partial(draw, label) for label in curves},
+        height=2.1,
     )
-
-
-def _remainders(values: Mapping[int, float], edge: int, look: Look, name: str, axes: Axes) -> None:
-    multiples = {n: value for n, value in values.items() if n % edge == 0}
-    axes.grid(visible=False, axis="x")
-    for multiple in range(-(-min(values) // edge) * edge, max(values) + 1, edge):
-        axes.axvline(multiple, color=INK, linewidth=0.7, linestyle=":")
-    axes.plot(list(values), list(values.values()), color=look.color, linewidth=1.2)
-    axes.plot(list(multiples), list(multiples.values()), color=look.color, marker=look.marker, linestyle="")
-    axes.margins(x=0.02, y=0.1)
-    axes.set(xlabel="n", ylabel=name)
 
 
 def transfers(results: Results) -> Drawing:
     """Kernel and end-to-end times against n, and the share of the copies."""
-    times = times_by_label(results)
-    shares = {label: shares_of(ways) for label, ways in times.items()}
-    found = {n for ways in shares.values() for n in _places(ways)}
+    kernels = {each.label for each in results.kernel_entries}
+    copies = [each for each in results.entries if each.measure == "end-to-end" and each.is_square]
+    copies = [each for each in copies if each.label in kernels]
+    copied = {each.label for each in copies}
+    entries = [each for each in results.kernel_entries if each.label in copied] + copies
+    times = _curves(entries, results.cost, lambda each: (_way(each), each.n))
+    shares = {_way(each): share_of_copies(times[f"{each.label}: kernel"], times[_way(each)]) for each in copies}
+    found = _places(shares)
     if not found:
         raise InvalidResults(
             "a figure of transfers takes kernel times and end-to-end times of the same products: "
             "--mm-measure kernel,end-to-end"
         )
-    lines = {(label, way): f"{label}: {_WAYS[way]}" for label in times for way in _WAYS}
-    look = looks({line: key for key, line in lines.items()})
+    draw = partial(_draw_lines, look=looks({_way(each): (each.label, each.how) for each in entries}), x="n")
 
-    def draw(curves: Mapping[str, Times], name: str, axes: Axes) -> None:
-        draw_lines(axes, {lines[label, way]: ways[way] for label, ways in curves.items() for way in ways}, look)
-        finish(axes, found, "n", name)
-        if curves is shares:
-            axes.set(yscale="linear", ylim=(0, 100))
+    def draw_shares(axes: Axes) -> None:
+        draw(axes, shares, y="%")
+        axes.set(yscale="linear", ylim=(0, 100))
 
-    panels = {"time of a product": partial(draw, times, "ms"), "share of the copies": partial(draw, shares, "%")}
     return Drawing(
-        "transfers",
-        heading(results, f"Copies and kernel against {span(found)}"),
+        results.heading(f"Copies and kernel against {_span(found)}"),
         "m = n = k. End-to-end time is from the first copy in to the end of the last copy out.",
-        caption(results),
-        tuple(Panel(title, draw) for title, draw in panels.items()),
+        results.caption,
+        {"time of a product": partial(draw, curves=times, y="ms"), "share of the copies": draw_shares},
     )
 
 
-def times_by_label(results: Results) -> dict[str, Times]:
-    """Kernel times, and end-to-end times beside them, of every kernel and config of square products."""
-    found = {label: {"kernel": _values(entries, TIME)} for label, entries in by_label(results).items()}
-    for cell, ms in ((entry.cell, entry.ms) for entry in results.entries):
-        if cell.is_square and cell.measure == "end-to-end" and cell.label in found:
-            found[cell.label].setdefault(cell.how, {})[cell.n] = ms
-    return {label: times for label, times in found.items() if len(times) > 1}
+def _way(entry: Entry) -> str:
+    return f"{entry.label}: {'kernel' if entry.measure == 'kernel' else f'end to end, {entry.how}'}"
 
 
-def shares_of(times: Times) -> Times:
-    """The share of the copies in the end-to-end time, in percent, by memory and n."""
-    kernel = times["kernel"]
-    return {
-        memory: {n: share(kernel[n], ms) for n, ms in sorted(times[memory].items()) if n in kernel}
-        for memory in MEMORIES
-        if memory in times
-    }
-
-
-def share(kernel_ms: float, end_to_end_ms: float) -> float:
-    """What of an end-to-end time is not the kernel's, in percent; nothing where noise makes the kernel the longer."""
-    return 100 * max(0.0, 1 - kernel_ms / end_to_end_ms)
+def share_of_copies(kernel: Mapping[int, float], whole: Mapping[int, float]) -> dict[int, float]:
+    """What of the end-to-end times is not the kernel's, in percent; nothing where noise makes the kernel the longer."""
+    return {n: 100 * max(0.0, 1 - kernel[n] / ms) for n, ms in whole.items() if n in kernel}
 
 
 def blocks(results: Results) -> Drawing:
     """Each kernel's time against the edge of its square blocks, beside the lecture's, with what was skipped below."""
-    quantity = cost(results)
-    series: dict[str, dict[int, float]] = defaultdict(dict)
-    sizes = set()
-    for entry in kernel_entries(results):
-        if edge := entry.cell.edge:
-            series[_name(entry.cell)][edge] = quantity.of(entry)
-            sizes.add(entry.cell.n)
-    edges = {edge for times in series.values() for edge in times}
-    if len(sizes) != 1 or len(edges) < 2:
+    quantity = results.cost
+    square = [entry for entry in results.kernel_entries if entry.edge]
+    curves = _curves(square, quantity, _variant)
+    if len({entry.n for entry in square}) != 1 or len(_places(curves)) < 2:
         raise InvalidResults("a figure of blocks takes results of several square blocks at one size")
-    (n,) = sizes
-    skipped: dict[str, set[int]] = defaultdict(set)
-    for cell in (each.cell for each in results.skipped):
-        if cell.edge and cell.size == str(n):
-            skipped[_name(cell)].add(cell.edge)
-    then: dict[str, dict[int, float]] = defaultdict(dict)
-    lectures = () if results.emulated else published()
-    figures = [each for each in lectures if each.kernel in series and each.n == n and each.measure == "kernel"]
-    for figure in figures:
-        then[figure.kernel][figure.block] = figure.ms
-    look = looks({name: (name, "time") for name in sorted(series.keys() | skipped.keys())})
-
-    def draw(found: Curves, places: Collection[int], axes: Axes) -> None:
-        draw_lines(axes, found, look)
-        finish(axes, places, "b, edge of the block", quantity.label)
+    n = square[0].n
+    skipped: dict[str, list[int]] = {}
+    for each in results.skipped:
+        name, edge = _variant(each)
+        if edge and each.size == str(n):
+            skipped.setdefault(name, []).append(edge)
+    then = [each for each in _kernel_times(results) if each.n == n and each.kernel in curves]
+    theirs = _curves([each.entry for each in then], TIME, _variant)
+    look = looks({name: (name, "") for name in sorted(curves.keys() | skipped.keys())})
+    draw = partial(_draw_lines, look=look, x="b, edge of the block", y=quantity.label)
 
     def ours(axes: Axes) -> None:
-        draw(series, edges.union(*skipped.values()), axes)
-        for row, (name, crosses) in enumerate(sorted(skipped.items())):
-            style: dict[str, Any] = {"marker": "x", "linestyle": "", "color": look[name].color, "clip_on": False}
-            heights = [0.03 + 0.05 * row] * len(crosses)
-            foot = axes.get_xaxis_transform()
-            axes.plot(sorted(crosses), heights, transform=foot, label=f"{name}, skipped", **style)
+        for row, (name, edges) in enumerate(sorted(skipped.items())):
+            crosses = {**look[name].points, "marker": "x", "clip_on": False, "transform": axes.get_xaxis_transform()}
+            axes.plot(edges, [0.03 + 0.05 * row] * len(edges), label=f"{name}, skipped", **crosses)
+        draw(axes, curves, further=[edge for edges in skipped.values() for edge in edges])
 
     return Drawing(
-        "blocks",
-        heading(results, f"{quantity.name} against the block's edge, n = {n}"),
+        results.heading(f"{quantity.name} against the block's edge, n = {n}"),
         f"Blocks of b×b threads. {quantity.text}{_text(results.skipped) if skipped else ''}",
-        caption(results),
-        beside(results, ours, figures, partial(draw, then, {figure.block for figure in figures})),
+        results.caption,
+        _beside(results, ours, then, partial(draw, curves=theirs)) if then else {"": ours},
     )
 
 
-def _name(cell: Cell) -> str:
-    """A series: the kernel and the parameters beside its block."""
-    return ", ".join(filter(None, (cell.kernel, cell.parameters)))
+def _variant(entry: Entry) -> tuple[str, int]:
+    """The kernel with the parameters beside its block, and the block's edge; 0 where it has none."""
+    return ", ".join(filter(None, (entry.kernel, entry.parameters))), entry.edge or 0
 
 
-def _text(skipped: Sequence[Skipped]) -> str:
+def _text(skipped: Iterable[Entry]) -> str:
     """An example of each reason."""
     reasons = {re.sub(r"\d+", "", each.reason): each for each in skipped}.values()
-    examples = ", ".join(f"{each.cell.config} with {each.cell.kernel} ({each.reason})" for each in reasons)
+    examples = ", ".join(f"{each.config} with {each.kernel} ({each.reason})" for each in reasons)
     return f" A cross at the foot is a block that was skipped, such as {examples}."
 
 
-def _values(entries: Iterable[Entry], quantity: Quantity) -> dict[int, float]:
-    return {entry.cell.n: quantity.of(entry) for entry in entries}
+def _kernel_times(results: Results) -> list[Published]:
+    """The published kernel times, if times of ours can stand beside them."""
+    return [] if results.emulated else [each for each in published() if each.measure == "kernel"]
+
+
+def _curves(entries: Iterable[Entry], quantity: Quantity, place: Place = attrgetter("label", "n")) -> Curves:
+    """The points of each series in the order of x; kernels by name, blocks from small to large."""
+    found: dict[str, dict[int, float]] = {}
+    for entry in entries:
+        name, x = place(entry)
+        found.setdefault(name, {})[x] = quantity.of(entry)
+    return {name: dict(sorted(found[name].items())) for name in sorted(found, key=natural)}
 
 
 def _places(curves: Curves) -> set[int]:
-    return {n for values in curves.values() for n in values}
+    return {x for points in curves.values() for x in points}
+
+
+def _span(sizes: Collection[int]) -> str:
+    return f"n from {min(sizes)} to {max(sizes)}"
+
+
+def _looks_of(labels: Collection[str]) -> dict[str, Look]:
+    """The look of each kernel and config; InvalidResults where they are too many for a reader to tell apart."""
+    if len(labels) > _MOST:
+        raise InvalidResults(
+            f"{len(labels)} series are too many for one figure; choose some with --kernel 'upc.*' or --block 16"
+        )
+    return looks({label: label.split(", ", 1) for label in labels})
+
+
+def _beside(results: Results, ours: Draw, then: Iterable[Published], theirs: Draw) -> dict[str, Draw]:
+    """What was published beside our results: axes for each GPU."""
+    gpus = " and ".join(sorted({each.gpu for each in then}))
+    return {f"{gpus}, as published": theirs, results.device: ours}
+
+
+def _draw_lines(
+    axes: Axes, curves: Curves, look: Mapping[str, Look], x: str, y: str, further: Iterable[int] = ()
+) -> None:
+    """Lines with markers: on all of few points, on some of many, and not on all lines' at one place.
+
+    y is from 0 in equal steps, or logarithmic where the values differ too much for that; x has ticks at the points and
+    at further places, if they are few.
+    """
+    for index, (label, points) in enumerate(curves.items()):
+        step = max(1, len(points) // 9)
+        every = 1 if len(points) <= _MARKED else (index * step // 6 % step, step)
+        axes.plot(list(points), list(points.values()), label=label, markevery=every, **look[label].line)
+    low, high = axes.dataLim.intervaly
+    if low > 0 and high / low > _LOGARITHMIC_FROM:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(PLAIN)
+        axes.yaxis.set_minor_formatter("")
+    else:
+        axes.set_ylim(0, 1.06 * high)
+    axes.set(xlabel=x, ylabel=y)
+    places = sorted(_places(curves).union(further))
+    if len(places) <= _FEW:
+        apart = (places[-1] - places[0]) / 12
+        axes.set_xticks([places[0], *(there for here, there in pairwise(places) if there - here > apart)])
