@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ def process(*arguments: str, options: tuple[str, ...] = (), **environment: str) 
         capture_output=True,
         encoding=environment.get("PYTHONIOENCODING", "utf-8"),
         check=False,
+        # Ctrl-C is ignored by whatever a shell starts in the background, its children included.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
