@@ -23,7 +23,7 @@ _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0
 def summary(registered: Registered[Preset]) -> dict[str, Any]:
     """What ``--list --json`` says of a preset."""
     preset, origin = registered
-    quick = preset.reduced.to_json()
+    quick = preset.form(quick=True, timed=True).to_json()
     return {
         "name": preset.name,
         **preset.to_json(),
