@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 from rich.console import Console
@@ -27,6 +27,9 @@ from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.registry import registry
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
+
+_Cells: TypeAlias = dict[str, tuple[Benchmark, Cell]]  # by key
+_Missing: TypeAlias = dict[str, list[Record]]  # "refused" and "failed"
 
 
 class Finished(NamedTuple):
@@ -98,30 +101,30 @@ def _benchmarks(preset: Preset) -> Iterator[Benchmark]:
             yield Benchmark(kernel, kernel.problem(*sizes), config, timing)
 
 
-def _planned(
-    preset: Preset, device: str, timed: bool
-) -> tuple[dict[str, tuple[Benchmark, Cell]], dict[str, list[Record]]]:
-    """The cells of a preset by their keys, and what cannot be measured of it: "refused" or "failed"."""
-    benchmarks = [*_benchmarks(preset)]
-    asked = [benchmark.cell(device, USUAL_SECONDS, benchmark.timing) for benchmark in benchmarks]
-    asked = asked if timed else [replace(cell, timings=()) for cell in asked]
-    keys = run(device, "mmcore_experiments.identity:cell_keys", [cell.to_json() for cell in asked])
-    cells: dict[str, tuple[Benchmark, Cell]] = {}
-    missing: dict[str, list[Record]] = {"refused": [], "failed": []}
-    for benchmark, cell, (kind, text) in zip(benchmarks, asked, keys, strict=True):
-        if kind == "key":
-            cells[text] = benchmark, cell
-        else:
-            missing[kind].append(missing_record(benchmark, text))
+def _planned(preset: Preset, device: str, timed: bool) -> tuple[_Cells, _Missing]:
+    """The cells of a preset, and what cannot be measured of it."""
+    cells: _Cells = {}
+    missing: _Missing = {"refused": [], "failed": []}
+    for benchmark in _benchmarks(preset):
+        cell = benchmark.cell(device, USUAL_SECONDS, benchmark.timing)
+        cell = cell if timed else replace(cell, timings=())
+        try:
+            cells[run(device, "mmcore_experiments.identity:cell_key", cell.to_json())] = benchmark, cell
+        except MmcoreError as error:
+            _leave_out(benchmark, error, missing)
     return cells, missing
 
 
-def _measure(
-    cells: Mapping[str, tuple[Benchmark, Cell]],
-    store: Store,
-    records: dict[str, Record],
-    missing: Mapping[str, list[Record]],
-) -> None:
+def _leave_out(benchmark: Benchmark, error: MmcoreError, missing: _Missing) -> str:
+    """Note that a benchmark has no result; why, in a line."""
+    kind, reason = "failed", str(error)
+    if isinstance(error, ConstraintViolation):
+        kind, reason = "refused", "; ".join(error.reasons)
+    missing[kind].append(missing_record(benchmark, reason))
+    return f"{kind}: {reason.splitlines()[0]}"
+
+
+def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _Missing) -> None:
     """Measure the cells that have no record yet: each gets one, or is missing with the reason."""
     with _progress(len(cells), len(records)) as done:
         for key, (benchmark, cell) in cells.items():
@@ -132,14 +135,13 @@ def _measure(
                 if not result.verified:
                     raise MmcoreError("; ".join(result.failures()))
             except MmcoreError as error:
-                kind = "refused" if isinstance(error, ConstraintViolation) else "failed"
-                missing[kind].append(missing_record(benchmark, str(error)))
-                done(f"{benchmark.id}: {kind}: {str(error).splitlines()[0]}")
+                outcome = _leave_out(benchmark, error, missing)
             else:
                 record = benchmark_record(benchmark, result, key)
                 store.add(record)
                 records[key] = record
-                done(f"{benchmark.id}: {_outcome(record['extra_info'])}")
+                outcome = _outcome(record["extra_info"])
+            done(f"{benchmark.id}: {outcome}")
 
 
 def _outcome(info: Mapping[str, Any]) -> str:
