@@ -261,7 +261,6 @@ def test_an_unknown_capability_is_refused_with_those_that_are_known(capability: 
 def test_the_table_does_not_contradict_itself(most: Multiprocessor) -> None:
     assert MULTIPROCESSORS[most.capability] is most
     assert most.threads_per_block <= most.warps * WARP
-    assert most.registers_per_block <= most.registers
     assert most.shared_bytes_per_block <= most.shared_bytes_per_block_optin <= most.shared_bytes - most.shared_reserved
     assert (most.shared_reserved > 0) == (most.capability >= (8, 0))
     assert most.warps % most.blocks == 0, "blocks of some whole number of warps fill it"

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mmcore.errors import MmcoreError, UnknownName
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import check_name
 from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
-
-if TYPE_CHECKING:
-    from mmcore.registry import Named, Registry
+from mmcore.registry import FailedPlugin, Named, Registry
 
 Size: TypeAlias = int | tuple[int, int, int]
 Block: TypeAlias = int | tuple[int, ...]
@@ -134,8 +132,6 @@ class Preset:
 
 def presets(registry: Registry) -> Named[Preset]:
     """Every plugin's presets by name, sorted; what is no preset ends up among what failed to load."""
-    from mmcore.registry import FailedPlugin, Named
-
     found: Named[Preset] = Named("preset", "mmcore experiment --list", UnknownPreset)
     brought = registry.collected("mmcore_presets")
     for item, origin in sorted(brought, key=lambda each: str(getattr(each.item, "name", ""))):

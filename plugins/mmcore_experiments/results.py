@@ -6,6 +6,7 @@ The document is pytest-benchmark's JSON.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import platform
@@ -17,7 +18,7 @@ from typing import Any, TypeAlias, cast
 import pytest_benchmark
 from pytest_benchmark.stats import Stats
 
-from mmcore.errors import MmcoreError
+from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.locks import Lock
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.result import Result
@@ -26,6 +27,7 @@ from mmcore.saved import KEY, describe, other_device
 Record: TypeAlias = dict[str, Any]
 
 _CELL_KEY = "cell_key"  # in the extra_info of a record
+_json = functools.partial(json.dumps, allow_nan=False)
 
 
 def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
@@ -48,9 +50,12 @@ def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
     }
 
 
-def missing_record(benchmark: Benchmark, reason: str) -> Record:
-    """What results say of a benchmark that has none, and why."""
-    return {
+def missing_record(benchmark: Benchmark, error: MmcoreError) -> tuple[str, Record]:
+    """What results say of a benchmark that has none: whether it was "refused" or "failed", and why."""
+    kind, reason = "failed", str(error)
+    if isinstance(error, ConstraintViolation):
+        kind, reason = "refused", "; ".join(error.reasons)
+    return kind, {
         "kernel": benchmark.kernel.name,
         "problem": {name: getattr(benchmark.problem, name) for name in "mnk"},
         "block": benchmark.config.block,
@@ -160,7 +165,3 @@ def opened(folder: Path, name: str) -> Iterator[Store]:
 def _keyed(records: Iterable[Record]) -> dict[str, Record]:
     """Records by their keys; raises TypeError, KeyError or ValueError for what is none."""
     return {str(each["extra_info"][_CELL_KEY]): each for each in records if float(each["stats"]["median"]) >= 0}
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)

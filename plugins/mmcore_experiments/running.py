@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import re
 import sys
@@ -11,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 from rich.console import Console
@@ -19,7 +20,7 @@ from rich.progress import Progress, TextColumn
 
 from mmcore.cell import Cell, Timing
 from mmcore.deadline import USUAL_SECONDS
-from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose import chosen, device_name
 from mmcore.locks import Lock
@@ -28,16 +29,12 @@ from mmcore.registry import registry
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
 
+Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
+"""The results of a preset that was run to its end, their file, and how many cells had been measured before."""
+
+_say = functools.partial(click.echo, err=True)
 _Cells: TypeAlias = dict[str, tuple[Benchmark, Cell]]  # by key
 _Missing: TypeAlias = dict[str, list[Record]]  # "refused" and "failed"
-
-
-class Finished(NamedTuple):
-    """A preset that was run to its end: its results, their file, and how many cells had been measured before."""
-
-    document: Mapping[str, Any]
-    path: Path
-    before: int
 
 
 def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool) -> Finished:
@@ -48,7 +45,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     """
     name, timed = device_name(device), chosen(device)[0].supports_timing
     if not timed and not quick:
-        click.echo("the device supports no timing: this only counts, and --quick takes less than a minute", err=True)
+        _say("the device supports no timing: this only counts, and --quick takes less than a minute")
     found = run(name, "mmcore.executor.worker:describe")
     what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
     usual_folder = Path("experiments") / re.sub(r"[^a-z0-9]+", "-", found["facts"]["name"].lower()).strip("-")
@@ -59,16 +56,15 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
             store.forget()
         records = {key: record for key, record in store.measured(machine).items() if key in cells}
         before = len(records)
-        click.echo(f"{what}, {len(cells)} cells{f'; {before} of them measured before' if before else ''}", err=True)
+        _say(f"{what}, {len(cells)} cells{f'; {before} of them measured before' if before else ''}")
         try:
             if timed and before < len(cells):
-                waiting = f"{what} is being measured by {{}}; waiting until it is free"
-                lock.take(lambda holder: click.echo(waiting.format(holder), err=True))
+                lock.take(lambda by: _say(f"{what} is being measured by {by}; waiting until it is free"))
             _measure(cells, store, records, missing)
         except KeyboardInterrupt:
             again = "the same command without --fresh" if fresh else "the same command"
             count = f"{len(records)} of {len(cells)} cells are measured and kept"
-            click.echo(f"interrupted: {count}; {again} goes on from there", err=True)
+            _say(f"interrupted: {count}; {again} goes on from there")
             raise
         finally:
             lock.release()
@@ -84,7 +80,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
         }
         results = document(about, machine, [records[key] for key in cells if key in records])
         store.finish(results)
-    return Finished(results, store.results, before)
+    return results, store.results, before
 
 
 def _benchmarks(preset: Preset) -> Iterator[Benchmark]:
@@ -111,17 +107,9 @@ def _planned(preset: Preset, device: str, timed: bool) -> tuple[_Cells, _Missing
         try:
             cells[run(device, "mmcore_experiments.identity:cell_key", cell.to_json())] = benchmark, cell
         except MmcoreError as error:
-            _leave_out(benchmark, error, missing)
+            kind, record = missing_record(benchmark, error)
+            missing[kind].append(record)
     return cells, missing
-
-
-def _leave_out(benchmark: Benchmark, error: MmcoreError, missing: _Missing) -> str:
-    """Note that a benchmark has no result; why, in a line."""
-    kind, reason = "failed", str(error)
-    if isinstance(error, ConstraintViolation):
-        kind, reason = "refused", "; ".join(error.reasons)
-    missing[kind].append(missing_record(benchmark, reason))
-    return f"{kind}: {reason.splitlines()[0]}"
 
 
 def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _Missing) -> None:
@@ -135,7 +123,9 @@ def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _
                 if not result.verified:
                     raise MmcoreError("; ".join(result.failures()))
             except MmcoreError as error:
-                outcome = _leave_out(benchmark, error, missing)
+                kind, record = missing_record(benchmark, error)
+                missing[kind].append(record)
+                outcome = f"{kind}: {record['reason'].splitlines()[0]}"
             else:
                 record = benchmark_record(benchmark, result, key)
                 store.add(record)
@@ -165,6 +155,6 @@ def _progress(cells: int, before: int) -> Iterator[Callable[[str], None]]:
             if terminal:
                 bar.update(task, description=line)
             else:
-                click.echo(line, err=True)
+                _say(line)
 
         yield done

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import DISTRIBUTION, GROUP, Registered, Registry
+from mmcore.registry import DISTRIBUTION, Registered, Registry, registry
 from mmcore_new_plugin.names import Names, PluginNotWritten
 
 _HEADERS = (".cuh", ".h", ".hpp", ".inl")
@@ -23,7 +22,9 @@ def copied_files(registered: Registered[Kernel], names: Names) -> dict[str, str]
         PluginNotWritten: they are not all that there is to the kernel, or cannot be read; the text says why.
     """
     kernel, distribution = registered.item, registered.origin.distribution
-    module = _plugin_module(registered)
+    module = registry().manager.get_plugin(f"{distribution}:{registered.origin.plugin}")
+    if not isinstance(module, ModuleType):
+        raise PluginNotWritten(f"{kernel.name} cannot be copied: its plugin is no Python file")
     path = Path(str(module.__file__))
     text = _text(path)
     if reason := _attachment(kernel, module, path, text):
@@ -41,16 +42,6 @@ def further_requirements(distribution: str) -> list[str]:
     """What a distribution needs besides mmcore."""
     needed = () if distribution == DISTRIBUTION else importlib.metadata.requires(distribution) or ()
     return [each for each in needed if "extra ==" not in each and not each.startswith(DISTRIBUTION)]
-
-
-def _plugin_module(registered: Registered[Kernel]) -> ModuleType:
-    """The module that the kernel's entry point names."""
-    for entry in importlib.metadata.entry_points(group=GROUP, name=registered.origin.plugin):
-        if entry.dist is not None and entry.dist.name == registered.origin.distribution:
-            found = sys.modules[entry.module]
-            if getattr(found, "__file__", None):
-                return found
-    raise PluginNotWritten(f"{registered.item.name} cannot be copied: its plugin is no Python file")
 
 
 def _attachment(kernel: Kernel, module: ModuleType, path: Path, text: str) -> str:

@@ -95,13 +95,8 @@ def project(names: Names, model: Registered[Kernel] | None = None) -> Project:
     words = names._asdict() | {"origin": f", begun as a copy of `{model.item.name}`" if model else ""}
     further = further_requirements(model.origin.distribution) if model else []
     words["dependencies"] = ", ".join(f'"{each}"' for each in (_this_version(), *further))
-    if model:
-        kernel_files = copied_files(model, names)
-    else:
-        kernel_files = {
-            f"{names.module}.py": _filled("kernel.py", words),
-            f"{names.word}.cu": _filled("kernel.cu", words),
-        }
+    own = {f"{names.module}.py": "kernel.py", f"{names.word}.cu": "kernel.cu"}
+    kernel_files = copied_files(model, names) if model else {path: _filled(each, words) for path, each in own.items()}
     texts = {path: _filled(path, words) for path in ("pyproject.toml", "README.md")}
     texts[f"{names.package}/__init__.py"] = _filled("package.py", words)
     texts |= {f"{names.package}/{path}": text for path, text in kernel_files.items()}

@@ -35,8 +35,7 @@ class Multiprocessor:
         warps: most warps at a time.
         blocks: most blocks at a time.
         threads_per_block: most threads in a block.
-        registers: 32-bit registers.
-        registers_per_block: most registers that one block may hold.
+        registers: 32-bit registers, which one block may hold all of.
         registers_per_thread: most registers that one thread may hold.
         register_unit: registers are handed out in multiples of this many.
         registers_to_blocks: whether they are handed to a block as a whole (compute capability 1.x), not to each warp.
@@ -56,7 +55,6 @@ class Multiprocessor:
     blocks: int
     threads_per_block: int
     registers: int
-    registers_per_block: int
     registers_per_thread: int
     register_unit: int
     registers_to_blocks: bool
@@ -104,8 +102,6 @@ def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
 def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
     """A device of this compute capability, with 1 TiB of memory and as many multiprocessors as its largest GPU.
 
-    By the CUDA C++ Programming Guide's table of technical specifications.
-
     Raises:
         UnknownCapability: the limits of that compute capability are not known.
     """
@@ -117,7 +113,6 @@ def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
         grid=Dim3(65535, 65535, 1) if capability < (2, 0) else Dim3(2**31 - 1, 65535, 65535),
         shared_bytes=of.shared_bytes_per_block,
         shared_bytes_optin=of.shared_bytes_per_block_optin,
-        registers_per_block=of.registers_per_block,
-        memory_bytes=1 << 40,
+        registers_per_block=of.registers,
         multiprocessors=of.multiprocessors,
     )

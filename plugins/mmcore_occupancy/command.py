@@ -21,7 +21,6 @@ from mmcore.errors import ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
 from mmcore_occupancy.capabilities import MULTIPROCESSORS, multiprocessor
-from mmcore_occupancy.report import report
 from mmcore_occupancy.theoretical import Occupancy
 from mmcore_occupancy.theoretical import occupancy as theoretical
 
@@ -65,10 +64,9 @@ def occupancy(kernel: str | None, device: str | None, cc: tuple[int, int] | None
         title, launches = declared.title, _of_kernel(declared, capability, asked)
     # The first column, which is the default config's, and all of them.
     document = {"kernel": kernel, "device": name.partition(" ")[0] or None, **launches["configs"][0], **launches}
-    if as_json:
-        write_json(document)
-    else:
-        render(*report(document, title, name))
+    from mmcore_occupancy.report import report
+
+    write_json(document) if as_json else render(*report(document, title, name))
     return 0 if any(column["active_blocks"] for column in launches["configs"]) else 1
 
 
@@ -102,31 +100,25 @@ def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any
     # What the user gives takes the place of what was compiled.
     given: dict[str, Any] = {"registers_per_thread": asked["registers"], "shared_per_block": asked["shared"]}
     given = {name: number for name, number in given.items() if number is not None}
-    columns, refused = [], {}
+    columns: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
     for config in kernel.usual_configs if one is None else (one,):
+        named = {"config": config.to_json(), "config_id": config.id}
         try:
             problem = kernel.problem(*requested_sizes(kernel, asked, USUAL_SIZE, config))
             planned = target_plan(kernel, problem, config, target)
         except ConstraintViolation as violation:
-            refused[config] = violation
+            refused.append({**named, "reasons": violation.reasons})
             continue
         module, compiled = compiled_occupancies(planned, target)
-        about = {
-            "problem": {"m": problem.m, "n": problem.n, "k": problem.k},
-            "config": config.to_json(),
-            "config_id": config.id,
-            "architecture": module.architecture if len(given) < 2 else None,
-        }
+        sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
+        architecture = module.architecture if len(given) < 2 else None
         for launch, found in zip(planned.launches, compiled, strict=True):
-            made = replace(found, **given)
-            columns.append(_column(launch.block_dim, made, launch.grid_dim, entry=planned.entry(launch), **about))
+            about = {**named, "problem": sizes, "entry": planned.entry(launch), "architecture": architecture}
+            columns.append(_column(launch.block_dim, replace(found, **given), launch.grid_dim, **about))
     if not columns:
-        raise next(iter(refused.values()))
-    reasons = [
-        {"config": config.to_json(), "config_id": config.id, "reasons": [*violation.reasons]}
-        for config, violation in refused.items()
-    ]
-    return {"configs": columns, "refused": reasons}
+        raise ConstraintViolation(kernel.name, refused[0]["reasons"])
+    return {"configs": columns, "refused": refused}
 
 
 def _column(block: Dim3, found: Occupancy, grid: Dim3 | None = None, **about: Any) -> dict[str, Any]:

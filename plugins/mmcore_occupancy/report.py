@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+from rich.console import RenderableType
+from rich.table import Table
 
 from mmcore.cli.output import fields
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import Dim3
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
 
 _COLUMNS = 4
 """Beside the names of the rows, as many columns as a terminal of 80 characters has room for."""
@@ -65,8 +64,6 @@ def _code(column: _Json) -> str:
 
 
 def _table(columns: Sequence[_Json]) -> Table:
-    from rich.table import Table
-
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")
     for _ in columns:

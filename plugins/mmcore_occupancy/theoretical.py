@@ -48,16 +48,16 @@ class Occupancy:
         return ceil_div(self.threads_per_block, WARP)
 
     @property
-    def _registers_per_warp(self) -> int:
-        return _round_up(WARP * self.registers_per_thread, self.of.register_unit)
-
-    @property
     def registers_per_block(self) -> int:
         """Registers that a block is given."""
+        warps = self.warps_per_block
+        return self._registers(_round_up(warps, self.of.warp_unit) if self.of.registers_to_blocks else warps)
+
+    def _registers(self, warps: int) -> int:
+        """Registers handed out to so many warps of a block."""
         if self.of.registers_to_blocks:
-            warps = _round_up(self.warps_per_block, self.of.warp_unit)
             return _round_up(warps * WARP * self.registers_per_thread, self.of.register_unit)
-        return self.warps_per_block * self._registers_per_warp
+        return warps * _round_up(WARP * self.registers_per_thread, self.of.register_unit)
 
     @property
     def shared_allocated(self) -> int:
@@ -67,14 +67,12 @@ class Occupancy:
     @cached_property
     def exceeded(self) -> dict[str, str]:
         """Why not even one such block can run, by the resource of which it takes too much; empty when one can."""
-        most, registers = self.of, self.registers_per_block
-        if not most.registers_to_blocks:
-            # A block's registers are checked as if every partition had as many warps.
-            registers = _round_up(self.warps_per_block, most.warp_unit) * self._registers_per_warp
-        shared = self.shared_per_block
+        most, shared = self.of, self.shared_per_block
+        # They are checked as if every partition had as many warps.
+        registers = self._registers(_round_up(self.warps_per_block, most.warp_unit))
         checks = (
             ("warps", self.threads_per_block, most.threads_per_block, "a block has {} threads"),
-            ("registers", registers, most.registers_per_block, "a block takes {} registers"),
+            ("registers", registers, most.registers, "a block takes {} registers"),
             ("registers", self.registers_per_thread, most.registers_per_thread, "a thread has {} registers"),
             ("shared", shared, most.shared_bytes_per_block_optin, "a block takes {} bytes of shared memory"),
         )
@@ -96,7 +94,7 @@ class Occupancy:
         if self.of.registers_to_blocks or not self.registers_per_thread:
             return self._fitting("registers", self.of.registers, self.registers_per_block)
         # Every partition has its own share of the registers, and a warp takes all of its own from one.
-        warps_per_partition = self.of.registers // self.of.warp_unit // self._registers_per_warp
+        warps_per_partition = self.of.registers // self.of.warp_unit // self._registers(1)
         return self._fitting("registers", warps_per_partition * self.of.warp_unit, self.warps_per_block)
 
     @property
@@ -177,16 +175,14 @@ class Occupancy:
     def reduced(self, blocks: int) -> Occupancy:
         """The same with so few registers and so little shared memory that so many blocks fit."""
         # Warps and places for blocks must allow as many.
-        reduced = self
-        if self.limit_registers < blocks:
-            fewer = range(min(self.registers_per_thread, self.of.registers_per_thread), -1, -1)
-            candidates = (replace(self, registers_per_thread=registers) for registers in fewer)
-            reduced = next(each for each in candidates if each.limit_registers >= blocks)
-        if self.limit_shared < blocks:
-            share = self.of.shared_bytes // blocks
-            share -= share % self.of.shared_unit + self.of.shared_reserved
-            reduced = replace(reduced, shared_per_block=min(share, self.of.shared_bytes_per_block_optin))
-        return reduced
+        fewer = range(min(self.registers_per_thread, self.of.registers_per_thread), -1, -1)
+        candidates = (replace(self, registers_per_thread=registers) for registers in fewer)
+        reduced = next(each for each in candidates if each.limit_registers >= blocks)
+        if self.limit_shared >= blocks:
+            return reduced
+        share = self.of.shared_bytes // blocks
+        share -= share % self.of.shared_unit + self.of.shared_reserved
+        return replace(reduced, shared_per_block=min(share, self.of.shared_bytes_per_block_optin))
 
     def to_json(self) -> dict[str, object]:
         """Every figure by name, the compute capability as in "9.0"."""
