@@ -138,30 +138,27 @@ def test_a_copy_is_right_and_formatted(model: str) -> None:
 
 STRANGER = {
     "stranger/__init__.py": "",
-    "stranger/deep/__init__.py": "",
-    "stranger/deep/sizes.py": "# As many as a warp has.\nWARP = 32\n",
     "stranger/variants.py": '''
+import numpy
 from mmcore import Kernel, Scalar, hookimpl
-from stranger.deep import sizes
 
-
-def made(name, columns):
-    """A variant."""
-    return Kernel(
-        name=name,
-        source="cuda/columns.cuda",
-        entry="columns<{block.x}>",
-        arguments=("A", "B", "C", "m", "n", "k", Scalar(columns)),
-        grid=lambda problem, config: (-(-problem.n // (config.block.x * columns)),),
-        configs=[{"block": (2 * sizes.WARP,)}, {"block": (sizes.WARP,)}],
-    )
+# As many as a warp has.
+WARP = int(numpy.int32(32))
 
 
 @hookimpl
 def mmcore_kernels():
-    return [made("stranger.by1", 1), made("stranger.by2", 2), made("stranger.by" + str(3), 3)]
+    """A variant."""
+    return Kernel(
+        name="stranger.by2",
+        source="columns.cuda",
+        entry="columns<{block.x}>",
+        arguments=("A", "B", "C", "m", "n", "k", Scalar(2)),
+        grid=lambda problem, config: (-(-problem.n // (config.block.x * 2)),),
+        configs=[{"block": (2 * WARP,)}, {"block": (WARP,)}],
+    )
 ''',
-    "stranger/cuda/columns.cuda": """
+    "stranger/columns.cuda": """
 #include "common/sum.cuh"
 template <int WIDTH>
 __global__ void columns(const float* A, const float* B, float* C, int m, int n, int k, int each)
@@ -173,7 +170,7 @@ __global__ void columns(const float* A, const float* B, float* C, int m, int n, 
     }
 }
 """,
-    "stranger/cuda/common/sum.cuh": """
+    "stranger/common/sum.cuh": """
 static __device__ float dot(const float* a, const float* b, int k, int n)
 {
     float sum = 0.0f;
@@ -191,7 +188,7 @@ static __device__ float dot(const float* a, const float* b, int k, int n)
 
 @pytest.fixture
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A third party's package of several modules, installed as long as the test lasts."""
+    """A third party's package, installed as long as the test lasts."""
     for name, text in STRANGER.items():
         path = tmp_path / "site" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -204,33 +201,38 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def test_a_module_that_needs_its_package_is_copied_with_it_and_with_what_it_depends_on(stranger: Path) -> None:
+def test_a_copy_has_the_headers_beside_the_module_and_what_the_original_depends_on(stranger: Path) -> None:
     (stranger.parent / "secret.h").write_text("not the package's")
     (stranger / "out.h").symlink_to(stranger.parent / "secret.h")
     document = written("acme.mine", "--from", "stranger.by2")
     assert [name for name in document["files"] if name.startswith("acme_mine/")] == [
-        "acme_mine/__init__.py",
-        "acme_mine/cuda/columns.cuda",
-        "acme_mine/cuda/common/sum.cuh",
-        "acme_mine/deep/__init__.py",
-        "acme_mine/deep/sizes.py",
-        "acme_mine/variants.py",
+        *("acme_mine/__init__.py", "acme_mine/mine.py", "acme_mine/mine.cu", "acme_mine/common/sum.cuh")
     ]
     copy = kernel_of(document)
     assert_right(copy)
     assert_same_plans(copy, dataclasses.replace(api.kernels()["stranger.by2"], title="acme.mine"))
-    text = (Path(document["folder"]) / "acme_mine" / "variants.py").read_text()
-    assert "from acme_mine.deep import sizes\n" in text
-    assert '"acme.by1"' in text
     assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.2,<0.3", "numpy"]
-    assert "*.cuda" in settings(document)["tool"]["setuptools"]["package-data"]["*"]
 
 
-@pytest.mark.usefixtures("stranger")
-def test_a_kernel_whose_name_is_put_together_is_not_copied(here: Path) -> None:
-    assert "no text of its module is the name acme.mine, which replaces the original's" in refusal(
-        "acme.mine", "--from", "stranger.by3"
-    )
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"stranger.by2"', '"stranger.by" + str(2)', "no text of its module is the name acme.mine, which replaces the"),
+        ("import numpy", "from stranger import common; import numpy", "without the rest of its package: its module im"),
+        (
+            "return Kernel(",
+            "yield Kernel(name='stranger.by3', configs=[{'block': 32}])\n    yield Kernel(",
+            "other ker",
+        ),
+        ('"columns.cuda"', '"../stranger/columns.cuda"', "its source is not in one folder with its module"),
+    ],
+)
+def test_a_kernel_that_is_not_all_in_its_module_and_source_is_not_copied(
+    old: str, new: str, reason: str, stranger: Path, here: Path
+) -> None:
+    module = stranger / "variants.py"
+    module.write_text(module.read_text().replace(old, new))
+    assert reason in refusal("acme.mine", "--from", "stranger.by2")
     assert list(here.iterdir()) == []
 
 

@@ -23,10 +23,8 @@ from mmcore.executor.choose import open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry
-from mmcore_occupancy.capabilities import MULTIPROCESSORS, Multiprocessor, capability_properties
+from mmcore_occupancy.capabilities import MULTIPROCESSORS, WARP, Multiprocessor, capability_properties
 from mmcore_occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
-from mmcore_occupancy.report import Column, Report
-from mmcore_occupancy.resource_usage import ResourceUsage
 from mmcore_occupancy.theoretical import Occupancy, occupancy
 from tests.command_line import mmcore
 from tests.conftest import DEVICES
@@ -48,18 +46,12 @@ CELLS = {
 }
 published = pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: f"{row['version']} {row['block']}")
 blocks_of_any_capability = st.builds(
-    ResourceUsage,
+    Occupancy,
     st.sampled_from(list(MULTIPROCESSORS.values())),
-    threads=st.integers(1, 1100),
-    registers=st.integers(0, 260),
-    shared_bytes=st.integers(0, 6000) | st.integers(0, 240_000),
+    threads_per_block=st.integers(1, 1100),
+    registers_per_thread=st.integers(0, 260),
+    shared_per_block=st.integers(0, 6000) | st.integers(0, 240_000),
 )
-
-
-def occupancy_of(block: ResourceUsage) -> Occupancy:
-    return occupancy(
-        block.of.capability, threads=block.threads, registers=block.registers, shared_bytes=block.shared_bytes
-    )
 
 
 def as_published(found: Occupancy) -> dict[str, float]:
@@ -131,21 +123,20 @@ def test_hand_checked_blocks(
 
 
 @given(blocks_of_any_capability)
-def test_what_is_active_is_never_more_than_the_multiprocessor_holds(block: ResourceUsage) -> None:
-    found, most = occupancy_of(block), block.of
+def test_what_is_active_is_never_more_than_the_multiprocessor_holds(found: Occupancy) -> None:
+    most = found.of
     assert 0 <= found.active_blocks <= most.blocks
     assert 0 <= found.active_warps <= most.warps
-    assert 0 <= found.active_threads <= most.threads
+    assert 0 <= found.active_threads <= most.warps * WARP
     assert 0 <= found.occupancy <= 1
     assert found.active_blocks * found.registers_per_block <= most.registers
     assert found.active_blocks * found.shared_allocated <= most.shared_bytes
-    assert found.registers_per_block >= block.threads * block.registers
-    assert found.shared_allocated >= block.shared_bytes + most.shared_reserved
+    assert found.registers_per_block >= found.threads_per_block * found.registers_per_thread
+    assert found.shared_allocated >= found.shared_per_block + most.shared_reserved
 
 
 @given(blocks_of_any_capability)
-def test_the_scarcest_resource_decides(block: ResourceUsage) -> None:
-    found = occupancy_of(block)
+def test_the_scarcest_resource_decides(found: Occupancy) -> None:
     limits = (found.limit_blocks, found.limit_warps, found.limit_registers, found.limit_shared)
     named = dict(zip(("hardware", "warps", "registers", "shared"), limits, strict=True))
     assert found.active_blocks == min(limits)
@@ -154,24 +145,25 @@ def test_the_scarcest_resource_decides(block: ResourceUsage) -> None:
 
 
 @given(blocks_of_any_capability, st.integers(1, 40), st.integers(1, 4000))
-def test_more_registers_or_shared_memory_never_raise_the_occupancy(
-    block: ResourceUsage, more: int, bytes_: int
-) -> None:
-    before = occupancy_of(block).active_blocks
-    assert occupancy_of(replace(block, registers=block.registers + more)).active_blocks <= before
-    assert occupancy_of(replace(block, shared_bytes=block.shared_bytes + bytes_)).active_blocks <= before
+def test_more_registers_or_shared_memory_never_raise_the_occupancy(block: Occupancy, more: int, bytes_: int) -> None:
+    registers, shared_bytes = block.registers_per_thread + more, block.shared_per_block + bytes_
+    assert replace(block, registers_per_thread=registers).active_blocks <= block.active_blocks
+    assert replace(block, shared_per_block=shared_bytes).active_blocks <= block.active_blocks
 
 
-@given(blocks_of_any_capability.filter(lambda block: block.threads <= block.of.threads_per_block), st.integers(1, 32))
-def test_a_reduction_is_enough_and_no_more_than_needed(block: ResourceUsage, blocks: int) -> None:
+@given(
+    blocks_of_any_capability.filter(lambda block: block.threads_per_block <= block.of.threads_per_block),
+    st.integers(1, 32),
+)
+def test_a_reduction_is_enough_and_no_more_than_needed(block: Occupancy, blocks: int) -> None:
     # Warps and the hardware hold blocks back as well, which no reduction lifts.
-    blocks = min(blocks, block.limits["hardware"], block.limits["warps"])
+    blocks = min(blocks, block.limit_blocks, block.limit_warps)
     reduced = block.reduced(blocks)
-    assert min(reduced.limits.values()) >= blocks
-    if reduced.registers < block.registers:
-        assert replace(reduced, registers=reduced.registers + 1).limits["registers"] < blocks
-    if reduced.shared_bytes < block.shared_bytes:
-        assert replace(reduced, shared_bytes=reduced.shared_bytes + 1).limits["shared"] < blocks
+    assert reduced.active_blocks >= blocks
+    if reduced.registers_per_thread < block.registers_per_thread:
+        assert replace(reduced, registers_per_thread=reduced.registers_per_thread + 1).limit_registers < blocks
+    if reduced.shared_per_block < block.shared_per_block:
+        assert replace(reduced, shared_per_block=reduced.shared_per_block + 1).limit_shared < blocks
 
 
 @pytest.mark.parametrize(
@@ -268,18 +260,17 @@ def test_an_unknown_capability_is_refused_with_those_that_are_known(capability: 
 @pytest.mark.parametrize("most", MULTIPROCESSORS.values(), ids=lambda most: most.name)
 def test_the_table_does_not_contradict_itself(most: Multiprocessor) -> None:
     assert MULTIPROCESSORS[most.capability] is most
-    assert most.threads_per_block <= most.threads
-    assert most.registers_per_block <= most.registers
+    assert most.threads_per_block <= most.warps * WARP
     assert most.shared_bytes_per_block <= most.shared_bytes_per_block_optin <= most.shared_bytes - most.shared_reserved
     assert (most.shared_reserved > 0) == (most.capability >= (8, 0))
     assert most.warps % most.blocks == 0, "blocks of some whole number of warps fill it"
-    largest = ResourceUsage(most, most.threads_per_block, 32, most.shared_bytes_per_block_optin)
-    assert min(largest.limits.values()) >= 1
+    assert Occupancy(most, most.threads_per_block, 32, most.shared_bytes_per_block_optin).active_blocks >= 1
 
 
 def test_a_capabilitys_limits_are_those_of_a_device_of_it() -> None:
     tesla = capability_properties((1, 2))
     assert (tesla.threads_per_block, tesla.block, tesla.grid) == (512, Dim3(512, 512, 64), Dim3(65535, 65535, 1))
+    assert tesla.multiprocessors == 12
     hopper = capability_properties((9, 0))
     assert (hopper.shared_bytes, hopper.shared_bytes_optin) == (48 << 10, 227 << 10)
     assert hopper.registers_per_block == 65536
@@ -317,21 +308,13 @@ def test_every_launch_has_an_occupancy_of_its_static_and_dynamic_shared_memory_t
     assert (first.threads_per_block, first.shared_per_block) == (256, 2024)
     assert (after.threads_per_block, after.shared_per_block) == (64, 0)
     assert first.registers_per_thread == module.functions["first"].registers > 0
-    assert launch_occupancies(planned, module, (9, 0)) == (first, after)
+    assert launch_occupancies(planned, module, (9, 0)) == [first, after]
 
 
-def test_several_launches_are_told_apart_by_their_functions(tmp_path: Path) -> None:
-    from rich.console import Console
-
-    kernel = staged(tmp_path)
-    problem, found = kernel.problem(64, 64, 64), occupancy((9, 0), threads=64, registers=8, shared_bytes=0)
-    columns = tuple(
-        Column(Dim3(64), found, kernel.config(), problem, Dim3(1), entry, "sm_90") for entry in ("first", "after")
-    )
-    console = Console(width=100)
-    with console.capture() as captured:
-        console.print(*Report(kernel, (9, 0), columns).parts())
-    assert ["function", "first", "after"] in [line.split() for line in captured.get().splitlines()]
+def test_several_launches_are_told_apart_by_their_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry().kernels, "acme.staged", Registered(staged(tmp_path), Origin("tests", "tests")))
+    output = mmcore("occupancy", "acme.staged", "--cc", "9.0").stdout
+    assert ["function", "first", "after"] in [line.split() for line in output.splitlines()]
 
 
 def test_code_older_than_nvrtc_knows_is_compiled_for_the_nearest_it_does(tmp_path: Path) -> None:
@@ -462,6 +445,7 @@ def test_a_kernel_has_a_column_for_every_usual_config_the_default_first() -> Non
         {"block": [edge, edge, 1], "TILE": edge} for edge in (16, 5, 22)
     ]
     assert {key: found[key] for key in found["configs"][0]} == found["configs"][0]
+    assert [each["config_id"] for each in found["configs"]] == ["b16", "b5", "b22"]
     assert [each["shared_per_block"] for each in found["configs"]] == [8 * edge**2 for edge in (16, 5, 22)]
     assert rows(mmcore("occupancy", "acme.tiled", "--cc", "9.0", "--size", "880").stdout)["block"] == [
         *("16×16", "5×5", "22×22")
@@ -518,7 +502,8 @@ def test_configs_that_cannot_be_launched_are_named_with_the_reason() -> None:
     assert mmcore("occupancy", *arguments).stdout.endswith(f"\n22×22 is refused: {reason}\n")
     found = answered(*arguments)
     assert [each["block"] for each in found["configs"]] == [[16, 16, 1], [5, 5, 1]]
-    assert found["refused"] == [{"config": {"block": [22, 22, 1], "TILE": 22}, "reasons": [reason]}]
+    config = {"block": [22, 22, 1], "TILE": 22}
+    assert found["refused"] == [{"config": config, "config_id": "b22", "reasons": [reason]}]
 
 
 def test_the_answer_is_no_when_no_block_can_run() -> None:

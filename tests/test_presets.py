@@ -60,9 +60,21 @@ def test_one_number_is_a_cube_and_a_square() -> None:
 
 
 def test_the_reduced_form_has_sizes_of_its_own_and_blocks_if_it_declares_some() -> None:
-    assert preset(blocks=(8, 16)).reduced.sizes == (32,)
-    assert preset(blocks=(8, 16)).reduced.blocks == (8, 16)
-    assert preset(blocks=(8, 16), quick_blocks=(4,)).reduced.blocks == (4,)
+    reduced = preset(blocks=(8, 16)).form(quick=True, timed=True)
+    assert (reduced.sizes, reduced.blocks) == ((32,), (8, 16))
+    assert preset(blocks=(8, 16), quick_blocks=(4,)).form(quick=True, timed=True).blocks == (4,)
+
+
+@pytest.mark.parametrize(
+    ("quick", "timed", "title"),
+    [
+        (False, True, "a test's own"),
+        (True, True, "Times of upc.kernel01 at n = 32 in blocks of 8"),
+        (False, False, "Counts, no times, of upc.kernel01 at 64×64×64, 5×6×7 in blocks of 8"),
+    ],
+)
+def test_the_title_is_of_what_is_measured(quick: bool, timed: bool, title: str) -> None:
+    assert preset(blocks=(8,)).form(quick=quick, timed=timed).title == title
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 from cuda.core import Buffer as CudaBuffer
-from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, ObjectCode, Stream, launch, system
+from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, Stream, launch, system
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
 
@@ -24,9 +24,8 @@ from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
-from mmcore_cuda.event_timer import DifferenceTimer, GraphTimer, KernelTimer, Work, elapsed
-from mmcore_cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
-from mmcore_cuda.tensor_map import tensor_map
+from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
+from mmcore_cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view, pinned_copy, tensor_map, window
 
 # The violations behind the driver's errors. After any of these the process can use no GPU any more.
 _STICKY = {
@@ -69,6 +68,7 @@ class CudaDevice:
     """GPU number ``index``.
 
     Attributes:
+        gpu, stream: cuda.core's device, and the stream that everything is put on.
         lost: how a kernel destroyed the process's CUDA context; empty while none has.
     """
 
@@ -79,21 +79,20 @@ class CudaDevice:
         self.lost = ""
         # It limits compilation alone: a running kernel is stopped by ending the process.
         self.deadline = Deadline()
-        self._index = index
-        self._device = Device(index)
-        self._device.set_current()
-        self._stream = self._device.create_stream()
+        self.gpu = Device(index)
+        self.gpu.set_current()
+        self.stream = self.gpu.create_stream()
         self._scratch: CudaBuffer | None = None
-        self.description = str(self._device.name)
-        self.identity = f"cuda-{self._device.uuid}"
-        self.architecture = "".join(map(str, self._device.compute_capability))
+        self.description = str(self.gpu.name)
+        self.identity = f"cuda-{self.gpu.uuid}"
+        self.architecture = "".join(map(str, self.gpu.compute_capability))
 
     @property
     def facts(self) -> dict[str, Any]:
-        properties = self._device.properties
+        properties = self.gpu.properties
         return {
             "name": self.description,
-            "compute_capability": list(self._device.compute_capability),
+            "compute_capability": list(self.gpu.compute_capability),
             "multiprocessors": properties.multiprocessor_count,
             "clock_mhz": properties.clock_rate // 1000,
             "driver": _driver_version(),
@@ -103,9 +102,9 @@ class CudaDevice:
 
     @property
     def peaks(self) -> Peaks | None:
-        properties = self._device.properties
+        properties = self.gpu.properties
         return peaks(
-            tuple(self._device.compute_capability),
+            tuple(self.gpu.compute_capability),
             multiprocessors=properties.multiprocessor_count,
             clock_hz=properties.clock_rate * 1e3,
             # Two transfers in a clock of the memory, each as wide as its bus.
@@ -116,10 +115,10 @@ class CudaDevice:
     @property
     def properties(self) -> DeviceProperties:
         self.use()
-        properties = self._device.properties
+        properties = self.gpu.properties
         _, free, _ = driver.cuMemGetInfo()
         return DeviceProperties(
-            compute_capability=tuple(self._device.compute_capability),
+            compute_capability=tuple(self.gpu.compute_capability),
             threads_per_block=properties.max_threads_per_block,
             block=Dim3(properties.max_block_dim_x, properties.max_block_dim_y, properties.max_block_dim_z),
             grid=Dim3(properties.max_grid_dim_x, properties.max_grid_dim_y, properties.max_grid_dim_z),
@@ -134,46 +133,46 @@ class CudaDevice:
         self.use()
         size = GUARD_BYTES + nbytes + over_read_bytes + GUARD_BYTES
         with _device_errors(f"the {size} bytes of {label} cannot be allocated"):
-            return OwnedBuffer(label, self._device.allocate(size + size % 2, stream=self._stream), nbytes, self._stream)
+            return OwnedBuffer(label, self.gpu.allocate(size + size % 2, stream=self.stream), nbytes, self.stream)
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         self.use()
         try:
             # Giving our stream makes it wait for what the caller has put on theirs.
-            view = StridedMemoryView.from_any_interface(array, stream_ptr=int(self._stream.handle))
+            view = StridedMemoryView.from_any_interface(array, stream_ptr=int(self.stream.handle))
         except Exception as error:
             raise InvalidProblem(f"{label} cannot be used where it lies: {error}") from None
-        if view.device_id != self._index:
+        if view.device_id != self.gpu.device_id:
             raise InvalidProblem(f"{label} lies on cuda:{view.device_id}, not on {self.name}")
         if label == "C" and view.readonly:
             raise InvalidProblem("out is read-only")
-        buffer = BorrowedBuffer(label, int(view.ptr), view, self._stream)
+        buffer = BorrowedBuffer(label, int(view.ptr), view, self.stream)
         return buffer, tuple(view.shape), view.strides and tuple(view.strides), _dtype_name(view)
 
     def load(self, compiled: CompiledModule) -> CudaModule:
         self.use()
         with _device_errors(f"the code compiled from {compiled.source} cannot be loaded"):
-            return CudaModule(self, self._device, self._stream, compiled)
+            return CudaModule(self, compiled)
 
     def scratch(self) -> CudaBuffer:
         """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
         if self._scratch is None:
-            size = 2 * self._device.properties.l2_cache_size
+            size = 2 * self.gpu.properties.l2_cache_size
             with _device_errors(f"{size} bytes to empty the cache with cannot be allocated"):
-                self._scratch = self._device.allocate(size, stream=self._stream)
+                self._scratch = self.gpu.allocate(size, stream=self.stream)
         return self._scratch
 
     def close(self) -> None:
         if not self.lost:
             if self._scratch is not None:
-                self._scratch.close(self._stream)
-            self._stream.close()
+                self._scratch.close(self.stream)
+            self.stream.close()
 
     def use(self) -> None:
         """Make this GPU current for the calling thread; :class:`DeviceLost` where the context is lost."""
         if self.lost:
             raise DeviceLost(f"{self.name} cannot be used in this process any more: {self.lost}")
-        self._device.set_current()
+        self.gpu.set_current()
 
 
 @contextmanager
@@ -202,10 +201,8 @@ def _dtype_name(view: StridedMemoryView) -> str:
 class CudaModule:
     """A compiled module on a GPU."""
 
-    def __init__(self, owner: CudaDevice, device: Device, stream: Stream, compiled: CompiledModule) -> None:
-        self._owner = owner
-        self._device = device
-        self._stream = stream
+    def __init__(self, owner: CudaDevice, compiled: CompiledModule) -> None:
+        self._owner, self._device, self._stream = owner, owner.gpu, owner.stream
         self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
         self._kernels = {each.symbol: self._module.get_kernel(each.symbol) for each in compiled.functions.values()}
 
@@ -225,13 +222,13 @@ class CudaModule:
 
         def work(target: Stream | GraphBuilder) -> None:
             for copy in next(turns, ()):
-                _window(copy.target, copy.nbytes).copy_from(_window(copy.source, copy.nbytes), stream=target)
+                window(copy.target, copy.nbytes).copy_from(window(copy.source, copy.nbytes), stream=target)
             launches(target)
 
         timer = GraphTimer(self._device, self._stream, work)
         if cold:
             scratch = self._owner.scratch()
-            timer = DifferenceTimer(self._device, self._stream, work, lambda target: scratch.fill(0, stream=target))
+            timer = GraphTimer(self._device, self._stream, work, lambda target: scratch.fill(0, stream=target))
         return KernelTimer(timer.method, timer.seconds, timer.close, self._violation)
 
     def end_to_end_timer(
@@ -242,17 +239,17 @@ class CudaModule:
         with ExitStack() as memory, _device_errors("the copies cannot be timed"):
 
             def on_host(array: HostArray) -> CudaBuffer:
-                return memory.enter_context(_pinned(array)) if pinned else host_view(array)
+                return memory.enter_context(pinned_copy(array)) if pinned else host_view(array)
 
-            incoming = [(_window(buffer, array.nbytes), on_host(array)) for buffer, array in uploads]
-            outgoing = [(_window(buffer, array.nbytes), on_host(array)) for buffer, array in downloads]
+            incoming = [(window(buffer, array.nbytes), on_host(array)) for buffer, array in uploads]
+            outgoing = [(window(buffer, array.nbytes), on_host(array)) for buffer, array in downloads]
 
             def work() -> None:
-                for window, host in incoming:
-                    window.copy_from(host, stream=self._stream)
+                for matrix, host in incoming:
+                    matrix.copy_from(host, stream=self._stream)
                 launches(self._stream)
-                for window, host in outgoing:
-                    window.copy_to(host, stream=self._stream)
+                for matrix, host in outgoing:
+                    matrix.copy_to(host, stream=self._stream)
 
             method = "events around the copies and launches on a stream"
             seconds = functools.partial(elapsed, self._device, self._stream, work)
@@ -262,8 +259,8 @@ class CudaModule:
         """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
         bound = []
         for call in calls:
-            config, kernel = self._config(call), self._kernels[call.function.symbol]
-            bound.append((config, kernel, [_kernel_argument(argument) for argument in call.arguments]))
+            kernel = self._kernels[call.function.symbol]
+            bound.append((self._config(call, kernel), kernel, [_kernel_argument(each) for each in call.arguments]))
 
         def launches(target: Stream | GraphBuilder) -> None:
             for config, kernel, arguments in bound:
@@ -274,20 +271,17 @@ class CudaModule:
     def close(self) -> None:
         self._kernels.clear()
 
-    def _config(self, call: BoundLaunch) -> LaunchConfig:
+    def _config(self, call: BoundLaunch, kernel: Kernel) -> LaunchConfig:
         made = call.launch
-        kernel = self._kernels[call.function.symbol]
         if made.shared_bytes > _DEFAULT_SHARED_BYTES - call.function.static_shared_bytes:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             (error,) = driver.cuKernelSetAttribute(attribute, made.shared_bytes, kernel.handle, self._device.device_id)
             if error != driver.CUresult.CUDA_SUCCESS:
                 raise DeviceError(f"{made.shared_bytes} bytes of dynamic shared memory cannot be had: {error.name}")
-        if made.cluster is None:
-            return LaunchConfig(grid=tuple(made.grid), block=tuple(made.block), shmem_size=made.shared_bytes)
-        cluster = tuple(made.cluster)
+        cluster = None if made.cluster is None else tuple(made.cluster)
         # cuda.core counts the grid in clusters where there are any.
-        clusters = tuple(blocks // each for blocks, each in zip(made.grid_dim, cluster, strict=True))
-        return LaunchConfig(grid=clusters, cluster=cluster, block=tuple(made.block), shmem_size=made.shared_bytes)
+        grid = tuple(blocks // each for blocks, each in zip(made.grid_dim, cluster or (1, 1, 1), strict=True))
+        return LaunchConfig(grid=grid, cluster=cluster, block=tuple(made.block), shmem_size=made.shared_bytes)
 
     def _violation(self, error: Exception) -> Violation:
         text = _first_line(error)
@@ -302,15 +296,3 @@ def _kernel_argument(argument: BoundArgument) -> Any:
     if isinstance(argument, MatrixMap):
         return tensor_map(argument)
     return argument if isinstance(argument, np.generic) else np.uint64(argument.address)
-
-
-def _window(buffer: Buffer, nbytes: int) -> CudaBuffer:
-    assert isinstance(buffer, BorrowedBuffer)
-    return buffer.window(nbytes)
-
-
-def _pinned(array: HostArray) -> Any:
-    """Pinned host memory holding a copy of ``array``."""
-    buffer = LegacyPinnedMemoryResource().allocate(array.nbytes)
-    np.from_dlpack(buffer).view(np.uint8)[:] = array.reshape(-1).view(np.uint8)
-    return buffer

@@ -41,27 +41,30 @@ class GraphTimer:
         device: the GPU.
         stream: an idle stream of it.
         work: the launches.
+        before: what comes before each launch, such as a write that empties the L2 cache: its own time is measured alike
+            and taken away.
     """
 
     method = "events around CUDA graphs"
     # Two events and the start of a graph take some 4 µs: 0.2 % of a reading of ten times this.
     resolution = 2e-4
 
-    def __init__(self, device: Device, stream: Stream, work: Work) -> None:
-        self._device = device
-        self._stream = stream
-        self._work = work
-        self._graphs: dict[int, Graph] = {}
+    def __init__(self, device: Device, stream: Stream, work: Work, before: Work | None = None) -> None:
+        def both(target: Stream | GraphBuilder) -> None:
+            if before:
+                before(target)
+            work(target)
+
+        if before:
+            self.method = "events around CUDA graphs, less the same graphs without the kernel"
+        self._device, self._stream = device, stream
+        self._work, self._before = both, before
+        self._graphs: dict[tuple[Work, int], Graph] = {}
 
     def seconds(self, count: int) -> float:
-        full, rest = divmod(count, _MOST_COPIES)
-        replays = [self._graph(copies) for copies in [_MOST_COPIES] * full + [rest] * bool(rest)]
-
-        def replay() -> None:
-            for graph in replays:
-                graph.launch(self._stream)
-
-        return elapsed(self._device, self._stream, replay)
+        seconds = self._replayed(self._work, count)
+        # The difference is negative for a kernel shorter than the noise, which needs a larger count.
+        return max(seconds - self._replayed(self._before, count), 0.0) if self._before else seconds
 
     def close(self) -> None:
         self._stream.sync()
@@ -69,42 +72,26 @@ class GraphTimer:
             graph.close()
         self._graphs.clear()
 
-    def _graph(self, copies: int) -> Graph:
-        if copies not in self._graphs:
+    def _replayed(self, work: Work, count: int) -> float:
+        """Device seconds of so many repetitions."""
+        full, rest = divmod(count, _MOST_COPIES)
+        replays = [self._graph(work, copies) for copies in [_MOST_COPIES] * full + [rest] * bool(rest)]
+
+        def replay() -> None:
+            for graph in replays:
+                graph.launch(self._stream)
+
+        return elapsed(self._device, self._stream, replay)
+
+    def _graph(self, work: Work, copies: int) -> Graph:
+        if (work, copies) not in self._graphs:
             builder = self._device.create_graph_builder()
             builder.begin_building()
             for _ in range(copies):
-                self._work(builder)
-            graph = self._graphs[copies] = builder.end_building().complete()
+                work(builder)
+            graph = self._graphs[work, copies] = builder.end_building().complete()
             graph.upload(self._stream)
-        return self._graphs[copies]
-
-
-class DifferenceTimer(GraphTimer):
-    """Times launches that each come after something else, whose own time is measured alike and taken away.
-
-    Args:
-        device, stream, work: as for :class:`GraphTimer`.
-        before: what comes before each launch, such as a write that empties the L2 cache.
-    """
-
-    method = "events around CUDA graphs, less the same graphs without the kernel"
-
-    def __init__(self, device: Device, stream: Stream, work: Work, before: Work) -> None:
-        def both(target: Stream | GraphBuilder) -> None:
-            before(target)
-            work(target)
-
-        super().__init__(device, stream, both)
-        self._before = GraphTimer(device, stream, before)
-
-    def seconds(self, count: int) -> float:
-        # The difference is negative for a kernel shorter than the noise, which needs a larger count.
-        return max(super().seconds(count) - self._before.seconds(count), 0.0)
-
-    def close(self) -> None:
-        super().close()
-        self._before.close()
+        return self._graphs[work, copies]
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,5 +43,5 @@ def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> in
     from mmcore_experiments.running import run_preset
 
     finished = run_preset(preset, **{**asked, "device": asked["device"] or "auto"})
-    write_json(outcome(finished)) if as_json else render(*report(finished))
-    return 1 if finished.document["mmcore"]["failed"] else 0
+    write_json(outcome(*finished)) if as_json else render(*report(*finished))
+    return 1 if finished[0]["mmcore"]["failed"] else 0

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mmcore.errors import MmcoreError, UnknownName
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import check_name
 from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
-
-if TYPE_CHECKING:
-    from mmcore.registry import Named, Registry
+from mmcore.registry import FailedPlugin, Named, Registry
 
 Size: TypeAlias = int | tuple[int, int, int]
 Block: TypeAlias = int | tuple[int, ...]
@@ -92,14 +90,9 @@ class Preset:
                 raise InvalidPreset(f"{size!r} is not a size: one number, or m, n and k")
             Problem(*_extents(size))
         for block in (*self.blocks, *self.quick_blocks):
-            dim3((block,) if isinstance(block, int) else block)
+            dim3(block)
         for measure in set(self.measures) - set(MEASURES):
             raise InvalidPreset(f"{measure!r} is no way of measuring; there are {', '.join(MEASURES)}")
-
-    @property
-    def reduced(self) -> Preset:
-        """The reduced form, which shows what the experiment does rather than what it is for."""
-        return replace(self, sizes=self.quick_sizes, blocks=self.quick_blocks or self.blocks)
 
     @property
     def problems(self) -> tuple[tuple[int, int, int], ...]:
@@ -116,6 +109,21 @@ class Preset:
         """The parameters of every config by name, the block as a user writes it; none for the kernels' usual ones."""
         return (*({BLOCK: text} for text in self.block_texts), *self.configs)
 
+    def form(self, *, quick: bool, timed: bool) -> Preset:
+        """What is run of it: the reduced form if ``quick``; neither copies nor cold caches where nothing is timed.
+
+        Its title says what is measured: the declared one is true of the full form with times alone.
+        """
+        if timed and not quick:
+            return self
+        form = replace(self, sizes=self.quick_sizes, blocks=self.quick_blocks or self.blocks) if quick else self
+        sizes = ", ".join("×".join(map(str, each)) for each in form.problems)
+        if all(m == n == k for m, n, k in form.problems):
+            sizes = "n = " + " to ".join(map(str, sorted({min(form.problems)[0], max(form.problems)[0]})))
+        blocks = f" in blocks of {', '.join(form.block_texts)}" if form.blocks else ""
+        title = f"{'Times' if timed else 'Counts, no times,'} of {', '.join(self.kernels)} at {sizes}{blocks}"
+        return replace(form, title=title, measures=self.measures if timed else (UNTIMED,))
+
     def to_json(self) -> dict[str, Any]:
         """What results and lists say of it."""
         same = {name: getattr(self, name) for name in ("title", "reference", "shows", "kernels", "measures")}
@@ -124,12 +132,9 @@ class Preset:
 
 def presets(registry: Registry) -> Named[Preset]:
     """Every plugin's presets by name, sorted; what is no preset ends up among what failed to load."""
-    from mmcore.registry import FailedPlugin, Named
-
     found: Named[Preset] = Named("preset", "mmcore experiment --list", UnknownPreset)
-    for item, origin in sorted(
-        registry.collected("mmcore_presets"), key=lambda each: str(getattr(each.item, "name", ""))
-    ):
+    brought = registry.collected("mmcore_presets")
+    for item, origin in sorted(brought, key=lambda each: str(getattr(each.item, "name", ""))):
         if isinstance(item, Preset):
             found.enter(item.name, item, origin)
         else:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Column, Table
 
 from mmcore.cli.output import fields
 from mmcore.registry import Registered
 from mmcore_experiments.preset import Preset
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from mmcore_experiments.running import Finished
-
 
 _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
 
@@ -23,7 +19,7 @@ _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0
 def summary(registered: Registered[Preset]) -> dict[str, Any]:
     """What ``--list --json`` says of a preset."""
     preset, origin = registered
-    quick = preset.reduced.to_json()
+    quick = preset.form(quick=True, timed=True).to_json()
     return {
         "name": preset.name,
         **preset.to_json(),
@@ -42,34 +38,34 @@ def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
     return table
 
 
-def outcome(finished: Finished) -> dict[str, Any]:
+def outcome(document: Mapping[str, Any], results: Path, before: int) -> dict[str, Any]:
     """What ``--json`` says of a preset that was run."""
-    section = finished.document["mmcore"]
+    section = document["mmcore"]
     return {
         **{name: section[name] for name in ("experiment", "quick", "left_out", "refused", "failed")},
-        "device": finished.document["machine_info"]["mmcore"]["name"],
-        "results": str(finished.path),
-        "cells": len(finished.document["benchmarks"]),
-        "measured_before": finished.before,
+        "device": document["machine_info"]["mmcore"]["name"],
+        "results": str(results),
+        "cells": len(document["benchmarks"]),
+        "measured_before": before,
     }
 
 
-def report(finished: Finished) -> list[RenderableType]:
+def report(document: Mapping[str, Any], results: Path, before: int) -> list[RenderableType]:
     """Where the results are, what each kernel reached, what was refused and what failed."""
-    section, benchmarks = finished.document["mmcore"], finished.document["benchmarks"]
+    section, infos = document["mmcore"], [benchmark["extra_info"] for benchmark in document["benchmarks"]]
     timed, reduced = section["timed"], section["quick"]
     facts = [
-        ("device", finished.document["machine_info"]["mmcore"]["name"]),
-        ("cells", f"{len(benchmarks)}: {len(benchmarks) - finished.before} measured now, {finished.before} before"),
+        ("device", document["machine_info"]["mmcore"]["name"]),
+        ("cells", f"{len(infos)}: {len(infos) - before} measured now, {before} before"),
         ("left out", "\n".join(section["left_out"])),
-        ("results", str(finished.path)),
+        ("results", str(results)),
     ]
     return [
         f"{section['experiment']}{', reduced form' if reduced else ''}: {section['title']}\n",
         *([f"{section['shows']}\n"] if timed and not reduced else []),
         fields(facts),
         "",
-        _table([benchmark["extra_info"] for benchmark in benchmarks], timed=timed),
+        _table(infos, timed=timed),
         *_reasons("refused", section["refused"]),
         *_reasons("failed", section["failed"]),
     ]

@@ -2,67 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import itertools
 import re
-import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
-from mmcore.cell import Cell
+import click
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+
+from mmcore.cell import Cell, Timing
 from mmcore.deadline import USUAL_SECONDS
-from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose import chosen, device_name
 from mmcore.locks import Lock
 from mmcore.pytest_plugin.cells import Benchmark
 from mmcore.registry import registry
-from mmcore.saved import other_device
-from mmcore_experiments.document import Form, benchmark_record, document, machine_info, missing_record
 from mmcore_experiments.preset import Preset
-from mmcore_experiments.store import Record, opened
+from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
 
+Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
+"""The results of a preset that was run to its end, their file, and how many cells had been measured before."""
 
-class Progress:
-    """On a terminal one line that changes, elsewhere a line for each cell."""
-
-    def __init__(self, device: str, cells: int, before: int) -> None:
-        self._cells, self._done, self._before = cells, before, before
-        self._begin, self._changing = monotonic(), sys.stderr.isatty()
-        self.note(f"{device}, {cells} cells{f'; {before} of them measured before' if before else ''}")
-
-    def cell(self, name: str, result: str) -> None:
-        """One more is done."""
-        self._done += 1
-        each = (monotonic() - self._begin) / (self._done - self._before)
-        left = timedelta(seconds=round(each * (self._cells - self._done)))
-        line = f"[{self._done}/{self._cells}] {left} left; {name}: {result}"
-        self.end()
-        if self._changing:
-            line = line[: shutil.get_terminal_size().columns - 1]
-        print(line, end="" if self._changing else "\n", file=sys.stderr, flush=True)
-
-    def note(self, text: str) -> None:
-        """Something else to know."""
-        self.end()
-        print(text, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Clear the line that changes."""
-        if self._changing:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-class Finished(NamedTuple):
-    """A preset that was run to its end: its results, their file, and how many cells had been measured before."""
-
-    document: Mapping[str, Any]
-    path: Path
-    before: int
+_say = functools.partial(click.echo, err=True)
+_Cells: TypeAlias = dict[str, tuple[Benchmark, Cell]]  # by key
+_Missing: TypeAlias = dict[str, list[Record]]  # "refused" and "failed"
 
 
 def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool) -> Finished:
@@ -71,78 +43,118 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     Options are those of the command; ``folder`` is a device's own under ``experiments`` when None. What was measured
     before a KeyboardInterrupt is kept. Raises MmcoreError where the preset cannot be run.
     """
-    form = Form.of(preset, quick, chosen(device)[0].supports_timing)
-    if not form.timed and not quick:
-        note = "the device supports no timing: this only counts, and --quick takes less than a minute"
-        print(note, file=sys.stderr, flush=True)
-    name = device_name(device)
-    about = run(name, "mmcore.executor.worker:describe")
-    what, machine = f"{name} ({about['description']})", machine_info(about["facts"])
-    cells, missing = _planned(form, name)
-    usual_folder = Path("experiments") / re.sub(r"[^a-z0-9]+", "-", about["facts"]["name"].lower()).strip("-")
-    with opened(folder or usual_folder, form.name) as store, ExitStack() as held:
+    name, timed = device_name(device), chosen(device)[0].supports_timing
+    if not timed and not quick:
+        _say("the device supports no timing: this only counts, and --quick takes less than a minute")
+    found = run(name, "mmcore.executor.worker:describe")
+    what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
+    usual_folder = Path("experiments") / re.sub(r"[^a-z0-9]+", "-", found["facts"]["name"].lower()).strip("-")
+    form, lock = preset.form(quick=quick, timed=timed), Lock(f"device-{found['identity']}")
+    cells, missing = _planned(form, name, timed)
+    with opened(folder or usual_folder, f"{preset.name}-quick" if quick else preset.name) as store:
         if fresh:
             store.forget()
-        if (saved := store.finished()) and (reason := other_device(machine, saved["machine_info"])):
-            raise MmcoreError(
-                f"{store.results} holds the results of another device: {reason}; name another folder with --dir, or "
-                "set them aside with --fresh"
-            )
-        records = {key: record for key, record in store.measured().items() if key in cells}
+        records = {key: record for key, record in store.measured(machine).items() if key in cells}
         before = len(records)
-        progress = Progress(what, len(cells), before)
-        held.callback(progress.end)
+        _say(f"{what}, {len(cells)} cells{f'; {before} of them measured before' if before else ''}")
         try:
-            if form.timed and before < len(cells):
-                lock = Lock(f"device-{about['identity']}")
-                held.callback(lock.release)
-                lock.take(lambda by: progress.note(f"{what} is being measured by {by}; waiting until it is free"))
-            for key, (benchmark, cell) in cells.items():
-                if key in records:
-                    continue
-                try:
-                    result = measure_cell(cell)
-                    if not result.verified:
-                        raise MmcoreError("; ".join(result.failures()))
-                except MmcoreError as error:
-                    kind = "refused" if isinstance(error, ConstraintViolation) else "failed"
-                    missing[kind].append(missing_record(benchmark, str(error)))
-                    progress.cell(benchmark.id, f"{kind}: {str(error).splitlines()[0]}")
-                else:
-                    record = benchmark_record(benchmark, result, key)
-                    store.add(record)
-                    records[key] = record
-                    progress.cell(benchmark.id, _line(record["extra_info"]))
+            if timed and before < len(cells):
+                lock.take(lambda by: _say(f"{what} is being measured by {by}; waiting until it is free"))
+            _measure(cells, store, records, missing)
         except KeyboardInterrupt:
             again = "the same command without --fresh" if fresh else "the same command"
             count = f"{len(records)} of {len(cells)} cells are measured and kept"
-            progress.note(f"interrupted: {count}; {again} goes on from there")
+            _say(f"interrupted: {count}; {again} goes on from there")
             raise
-        results = document(form, machine, [records[key] for key in cells if key in records], **missing)
+        finally:
+            lock.release()
+        left_out = [measure for measure in preset.measures if measure not in form.measures]
+        about = {
+            **form.to_json(),
+            "experiment": preset.name,
+            "quick": quick,
+            "timed": timed,
+            "left_out": [f"{' and '.join(left_out)}: the device supports no timing"] if left_out else [],
+            "benchmark_options": {"max_time": preset.max_time, "min_rounds": preset.min_rounds},
+            **missing,
+        }
+        results = document(about, machine, [records[key] for key in cells if key in records])
         store.finish(results)
-    return Finished(results, store.results, before)
+    return results, store.results, before
 
 
-def _planned(form: Form, device: str) -> tuple[dict[str, tuple[Benchmark, Cell]], dict[str, list[Record]]]:
-    """The cells of a form by their keys, and what cannot be measured of it: "refused" or "failed", with the reason."""
-    found = [
-        (benchmark, benchmark.cell(device, USUAL_SECONDS, benchmark.timing))
-        for benchmark in form.benchmarks(registry())
-    ]
-    if not form.timed:
-        found = [(benchmark, replace(cell, timings=())) for benchmark, cell in found]
-    keys = run(device, "mmcore_experiments.identity:cell_keys", [cell.to_json() for _, cell in found])
-    cells: dict[str, tuple[Benchmark, Cell]] = {}
-    missing: dict[str, list[Record]] = {"refused": [], "failed": []}
-    for each, (kind, text) in zip(found, keys, strict=True):
-        if kind == "key":
-            cells[text] = each
-        else:
-            missing[kind].append(missing_record(each[0], text))
+def _benchmarks(preset: Preset) -> Iterator[Benchmark]:
+    """Every kernel, config, size and measure, whether it can be launched or not.
+
+    Raises UnknownKernel where there is no such kernel, InvalidConfig where it has no such parameter.
+    """
+    length: dict[str, Any] = {"max_seconds": preset.max_time, "min_rounds": preset.min_rounds}
+    timings = [Timing(what, how, **length) for what, _, how in (each.rpartition("-") for each in preset.measures)]
+    for kernel in map(registry().kernel, preset.kernels):
+        asked = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
+        configs = dict.fromkeys(asked or kernel.usual_configs)
+        for config, sizes, timing in itertools.product(configs, preset.problems, timings):
+            yield Benchmark(kernel, kernel.problem(*sizes), config, timing)
+
+
+def _planned(preset: Preset, device: str, timed: bool) -> tuple[_Cells, _Missing]:
+    """The cells of a preset, and what cannot be measured of it."""
+    cells: _Cells = {}
+    missing: _Missing = {"refused": [], "failed": []}
+    for benchmark in _benchmarks(preset):
+        cell = benchmark.cell(device, USUAL_SECONDS, benchmark.timing)
+        cell = cell if timed else replace(cell, timings=())
+        try:
+            cells[run(device, "mmcore_experiments.identity:cell_key", cell.to_json())] = benchmark, cell
+        except MmcoreError as error:
+            kind, record = missing_record(benchmark, error)
+            missing[kind].append(record)
     return cells, missing
 
 
-def _line(info: Mapping[str, Any]) -> str:
+def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _Missing) -> None:
+    """Measure the cells that have no record yet: each gets one, or is missing with the reason."""
+    with _progress(len(cells), len(records)) as done:
+        for key, (benchmark, cell) in cells.items():
+            if key in records:
+                continue
+            try:
+                result = measure_cell(cell)
+                if not result.verified:
+                    raise MmcoreError("; ".join(result.failures()))
+            except MmcoreError as error:
+                kind, record = missing_record(benchmark, error)
+                missing[kind].append(record)
+                outcome = f"{kind}: {record['reason'].splitlines()[0]}"
+            else:
+                record = benchmark_record(benchmark, result, key)
+                store.add(record)
+                records[key] = record
+                outcome = _outcome(record["extra_info"])
+            done(f"{benchmark.id}: {outcome}")
+
+
+def _outcome(info: Mapping[str, Any]) -> str:
     if info["gflops"] is None:
         return "verified"
     return f"verified, {info['median_ms'] * 1e3:.2f} µs ±{info['spread_percent']:.2f} %, {info['gflops']:.3g} GFLOP/s"
+
+
+@contextlib.contextmanager
+def _progress(cells: int, before: int) -> Iterator[Callable[[str], None]]:
+    """Says of each cell that it is done: on a terminal in one line that changes, elsewhere in a line each."""
+    begin, numbers, terminal = monotonic(), itertools.count(before + 1), sys.stderr.isatty()
+    column, console = TextColumn("{task.description}", markup=False), Console(stderr=True)
+    with Progress(column, console=console, transient=True, disable=not terminal) as bar:
+        task = bar.add_task("")
+
+        def done(what: str) -> None:
+            number = next(numbers)
+            left = timedelta(seconds=round((monotonic() - begin) / (number - before) * (cells - number)))
+            line = f"[{number}/{cells}] {left} left; {what}"
+            if terminal:
+                bar.update(task, description=line)
+            else:
+                _say(line)
+
+        yield done

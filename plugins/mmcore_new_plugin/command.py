@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
-
-if TYPE_CHECKING:
-    from mmcore_new_plugin.project import Project
 
 _ROLES = {
     "pyproject.toml": "the package, and the entry point that mmcore finds it by",
@@ -32,15 +28,14 @@ def new_plugin(name: str, folder: Path | None, model: str | None, as_json: bool)
     """Write a package with a kernel to start from."""
     registry = loaded_registry()
     from mmcore_new_plugin.names import free_names
-    from mmcore_new_plugin.place import write_all
-    from mmcore_new_plugin.project import check, project
+    from mmcore_new_plugin.project import project
 
     names = free_names(name, registry)
     if model is not None:
         registry.kernel(model)
     made = project(names, None if model is None else registry.kernels[model])
     folder = Path(names.distribution) if folder is None else folder
-    write_all(folder, made.files, lambda staged: check(made, staged))
+    made.write(folder)
     if as_json:
         write_json(
             {
@@ -50,28 +45,23 @@ def new_plugin(name: str, folder: Path | None, model: str | None, as_json: bool)
                 "distribution": names.distribution,
                 "folder": str(folder.absolute()),
                 "files": list(made.files),
-                "next": _next(made, folder),
+                "next": _next(name, folder),
             }
         )
-    else:
-        render(
-            f"{name}: {'a kernel to start from' if model is None else f'a copy of {model}'}, in {folder}\n",
-            fields([(path, _ROLES.get(path, _role(path))) for path in made.files]),
-            "\nnext:\n",
-            *(f"    {command}" for command in _next(made, folder)),
-        )
+        return 0
+    roles = _ROLES | {f"{names.package}/__init__.py": "makes it a package"}
+    roles[f"{names.package}/{names.module}.py"] = "declaration of the kernel"
+    render(
+        f"{name}: {'a kernel to start from' if model is None else f'a copy of {model}'}, in {folder}\n",
+        fields([(path, roles.get(path, "CUDA source")) for path in made.files]),
+        "\nnext:\n",
+        *(f"    {command}" for command in _next(name, folder)),
+    )
     return 0
 
 
-def _role(path: str) -> str:
-    if path.endswith("__init__.py"):
-        return "makes it a package"
-    return "declaration of the kernel" if path.endswith(".py") else "CUDA source"
-
-
-def _next(made: Project, folder: Path) -> list[str]:
+def _next(kernel: str, folder: Path) -> list[str]:
     """What to type after this, to see the kernel run, verified and measured."""
-    kernel = made.names.kernel
     return [
         *([f"cd {shlex.quote(str(folder))}"] if folder != Path() else []),
         "python -m pip install -e .",

@@ -1,38 +1,89 @@
-"""The files of a new plugin's package."""
+"""A new plugin's package: its files, written and loaded on trial, all of them or none."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
-from collections.abc import Iterable
+import tempfile
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from string import Template
 
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import DISTRIBUTION, Registered, Registry
-from mmcore_new_plugin.copied import Copy, copy_of
+from mmcore.registry import DISTRIBUTION, Origin, Registered, Registry
+from mmcore_new_plugin.copied import copied_files, further_requirements
 from mmcore_new_plugin.names import Names, PluginNotWritten
-
-_PACKAGED = (".cu", ".cuh", ".h")
 
 
 @dataclass(frozen=True)
 class Project:
-    """A package that is not written yet.
-
-    Attributes:
-        names: what its parts are called.
-        module: the module that declares the kernel, with its package.
-        files: their texts, by path in its folder.
-    """
+    """A package of one kernel: what its parts are called, and their texts, by path in its folder, with slashes."""
 
     names: Names
-    module: str
     files: dict[str, str]
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder that is empty or not there yet; folders above it that are missing are made.
+
+        They are written to a temporary folder beside their place, and moved when they are complete and could be loaded.
+
+        Raises:
+            PluginNotWritten: the folder is not free, the system does not let it be written, or the package does not
+                declare the kernel; nothing is left behind.
+        """
+        try:
+            self._write(Path(os.path.abspath(folder)))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise PluginNotWritten(f"{str(folder)!r} cannot be written: {reason}") from None
+
+    def _write(self, folder: Path) -> None:
+        base = folder
+        while not os.path.lexists(base):
+            base = base.parent
+        if not base.is_dir():
+            raise PluginNotWritten(f"{str(base)!r} is there already and is no folder")
+        if base == folder and any(folder.iterdir()):
+            raise PluginNotWritten(f"the folder {str(folder)!r} is not empty; give another with --dir")
+        with tempfile.TemporaryDirectory(dir=base, prefix=".mmcore-new-plugin-") as temporary:
+            root = Path(temporary, "root")
+            root.mkdir()
+            staged = root / folder.relative_to(base)
+            for name, text in self.files.items():
+                path = staged / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+            self._load(staged)
+            for made in root.iterdir():
+                made.rename(base / made.name)
+
+    def _load(self, folder: Path) -> None:
+        """Load the package from a folder, as an installed one is; PluginNotWritten if its kernel is not there."""
+        names, found = self.names, Registry()
+        origin = Origin(names.kernel, names.distribution)
+        sys.path.insert(0, str(folder))
+        importlib.invalidate_caches()
+        sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+        try:
+            with found.reported(origin):
+                found.add(importlib.import_module(f"{names.package}.{names.module}"), *origin)
+        finally:
+            sys.dont_write_bytecode = before
+            sys.path.remove(str(folder))
+            for name in [name for name in sys.modules if name.partition(".")[0] == names.package]:
+                del sys.modules[name]
+        if found.failed:
+            raise PluginNotWritten(f"the copy would not work: {found.failed[0].reason}")
+        if names.kernel not in found.kernels:
+            raise PluginNotWritten(
+                f"the copy declares {', '.join(found.kernels) or 'nothing'}: no text of its module is the name "
+                f"{names.kernel}, which replaces the original's"
+            )
+        found.kernel(names.kernel).source_text()
 
 
 def project(names: Names, model: Registered[Kernel] | None = None) -> Project:
@@ -41,64 +92,24 @@ def project(names: Names, model: Registered[Kernel] | None = None) -> Project:
     Raises:
         PluginNotWritten: the model cannot be copied; the text says why.
     """
-    words = {each: getattr(names, each) for each in ("kernel", "word", "package", "distribution", "module", "entry")}
-    first = {f"{names.module}.py": _filled("kernel.py", words), f"{names.word}.cu": _filled("kernel.cu", words)}
-    copy = copy_of(model, names) if model else Copy(names.module, first)
-    module = names.package if copy.module == "__init__" else f"{names.package}.{copy.module}"
-    suffixes = {PurePosixPath(path).suffix for path in copy.files} - {"", ".py"}
-    words |= {
-        "plugin": module,
-        "origin": f", begun as a copy of `{model.item.name}`" if model else "",
-        "dependencies": _quoted((f"{DISTRIBUTION}{_compatible(version(DISTRIBUTION))}", *copy.dependencies)),
-        "package_data": _quoted(f"*{suffix}" for suffix in sorted({*_PACKAGED, *suffixes})),
-        "declares": f"{module.replace('.', '/')}.py",
-    }
-    texts = {path: _filled(path.rpartition("/")[2], words) for path in ("pyproject.toml", "README.md")}
+    words = names._asdict() | {"origin": f", begun as a copy of `{model.item.name}`" if model else ""}
+    further = further_requirements(model.origin.distribution) if model else []
+    words["dependencies"] = ", ".join(f'"{each}"' for each in (_this_version(), *further))
+    own = {f"{names.module}.py": "kernel.py", f"{names.word}.cu": "kernel.cu"}
+    kernel_files = copied_files(model, names) if model else {path: _filled(each, words) for path, each in own.items()}
+    texts = {path: _filled(path, words) for path in ("pyproject.toml", "README.md")}
     texts[f"{names.package}/__init__.py"] = _filled("package.py", words)
-    texts |= {f"{names.package}/{path}": text for path, text in copy.files.items()}
+    texts |= {f"{names.package}/{path}": text for path, text in kernel_files.items()}
     texts |= {path: _filled(path.rpartition("/")[2], words) for path in ("tests/test_kernel.py", "bench/test_speed.py")}
-    return Project(names, module, texts)
+    return Project(names, texts)
 
 
-def check(made: Project, folder: Path) -> None:
-    """Load the package that was written into a folder, as an installed one is.
-
-    Raises:
-        PluginNotWritten: it does not declare the kernel.
-    """
-    package, found = made.names.package, Registry()
-    sys.path.insert(0, str(folder))
-    importlib.invalidate_caches()
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    try:
-        found.add(importlib.import_module(made.module), made.names.kernel, made.names.distribution)
-    except Exception as error:
-        raise PluginNotWritten(f"{made.module} cannot be imported: {type(error).__name__}: {error}") from None
-    finally:
-        sys.dont_write_bytecode = before
-        sys.path.remove(str(folder))
-        for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-            del sys.modules[name]
-    if found.failed:
-        raise PluginNotWritten(f"the copy would not work: {found.failed[0].reason}")
-    if made.names.kernel not in found.kernels:
-        raise PluginNotWritten(
-            f"the copy declares {', '.join(found.kernels) or 'nothing'}: no text of its module is the name "
-            f"{made.names.kernel}, which replaces the original's"
-        )
-    found.kernel(made.names.kernel).source_text()
-
-
-def _compatible(release: str) -> str:
-    """The versions that have the same interface: ">=0.2,<0.3" for 0.2.1."""
-    major, minor = map(int, re.findall(r"\d+", release)[:2])
-    return f">={major}.{minor},<{major}.{minor + 1}"
+def _this_version() -> str:
+    """mmcore in the versions that have this one's interface: "mmcore-cuda>=0.2,<0.3" for 0.2.1."""
+    major, minor = map(int, re.findall(r"\d+", version(DISTRIBUTION))[:2])
+    return f"{DISTRIBUTION}>={major}.{minor},<{major}.{minor + 1}"
 
 
 def _filled(template: str, words: dict[str, str]) -> str:
-    text = files("mmcore_new_plugin").joinpath("templates", f"{template}.template").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("templates", f"{template}.template").read_text(encoding="utf-8")
     return Template(text).substitute(words)
-
-
-def _quoted(texts: Iterable[str]) -> str:
-    return ", ".join(f'"{text}"' for text in texts)

@@ -1,6 +1,6 @@
-"""What one multiprocessor holds at a time, for each compute capability: data, with its sources.
+"""What one multiprocessor holds at a time, for each compute capability: the rows of capabilities.csv.
 
-Sources:
+Their sources:
 
 - 6.1 and later: CUDA C++ Programming Guide, "Compute Capabilities", its tables of technical specifications; units of
   allocation, partitions and blocks per multiprocessor also from ``cuda_occupancy.h`` of CUDA 13, NVIDIA's own
@@ -11,7 +11,11 @@ Sources:
 
 from __future__ import annotations
 
+import csv
+import json
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
 from mmcore.errors import UnknownCapability
 from mmcore.kernel.geometry import Dim3
@@ -27,11 +31,11 @@ class Multiprocessor:
 
     Attributes:
         capability: (major, minor).
+        multiprocessors: how many the largest product has.
         warps: most warps at a time.
         blocks: most blocks at a time.
         threads_per_block: most threads in a block.
-        registers: 32-bit registers.
-        registers_per_block: most registers that one block may hold.
+        registers: 32-bit registers, which one block may hold all of.
         registers_per_thread: most registers that one thread may hold.
         register_unit: registers are handed out in multiples of this many.
         registers_to_blocks: whether they are handed to a block as a whole (compute capability 1.x), not to each warp.
@@ -46,11 +50,11 @@ class Multiprocessor:
     """
 
     capability: tuple[int, int]
+    multiprocessors: int
     warps: int
     blocks: int
     threads_per_block: int
     registers: int
-    registers_per_block: int
     registers_per_thread: int
     register_unit: int
     registers_to_blocks: bool
@@ -61,76 +65,21 @@ class Multiprocessor:
     shared_unit: int
     shared_reserved: int
 
+    @classmethod
+    def from_row(cls, capability: str, **limits: str) -> Multiprocessor:
+        """The limits in a row of the table, where each is a number, true or false."""
+        major, minor = map(int, capability.split("."))
+        values: dict[str, Any] = {name: json.loads(text) for name, text in limits.items()}
+        return cls((major, minor), **values)
+
     @property
     def name(self) -> str:
         """The compute capability as it is written: "9.0"."""
         return ".".join(map(str, self.capability))
 
-    @property
-    def threads(self) -> int:
-        """Most threads at a time."""
-        return self.warps * WARP
 
-
-def _first_generation(minor: int) -> Multiprocessor:
-    return Multiprocessor(
-        capability=(1, minor),
-        warps=32,
-        blocks=8,
-        threads_per_block=512,
-        registers=16 << 10,
-        registers_per_block=16 << 10,
-        registers_per_thread=124,
-        register_unit=512,
-        registers_to_blocks=True,
-        warp_unit=2,
-        shared_bytes=16 << 10,
-        shared_bytes_per_block=16 << 10,
-        shared_bytes_per_block_optin=16 << 10,
-        shared_unit=512,
-        shared_reserved=0,
-    )
-
-
-def _modern(
-    major: int, minor: int, *, warps: int, blocks: int, shared_kb: int, optin_kb: int, shared_unit: int, reserved: int
-) -> Multiprocessor:
-    """What all since Maxwell have in common, and what sets them apart."""
-    return Multiprocessor(
-        capability=(major, minor),
-        warps=warps,
-        blocks=blocks,
-        threads_per_block=1024,
-        registers=64 << 10,
-        registers_per_block=64 << 10,
-        registers_per_thread=255,
-        register_unit=256,
-        registers_to_blocks=False,
-        warp_unit=4,
-        shared_bytes=shared_kb << 10,
-        shared_bytes_per_block=48 << 10,
-        shared_bytes_per_block_optin=optin_kb << 10,
-        shared_unit=shared_unit,
-        shared_reserved=reserved,
-    )
-
-
-MULTIPROCESSORS = {
-    each.capability: each
-    for each in (
-        _first_generation(2),
-        _first_generation(3),
-        _modern(6, 1, warps=64, blocks=32, shared_kb=96, optin_kb=48, shared_unit=256, reserved=0),
-        _modern(7, 0, warps=64, blocks=32, shared_kb=96, optin_kb=96, shared_unit=256, reserved=0),
-        _modern(7, 5, warps=32, blocks=16, shared_kb=64, optin_kb=64, shared_unit=256, reserved=0),
-        _modern(8, 0, warps=64, blocks=32, shared_kb=164, optin_kb=163, shared_unit=128, reserved=1024),
-        _modern(8, 6, warps=48, blocks=16, shared_kb=100, optin_kb=99, shared_unit=128, reserved=1024),
-        _modern(8, 9, warps=48, blocks=24, shared_kb=100, optin_kb=99, shared_unit=128, reserved=1024),
-        _modern(9, 0, warps=64, blocks=32, shared_kb=228, optin_kb=227, shared_unit=128, reserved=1024),
-        _modern(10, 0, warps=64, blocks=32, shared_kb=228, optin_kb=227, shared_unit=128, reserved=1024),
-        _modern(12, 0, warps=48, blocks=24, shared_kb=100, optin_kb=99, shared_unit=128, reserved=1024),
-    )
-}
+_ROWS = csv.DictReader(files(__package__).joinpath("capabilities.csv").read_text(encoding="utf-8").splitlines())
+MULTIPROCESSORS = {each.capability: each for each in (Multiprocessor.from_row(**row) for row in _ROWS)}
 """The table, by compute capability."""
 
 
@@ -150,16 +99,8 @@ def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
     return MULTIPROCESSORS[capability]
 
 
-# Of the largest product of each compute capability.
-_MULTIPROCESSORS = {
-    (6, 1): 30, (7, 0): 84, (7, 5): 72, (8, 0): 108, (8, 6): 84, (8, 9): 142, (9, 0): 132, (10, 0): 148, (12, 0): 188
-}  # fmt: skip
-
-
 def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
     """A device of this compute capability, with 1 TiB of memory and as many multiprocessors as its largest GPU.
-
-    By the CUDA C++ Programming Guide's table of technical specifications.
 
     Raises:
         UnknownCapability: the limits of that compute capability are not known.
@@ -172,7 +113,6 @@ def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
         grid=Dim3(65535, 65535, 1) if capability < (2, 0) else Dim3(2**31 - 1, 65535, 65535),
         shared_bytes=of.shared_bytes_per_block,
         shared_bytes_optin=of.shared_bytes_per_block_optin,
-        registers_per_block=of.registers_per_block,
-        memory_bytes=1 << 40,
-        multiprocessors=_MULTIPROCESSORS.get(capability, 1),
+        registers_per_block=of.registers,
+        multiprocessors=of.multiprocessors,
     )

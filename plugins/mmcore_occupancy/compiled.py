@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from mmcore.compile.compiler import compile_plan
 from mmcore.compile.module import CompiledModule
@@ -17,14 +18,8 @@ from mmcore_occupancy.capabilities import capability_properties, multiprocessor
 from mmcore_occupancy.theoretical import Occupancy, occupancy
 
 
-@dataclass(frozen=True)
-class Target:
-    """A compute capability that kernels are compiled for.
-
-    Attributes:
-        capability: (major, minor).
-        architecture: what to compile for, without prefix: "90", or the nearest that NVRTC makes code for.
-    """
+class Target(NamedTuple):
+    """A compute capability, (major, minor), and what to compile for it: "90", or the nearest that NVRTC knows."""
 
     capability: tuple[int, int]
     architecture: str
@@ -61,7 +56,7 @@ def target_plan(kernel: Kernel, problem: Problem, config: Config, target: Target
     return plan(kernel, problem, config, capability_properties(target.capability))
 
 
-def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int, int]) -> tuple[Occupancy, ...]:
+def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int, int]) -> list[Occupancy]:
     """The occupancy of each of a compiled plan's launches, in order, whatever the size of its grid.
 
     Raises:
@@ -72,10 +67,10 @@ def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int
         function, threads = module.functions[plan.entry(launch)], launch.block_dim.size
         shared_bytes = function.static_shared_bytes + launch.shared_bytes
         found.append(occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes))
-    return tuple(found)
+    return found
 
 
-def compiled_occupancies(plan: Plan, target: Target) -> tuple[CompiledModule, tuple[Occupancy, ...]]:
+def compiled_occupancies(plan: Plan, target: Target) -> tuple[CompiledModule, list[Occupancy]]:
     """Compile a plan for the target, as :func:`mmcore.compile.compiler.compile_plan`; the occupancy of each launch."""
     module = compile_plan(plan, target.architecture)
     return module, launch_occupancies(plan, module, target.capability)

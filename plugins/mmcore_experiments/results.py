@@ -1,0 +1,167 @@
+"""The results of a preset: a record of each cell, kept in a journal at once, and at the end one document of them all.
+
+The document is pytest-benchmark's JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import pytest_benchmark
+from pytest_benchmark.stats import Stats
+
+from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.locks import Lock
+from mmcore.pytest_plugin.cells import Benchmark
+from mmcore.result import Result
+from mmcore.saved import KEY, describe, other_device
+
+Record: TypeAlias = dict[str, Any]
+
+_CELL_KEY = "cell_key"  # in the extra_info of a record
+_json = functools.partial(json.dumps, allow_nan=False)
+
+
+def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
+    """What pytest-benchmark's JSON says of one benchmark; the time of an untimed one is the host's.
+
+    Its name is the one that pytest gave it in mmcore 0.1, so that results can be compared.
+    """
+    time = next(iter(result.times), None)
+    stats = cast(Any, Stats)()  # it has no types
+    stats.data = [result.host_seconds] if time is None else [*time.rounds]
+    return {
+        "group": f"{benchmark.group}, on {result.device_description}",
+        "name": f"test_cell[{benchmark.id}]",
+        "fullname": f"test_cells.py::test_cell[{benchmark.id}]",
+        "params": dict(zip(("mm_kernel", "mm_size", "mm_config", "mm_measure"), benchmark.parameters, strict=True)),
+        "param": benchmark.id,
+        "extra_info": {**result.to_json(), "times": None, _CELL_KEY: key},
+        "options": {"max_time": benchmark.timing.max_seconds, "min_rounds": benchmark.timing.min_rounds},
+        "stats": {**stats.as_dict(), "iterations": 1 if time is None else time.iterations},
+    }
+
+
+def missing_record(benchmark: Benchmark, error: MmcoreError) -> tuple[str, Record]:
+    """What results say of a benchmark that has none: whether it was "refused" or "failed", and why."""
+    kind, reason = "failed", str(error)
+    if isinstance(error, ConstraintViolation):
+        kind, reason = "refused", "; ".join(error.reasons)
+    return kind, {
+        "kernel": benchmark.kernel.name,
+        "problem": {name: getattr(benchmark.problem, name) for name in "mnk"},
+        "block": benchmark.config.block,
+        "config": benchmark.config.to_json(),
+        "config_id": benchmark.config.id,
+        "measure": str(benchmark.timing),
+        "reason": reason,
+    }
+
+
+def machine_info(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What was measured on: the device's facts, and the versions of what compiled and measured."""
+    found: dict[str, Any] = {"python_version": platform.python_version(), "system": platform.system()}
+    describe(found, facts)
+    return found
+
+
+def document(about: Mapping[str, Any], machine: Mapping[str, Any], records: list[Record]) -> dict[str, Any]:
+    """The document, with what was asked for and what is missing of it, and each group's best, which may be older."""
+    medians: dict[str, list[float]] = {}
+    for each in records:
+        medians.setdefault(each["group"], []).append(each["stats"]["median"])
+    for each in records:
+        info, best = each["extra_info"], min(medians[each["group"]])
+        info["percent_of_best"] = None if info["gflops"] is None else 100 * best / each["stats"]["median"]
+    return {
+        "machine_info": machine,
+        "commit_info": {},
+        "datetime": datetime.now(UTC).isoformat(),
+        "version": pytest_benchmark.__version__,
+        KEY: about,
+        "benchmarks": records,
+    }
+
+
+class Store:
+    """The cells of one preset in a folder: ``results`` is the file that they end up in."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.results = folder / f"{name}.json"
+        self._journal = folder / f"{name}.unfinished.jsonl"
+
+    def forget(self) -> None:
+        """Measure everything anew; the results so far are set aside as ``NAME.previous.json``."""
+        self._journal.unlink(missing_ok=True)
+        if self.results.exists():
+            self.results.replace(self.results.with_suffix(".previous.json"))
+
+    def measured(self, machine: Mapping[str, Any]) -> dict[str, Record]:
+        """Every cell that is there, by its key; MmcoreError where the file holds another device's results, or none."""
+        found, reason = {}, ""
+        if self.results.exists():
+            try:
+                saved = json.loads(self.results.read_text(encoding="utf-8", errors="replace"))
+                str(saved[KEY]["experiment"] + saved["machine_info"][KEY]["name"])
+                found, reason = _keyed(saved["benchmarks"]), other_device(machine, saved["machine_info"])
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                lacks = f"it has no {error}" if isinstance(error, KeyError) else error
+                what = f"{self.results} is no result of mmcore experiment ({lacks})"
+                raise MmcoreError(f"{what}; --fresh sets it aside and begins anew") from None
+        if reason:
+            what = f"{self.results} holds the results of another device: {reason}"
+            raise MmcoreError(f"{what}; name another folder with --dir, or set them aside with --fresh")
+        for line in self._journal.read_bytes().splitlines() if self._journal.exists() else ():
+            # A line that its run was killed over is no record: the cell is measured again.
+            with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+                found |= _keyed([json.loads(line)])
+        return found
+
+    def add(self, record: Record) -> None:
+        """Keep a cell, whatever happens next."""
+        with self._journal.open("ab") as file:
+            # On a line of its own, whatever a killed run left before it.
+            file.write(b"\n" + _json(record).encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def finish(self, document: Mapping[str, Any]) -> None:
+        """Write the results, all at once, and end the journal."""
+        partial = self.results.with_suffix(".partial")
+        head = _json({name: value for name, value in document.items() if name != "benchmarks"}).removesuffix("}")
+        lines = ",\n  ".join(map(_json, document["benchmarks"]))
+        partial.write_text(f'{head}, "benchmarks": [\n  {lines}\n]}}\n', encoding="utf-8")
+        partial.replace(self.results)
+        self._journal.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def opened(folder: Path, name: str) -> Iterator[Store]:
+    """The store of a preset, in a folder that is made, and that no other process writes to meanwhile.
+
+    Raises MmcoreError where one does, and where a file cannot be written or read.
+    """
+    store = Store(folder, name)
+    lock = Lock(f"results-{store.results.absolute()}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if holder := lock.try_to_take():
+            raise MmcoreError(f"{holder} is writing {store.results}; wait for it, or name another folder with --dir")
+        yield store
+    except OSError as error:
+        raise MmcoreError(f"{error.filename or folder} cannot be written or read: {error.strerror}") from None
+    finally:
+        lock.release()
+
+
+def _keyed(records: Iterable[Record]) -> dict[str, Record]:
+    """Records by their keys; raises TypeError, KeyError or ValueError for what is none."""
+    return {str(each["extra_info"][_CELL_KEY]): each for each in records if float(each["stats"]["median"]) >= 0}
