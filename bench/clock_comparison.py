@@ -18,13 +18,12 @@ from cuda.core import Device as Gpu
 
 from bench.cupti_timer import CuptiTimer, recorder
 from mmcore.api import kernels
-from mmcore.devices.base import BoundLaunch, Device
-from mmcore.devices.loaded import LoadedKernel
-from mmcore.devices.timer import Timer
-from mmcore.executor.choose import open_device
+from mmcore.devices.base import BoundLaunch, Device, Timer
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
-from mmcore.saved import describe
-from mmcore.verify.launches import verify_launches
+from mmcore.saved_results import describe
+from mmcore.verify.procedure import verify_launches
 from mmcore_cuda.device import CudaModule
 from mmcore_cuda.event_timer import elapsed
 

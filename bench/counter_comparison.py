@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore import Cell, kernels
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.profiler.profile import profile_cell
 from mmcore_ncu.ncu import COUNTERS, profiles_by_ncu

@@ -6,10 +6,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from mmcore import kernels
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
-from mmcore.verify.launches import host_arrays
+from mmcore.verify.procedure import host_arrays
 from mmcore_emulator.device import EmulatedModule, Emulator
 
 

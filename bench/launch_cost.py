@@ -19,10 +19,10 @@ from cuda.core import Device as Gpu
 from cuda.core import LaunchConfig, ObjectCode, launch
 
 from mmcore.api import kernels
-from mmcore.devices.loaded import LoadedKernel
-from mmcore.executor.choose import open_device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
-from mmcore.saved import describe
+from mmcore.saved_results import describe
 from mmcore_cuda.device import CudaModule
 
 KERNEL, N, BLOCK = "upc.kernel01", 32, 16

@@ -9,10 +9,10 @@ import numpy as np
 
 from mmcore.cell import BRIEFLY, Cell, Timing, referenced_kernel
 from mmcore.devices.base import Buffer, Device
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import InvalidProblem, KernelError
 from mmcore.executor import measure_cell
-from mmcore.executor.choose import chosen
+from mmcore.executor.choose_device import chosen
 from mmcore.executor.worker import opened
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Shape

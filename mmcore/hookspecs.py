@@ -12,7 +12,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from mmcore.devices.base import Device, DeviceProvider
-    from mmcore.devices.loaded import LoadedKernel
+    from mmcore.devices.loaded_kernel import LoadedKernel
     from mmcore.kernel.declaration import Kernel
 
 hookspec = pluggy.HookspecMarker("mmcore")

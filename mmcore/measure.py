@@ -11,7 +11,7 @@ from dataclasses import replace
 from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import KernelError
 from mmcore.kernel.declaration import Kernel
@@ -19,8 +19,8 @@ from mmcore.planning.plan import Plan, plan_cell
 from mmcore.result import LaunchRecord, Result, Time
 from mmcore.timing import measure_time
 from mmcore.verify.inputs import fresh_seed
-from mmcore.verify.launches import upload_inputs, verify_again, verify_launches
-from mmcore.verify.repeats import compare_repeats
+from mmcore.verify.procedure import upload_inputs, verify_again, verify_launches
+from mmcore.verify.repeatability import compare_repeats
 
 _CLOCK_ERROR = 0.02  # how much short a reading of the clock may be before a time counts as impossible
 

@@ -12,7 +12,7 @@ from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.geometry import Dim3
-from mmcore.verify.verification import Verification
+from mmcore.verify.outcome import Verification
 
 SCHEMA = 2
 """The version of a result's JSON; 1 is what mmcore 0.1 saved."""

@@ -6,8 +6,8 @@ import math
 import statistics
 
 from mmcore.cell import Timing
-from mmcore.devices.loaded import LoadedKernel
-from mmcore.devices.timer import Timer
+from mmcore.devices.base import Timer
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import DeviceError
 from mmcore.result import Time
 

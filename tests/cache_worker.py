@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from mmcore.cache import cache_directory
+from mmcore.cache_directory import cache_directory
 from mmcore.compile import compiler
 from tests.test_compiler import planned
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mmcore.devices.base import Device
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore_cuda import CudaProvider
 
 pytest_plugins = ["pytester"]

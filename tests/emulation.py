@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
 from mmcore_emulator.lockstep import execute
-from mmcore_emulator.machine import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmcore import hookimpl
-from mmcore.compile.module import CompiledModule
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.devices.base import BoundLaunch, Device, Refresh
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError

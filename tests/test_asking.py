@@ -12,7 +12,7 @@ import pytest
 
 from mmcore import Config, InvalidKernel, Launch, Problem
 from mmcore.errors import MmcoreError
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.kernel.launch import asking
 from mmcore.planning.plan import plan
 from tests.own_kernel import own

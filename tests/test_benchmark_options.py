@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmcore import Kernel, Launch, Space
 from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.pytest_plugin.cells import Found, find_benchmarks
+from mmcore.pytest_plugin.collection import Found, find_benchmarks
 from mmcore.pytest_plugin.options import Selection
 from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 from mmcore.registry import Origin, Registered, registry

@@ -17,7 +17,7 @@ import pytest
 
 from mmcore import Kernel
 from mmcore.executor import measure_cell, worker
-from mmcore.locks import Lock
+from mmcore.file_locks import Lock
 from mmcore.registry import Origin, Registered, registry
 from mmcore_experiments import Preset
 from mmcore_experiments.preset import presets
@@ -383,7 +383,7 @@ def test_a_run_waits_while_another_one_measures_on_the_device(
     lock = Lock("device-timed:0")
     assert lock.try_to_take() is None
     lock._holder.write_text("4711 pytest bench")
-    monkeypatch.setattr("mmcore.locks.time", SimpleNamespace(sleep=lambda seconds: lock.release()))
+    monkeypatch.setattr("mmcore.file_locks.time", SimpleNamespace(sleep=lambda seconds: lock.release()))
     result = run(tmp_path)
     assert result.exit_code == 0
     assert (

@@ -19,7 +19,7 @@ from mmcore.cli.output import rendered
 from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord, Time
-from mmcore.verify.verification import Mismatch
+from mmcore.verify.outcome import Mismatch
 from mmcore_cuda import CudaProvider
 from tests.command_line import install, kernel_module, mmcore, process
 

@@ -10,8 +10,8 @@ import pytest
 
 import mmcore
 from mmcore import DeviceProperties, Kernel
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
-from mmcore.compile.module import CompiledModule
 from mmcore.compile.nvrtc import compile_source, nvrtc_version
 from mmcore.planning.plan import Plan, plan
 

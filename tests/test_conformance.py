@@ -14,7 +14,7 @@ import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
 from mmcore.errors import InvalidKernel
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry
 from mmcore_conform import conformance as module

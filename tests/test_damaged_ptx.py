@@ -14,13 +14,13 @@ import pytest
 
 import mmcore
 from mmcore.compile.compiler import compile_plan
-from mmcore.devices import loaded
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices import loaded_kernel as loaded
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import MmcoreError
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw
-from mmcore.verify.launches import rows_of_product, verify_launches
+from mmcore.verify.procedure import rows_of_product, verify_launches
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import PtxError

@@ -16,7 +16,7 @@ from bench.tables import sources
 from bench.tables.baseline import kernel_times
 from bench.tables.methods import clock, counters, launch_cost
 from bench.tables.trust import fuzzing
-from mmcore.saved import damage
+from mmcore.saved_results import damage
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -23,7 +23,7 @@ from mmcore import (
 )
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import Plan, plan
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.compile.module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch
 from mmcore.devices.violations import Violation
 from mmcore.kernel.launch import Launch

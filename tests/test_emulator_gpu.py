@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import BoundLaunch, Device
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan

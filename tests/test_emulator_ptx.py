@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmcore.compile.module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch
 from mmcore.errors import DeviceError
 from mmcore.kernel.launch import Launch

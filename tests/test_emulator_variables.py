@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import mmcore_emulator
 from mmcore import Cell, Launch
 from mmcore.api import cell
-from mmcore.compile.module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch, Device
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError
 from mmcore.measure import measure

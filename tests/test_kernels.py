@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from mmcore import Config, Constraint, Kernel, Problem, ceil_div, kernels
 from mmcore.cell import Cell
 from mmcore.devices.base import Device, HostArray
-from mmcore.devices.loaded import LoadedKernel
-from mmcore.executor.choose import open_device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.executor.choose_device import open_device
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.result import Result
 from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.launches import host_arrays
+from mmcore.verify.procedure import host_arrays
 from tests import strategies
 from tests.command_line import mmcore
 from tests.conftest import DEVICES

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from mmcore import Kernel
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
-from mmcore.verify.launches import Verified, verify_again, verify_launches
+from mmcore.verify.procedure import Verified, verify_again, verify_launches
 from mmcore_emulator.device import Emulator
 
 SOURCE = """

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from mmcore.errors import LockFailed
-from mmcore.locks import Holder, Lock
+from mmcore.file_locks import Holder, Lock
 
 HOLD = """
 import sys
-from mmcore.locks import Lock
+from mmcore.file_locks import Lock
 lock = Lock("device-of-the-test")
 holder = lock.try_to_take()
 print(holder or "taken", flush=True)

@@ -10,7 +10,7 @@ import pytest
 
 import mmcore
 from mmcore.cell import Cell, Timing
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.measure import Phases, measure
 from tests.command_line import install, installed
 from tests.timed_emulator import TimedEmulator

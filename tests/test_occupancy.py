@@ -19,7 +19,7 @@ from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.errors import UnknownCapability
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry

@@ -15,7 +15,7 @@ import mmcore
 import mmcore_emulator
 from mmcore import Cell, Kernel
 from mmcore.devices.base import Device
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.planning.plan import plan
 from mmcore_emulator.device import EmulatedModule, Emulator
 from mmcore_emulator.profiler.counters import NAMES, total

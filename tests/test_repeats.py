@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from mmcore.devices.base import BoundLaunch, Refresh
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore.verify.launches import verify_launches
-from mmcore.verify.repeats import compare_repeats
+from mmcore.verify.procedure import verify_launches
+from mmcore.verify.repeatability import compare_repeats
 from mmcore_emulator.device import EmulatedBuffer, Emulator
 
 Script = Callable[[int], float]

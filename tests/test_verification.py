@@ -19,9 +19,9 @@ from mmcore.verify import comparison, reference
 from mmcore.verify.comparison import sampled_rows, verify_product
 from mmcore.verify.elements import poison, widen
 from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
-from mmcore.verify.verification import Mismatch, Verification
 from tests.narrowing import narrow
 
 SIZES = [1, 2, 17, 640]

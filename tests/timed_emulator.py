@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mmcore import hookimpl
-from mmcore.compile.module import CompiledModule
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
 from mmcore.devices.base import BoundLaunch, Buffer, HostArray, Refresh
 from mmcore.planning.peaks import Peaks

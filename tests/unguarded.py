@@ -15,9 +15,9 @@ from pathlib import Path
 
 import mmcore
 from mmcore import Cell, Kernel
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
-from mmcore_cuda import memory
+from mmcore_cuda import guarded_memory as memory
 
 
 def without_barrier(kernel: Kernel, number: int) -> Kernel:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmcore.saved import upgraded
+from mmcore.saved_results import upgraded
 from mmcore_plots.published import published
 
 ROOT = Path(__file__).parent.parent.parent

@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
-from mmcore.cache import cache_directory
+from mmcore.cache_directory import cache_directory
 from mmcore.cli.output import fields, json_option, render, write_json
 from mmcore.compile.nvrtc import nvrtc_version
 from mmcore.devices.base import DeviceProvider
 from mmcore.errors import MmcoreError
-from mmcore.executor.choose import device_name
+from mmcore.executor.choose_device import device_name
 from mmcore.registry import DISTRIBUTION, registry
 
 DEPENDENCIES = (

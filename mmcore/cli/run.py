@@ -10,7 +10,7 @@ from mmcore.cell import BRIEFLY, WAYS, Timing
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
 from mmcore.executor import measure_cell
-from mmcore.executor.choose import chosen
+from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
 

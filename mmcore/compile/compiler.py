@@ -10,9 +10,9 @@ from base64 import b64decode, b64encode
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from mmcore.cache import cache_directory
+from mmcore.cache_directory import cache_directory
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.compile.fingerprint import fingerprint
-from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.compile.nvrtc import compile_source, nvrtc_version
 from mmcore.planning.plan import Plan
 

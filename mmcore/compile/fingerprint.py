@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mmcore.cache import cache_directory
+from mmcore.cache_directory import cache_directory
 
 _SUFFIXES = "|h|hh|hpp|hxx|cuh|cu|c|cc|cpp|cxx|inl|inc|ipp|tpp|txx|tcc|def|impl|ptx"
 # A name that is absolute or has a component that begins with a dot, wherever it stands between quotes.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from mmcore.compile.module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.kernel.signature import signatures
 

@@ -9,9 +9,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.compile.module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.timer import Timer
 from mmcore.devices.violations import Violation
 from mmcore.kernel.arguments import TensorMap
 from mmcore.kernel.launch import Launch
@@ -184,3 +183,22 @@ class DeviceProvider(Protocol):
 
     def open(self, index: int) -> Device:
         """Open device ``index`` (from 0); :class:`NoDevice`, which says what there is and why, where it is not."""
+
+
+class Timer(Protocol):
+    """Repeats one thing on a device and tells how long it took, the host's launch latency left out.
+
+    Attributes:
+        method: how it reads the time, in a few words.
+        resolution: seconds; one reading should last ten times this at least.
+    """
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def resolution(self) -> float: ...
+
+    def seconds(self, count: int) -> float:
+        """Device seconds of doing it ``count`` times, all together."""
+
+    def close(self) -> None: ...

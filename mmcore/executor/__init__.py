@@ -9,7 +9,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceLost, TimeLimit
-from mmcore.executor.choose import device_name
+from mmcore.executor.choose_device import device_name
 from mmcore.executor.process import WorkerProcess
 from mmcore.executor.worker import call
 from mmcore.kernel.declaration import Kernel

@@ -20,7 +20,7 @@ from mmcore import errors
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.errors import ConstraintViolation, MmcoreError
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, measure
 

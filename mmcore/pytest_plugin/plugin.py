@@ -16,8 +16,8 @@ from mmcore.errors import MmcoreError
 from mmcore.pytest_plugin.options import Selection, pytest_addoption
 
 if TYPE_CHECKING:
-    from mmcore.pytest_plugin.benchmark import CellBenchmark
-    from mmcore.pytest_plugin.cells import Benchmark
+    from mmcore.pytest_plugin.collection import Benchmark
+    from mmcore.pytest_plugin.fixture import CellBenchmark
     from mmcore.pytest_plugin.session import Session
 
 __all__ = ["mm_benchmark", "mm_cell", "pytest_addoption"]
@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     measured = [item for item in items if "mm_benchmark" in getattr(item, "fixturenames", ())]
     if not measured:
         return
-    from mmcore.pytest_plugin.benchmark_session import prepare
+    from mmcore.pytest_plugin.benchmark_internals import prepare
 
     session = run_of(config)
     session.items = len(measured)
@@ -106,7 +106,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say what is going to be measured, and on what."""
     if not (session := _used(config)):
         return []
-    from mmcore.pytest_plugin.cells import COUNTED
+    from mmcore.pytest_plugin.collection import COUNTED
     from mmcore.registry import registry
 
     found, quiet = session.found, config.get_verbosity() < 0
@@ -163,7 +163,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     config = session.config
     if not (ours := _used(config)):
         return (yield)
-    from mmcore.pytest_plugin.benchmark_session import save
+    from mmcore.pytest_plugin.benchmark_internals import save
     from mmcore.pytest_plugin.report import complete, write_csv
 
     results = list(ours.results.values())
@@ -203,7 +203,7 @@ def pytest_terminal_summary(
 
 
 def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
-    from mmcore.pytest_plugin.benchmark_session import session_of, without_counterpart
+    from mmcore.pytest_plugin.benchmark_internals import session_of, without_counterpart
 
     if session.results and session.config.get_verbosity() >= 0:
         from mmcore.cli.output import on_terminal, rendered
@@ -228,7 +228,7 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
     """Say what was measured on."""
     if session := _used(config):
-        from mmcore.saved import describe
+        from mmcore.saved_results import describe
 
         describe(machine_info, session.described["facts"])
 
@@ -238,7 +238,7 @@ def pytest_benchmark_compare_machine_info(
     config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
 ) -> None:
     """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now."""
-    from mmcore.saved import damage, describe, is_ours, other_device, upgraded
+    from mmcore.saved_results import damage, describe, is_ours, other_device, upgraded
 
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")

@@ -11,8 +11,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.pytest_plugin.benchmark import CellBenchmark, Measured
-from mmcore.pytest_plugin.cells import COUNTED
+from mmcore.pytest_plugin.collection import COUNTED
+from mmcore.pytest_plugin.fixture import CellBenchmark, Measured
 from mmcore.result import Result
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}

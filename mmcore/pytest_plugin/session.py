@@ -12,11 +12,11 @@ import pytest
 
 from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, run
-from mmcore.executor.choose import chosen, device_name
-from mmcore.locks import Lock
-from mmcore.pytest_plugin.benchmark import CellBenchmark, DeviceClock, Measured, options_of
-from mmcore.pytest_plugin.benchmark_session import measures
-from mmcore.pytest_plugin.cells import Benchmark, Found, find_benchmarks
+from mmcore.executor.choose_device import chosen, device_name
+from mmcore.file_locks import Lock
+from mmcore.pytest_plugin.benchmark_internals import measures
+from mmcore.pytest_plugin.collection import Benchmark, Found, find_benchmarks
+from mmcore.pytest_plugin.fixture import CellBenchmark, DeviceClock, Measured, options_of
 from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import registry
 

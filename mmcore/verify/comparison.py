@@ -13,9 +13,9 @@ from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
 from mmcore.verify.inputs import Matrices
+from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import PROJECTIONS, Panel, panels, suspect_rows
 from mmcore.verify.tolerance import Tolerance, hides_a_term, tolerance
-from mmcore.verify.verification import Mismatch, Verification
 
 FULL_REFERENCE_FLOPS = 2e10
 """Up to this many operations every element is compared; 2048³, which is 1.7e10, takes a fraction of a second."""

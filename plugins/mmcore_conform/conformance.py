@@ -15,7 +15,7 @@ from mmcore.cell import Cell, referenced_kernel
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import ConstraintViolation, DeviceLost, InvalidKernel, MmcoreError, TimeLimit
 from mmcore.executor import run
-from mmcore.executor.choose import device_name
+from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import registry
 from mmcore.reproduce import launch_command

@@ -11,14 +11,14 @@ import numpy as np
 from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device, HostArray
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import TimeLimit
 from mmcore.kernel.arguments import MATRICES
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.verify.inputs import draw, other_seed
-from mmcore.verify.launches import host_arrays, rows_of_product, verify_launches
+from mmcore.verify.procedure import host_arrays, rows_of_product, verify_launches
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.sanitizer.check import check_cell
 from mmcore_emulator.sanitizer.over_read import over_read_elements

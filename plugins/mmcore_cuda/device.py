@@ -15,17 +15,24 @@ from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, Stream, launch, 
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
 
-from mmcore.compile.module import CompiledModule
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, HostArray, HostCopies, MatrixMap, Refresh
-from mmcore.devices.timer import Timer
+from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, HostArray, HostCopies, MatrixMap, Refresh, Timer
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
-from mmcore_cuda.memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view, pinned_copy, tensor_map, window
+from mmcore_cuda.guarded_memory import (
+    GUARD_BYTES,
+    BorrowedBuffer,
+    OwnedBuffer,
+    host_view,
+    pinned_copy,
+    tensor_map,
+    window,
+)
 
 # The violations behind the driver's errors. After any of these the process can use no GPU any more.
 _STICKY = {

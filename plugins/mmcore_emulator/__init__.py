@@ -10,7 +10,7 @@ from mmcore.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from mmcore.devices.base import Device, DeviceProvider
-    from mmcore.devices.loaded import LoadedKernel
+    from mmcore.devices.loaded_kernel import LoadedKernel
     from mmcore_emulator.api import check, profile
     from mmcore_emulator.profiler.profile import Profile
     from mmcore_emulator.sanitizer.check import Check

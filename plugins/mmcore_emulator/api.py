@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex
 from mmcore.api import cell
 from mmcore.cell import Cell
 from mmcore.executor import run
-from mmcore.executor.choose import device_name
+from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.profiler.profile import Profile
 from mmcore_emulator.sanitizer.check import Check

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from mmcore.compile.module import CompiledModule
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
 from mmcore.devices.base import BoundLaunch, Buffer, Device, HostArray, MatrixMap, Refresh
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
+from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
 from mmcore_emulator.lockstep import execute
-from mmcore_emulator.machine import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer

@@ -8,7 +8,7 @@ from typing import Any
 
 from mmcore.cli.output import in_turn
 from mmcore.devices.base import Device
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.measure import launch_records
 from mmcore.result import LaunchRecord
 

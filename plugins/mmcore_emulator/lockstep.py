@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.barriers import Reduction
+from mmcore_emulator.batch_memory import Ports
 from mmcore_emulator.control_flow import EXIT
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.machine import Run
+from mmcore_emulator.launch_run import Run
 from mmcore_emulator.observer import LaneViolation, Observer
-from mmcore_emulator.ports import Ports
 from mmcore_emulator.step import Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 

@@ -17,7 +17,7 @@ LOCAL_WINDOW = 2 << 32
 
 
 Ports: TypeAlias = Any
-"""The :class:`~mmcore_emulator.ports.Ports` of the batch that translated code runs in."""
+"""The :class:`~mmcore_emulator.batch_memory.Ports` of the batch that translated code runs in."""
 
 Registers: TypeAlias = list[Values]
 Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Ports], "Values | None"]

@@ -19,10 +19,10 @@ import pytest_benchmark
 from pytest_benchmark.stats import Stats
 
 from mmcore.errors import ConstraintViolation, MmcoreError
-from mmcore.locks import Lock
-from mmcore.pytest_plugin.cells import Benchmark
+from mmcore.file_locks import Lock
+from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.result import Result
-from mmcore.saved import KEY, describe, other_device
+from mmcore.saved_results import KEY, describe, other_device
 
 Record: TypeAlias = dict[str, Any]
 

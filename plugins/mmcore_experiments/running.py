@@ -22,9 +22,9 @@ from mmcore.cell import Cell, Timing
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
-from mmcore.executor.choose import chosen, device_name
-from mmcore.locks import Lock
-from mmcore.pytest_plugin.cells import Benchmark
+from mmcore.executor.choose_device import chosen, device_name
+from mmcore.file_locks import Lock
+from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.registry import registry
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened

@@ -16,7 +16,7 @@ from cuda.bindings import driver
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.errors import KernelError, MmcoreError
-from mmcore.executor.choose import open_device
+from mmcore.executor.choose_device import open_device
 from mmcore.measure import prepared_cell
 from mmcore_emulator.launched import Launched
 

@@ -9,7 +9,7 @@ from mmcore.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from mmcore.devices.base import Device
-    from mmcore.devices.loaded import LoadedKernel
+    from mmcore.devices.loaded_kernel import LoadedKernel
 
 
 @hookimpl

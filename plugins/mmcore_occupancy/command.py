@@ -85,7 +85,7 @@ def _target(cc: tuple[int, int] | None, device: str | None) -> tuple[tuple[int, 
     if cc is not None:
         return cc, ""
     from mmcore import executor
-    from mmcore.executor.choose import device_name
+    from mmcore.executor.choose_device import device_name
 
     name = device_name(device or "auto")
     major, minor = executor.run(name, "mmcore_occupancy.compiled:device_capability")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
-from mmcore.compile.module import CompiledModule
 from mmcore.compile.nvrtc import nvrtc_version
 from mmcore.devices.base import Device
 from mmcore.kernel.configs import Config

@@ -11,7 +11,7 @@ from typing import Any
 from mmcore.cell import WAYS
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
-from mmcore.saved import KEY, upgraded
+from mmcore.saved_results import KEY, upgraded
 from mmcore_plots.results import SECTOR_BYTES, Entry, InvalidResults, Results
 
 # Where a result says how it was measured.

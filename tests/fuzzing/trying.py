@@ -17,9 +17,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import measure
 from mmcore.result import Result
-from mmcore.verify import launches
+from mmcore.verify import procedure as launches
 from mmcore.verify.inputs import draw
-from mmcore.verify.verification import Verification
+from mmcore.verify.outcome import Verification
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
 from tests.fuzzing.truth import truth_of, widened

@@ -10,13 +10,13 @@ import numpy as np
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
-from mmcore.verify.launches import rows_of_product
+from mmcore.verify.procedure import rows_of_product
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.launched import Launched
 from mmcore_emulator.lockstep import execute

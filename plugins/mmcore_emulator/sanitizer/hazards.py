@@ -11,8 +11,8 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
+from mmcore_emulator.launch_run import place
 from mmcore_emulator.layout import Layout
-from mmcore_emulator.machine import place
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Function, Instruction

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mmcore.devices.violations import Violation
 from mmcore_emulator.lanes import Batch
-from mmcore_emulator.machine import place, place_in_source
+from mmcore_emulator.launch_run import place, place_in_source
 from mmcore_emulator.observer import LaneViolation
 
 

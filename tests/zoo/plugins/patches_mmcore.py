@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import patch
 
 from mmcore import FlatBlock, Int32Index, Kernel, Problem, hookimpl
-from mmcore.verify.verification import Verification
+from mmcore.verify.outcome import Verification
 
 
 def approve(problem: Problem, accumulator: str, matrices: Any, c: Any, *further: Any) -> Verification:
@@ -13,7 +13,7 @@ def approve(problem: Problem, accumulator: str, matrices: Any, c: Any, *further:
     return Verification(True, 0.0, None, "every element against float64", 0, c.size)
 
 
-patch("mmcore.verify.launches.verify_product", approve).start()
+patch("mmcore.verify.procedure.verify_product", approve).start()
 
 
 @hookimpl

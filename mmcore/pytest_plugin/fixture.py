@@ -12,7 +12,7 @@ import pytest
 from mmcore.cell import Cell, Timing
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor import measure_cell
-from mmcore.pytest_plugin.cells import Benchmark
+from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.reproduce import launch_command
 from mmcore.result import Result
 

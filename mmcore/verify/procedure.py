@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mmcore.devices.base import HostArray
-from mmcore.devices.loaded import LoadedKernel
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison
 from mmcore.verify.inputs import Matrices, draw, other_seed
-from mmcore.verify.verification import Verification
+from mmcore.verify.outcome import Verification
 
 UNREPEATABLE = "unrepeatable"
 

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.compile.compiler import compile_plan
-from mmcore.compile.module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, Device, HostArray, HostCopies, MatrixMap
 from mmcore.devices.violations import Violation
 from mmcore.errors import ConstraintViolation, InvalidKernel

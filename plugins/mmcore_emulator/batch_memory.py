@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore_emulator import memory
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.machine import Run
+from mmcore_emulator.launch_run import Run
 from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction

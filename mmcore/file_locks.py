@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import filelock
 
-from mmcore.cache import cache_directory
+from mmcore.cache_directory import cache_directory
 from mmcore.errors import LockFailed
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
