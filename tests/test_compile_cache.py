@@ -96,11 +96,10 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_a_header_in_a_folder_of_an_option(
-    cu_file: Path, tmp_path: Path, compilations: list[str], options: tuple[str, ...]
-) -> None:
+def test_a_header_in_a_folder_of_an_option(tmp_path: Path, compilations: list[str], options: tuple[str, ...]) -> None:
     asked = [each.replace("{}", "../sub") for each in options]
-    check_followed(compilations, tmp_path / "sub" / "mine.cuh", cu_file, "#include <mine.cuh>", *asked)
+    source = write(tmp_path / "own" / "kernel.cu", "")
+    check_followed(compilations, tmp_path / "sub" / "mine.cuh", source, "#include <mine.cuh>", *asked)
 
 
 @pytest.mark.parametrize("options", [("-include=mine.cuh",), ("--pre-include", "{}"), ("-include", "mine.cuh")])

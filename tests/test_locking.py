@@ -58,6 +58,16 @@ def test_two_processes_do_not_hold_it_at_once(lock: Lock) -> None:
     lock.release()
 
 
+def test_only_a_parents_own_number_lets_a_process_in(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+    with other_process() as other:
+        assert answer(other) == "taken"
+        monkeypatch.setenv("MMCORE_LOCK_HOLDERS", f"1{other.pid} {other.pid}1")
+        assert lock.try_to_take() is not None
+        lock._holder.unlink()  # as before it is written
+        assert str(lock.try_to_take()) == "another process"
+        other.communicate()
+
+
 def test_a_holder_that_is_killed_holds_it_no_more(lock: Lock) -> None:
     with other_process() as other:
         assert answer(other) == "taken"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from mmcore import Kernel
 from mmcore.cell import Cell
+from mmcore.deadline import Deadline
 from mmcore.executor import end_workers, measure_cell
 from mmcore.registry import Origin, Registered, registry
 from mmcore_conform.conformance import Conformance, conform_kernel
@@ -128,3 +130,11 @@ def test_a_compilation_that_never_ends_is_stopped(cu_file: Path) -> None:
     result = measure_cell(Cell(kernel, 8, 8, 8, device="emulator", timeout=0.3))
     assert result.timed_out
     assert result.violations[0].message == "NVRTC had not ended after 0.3 s"
+
+
+def test_a_deadline_ends_with_what_it_is_for_even_if_that_fails() -> None:
+    deadline = Deadline()
+    with pytest.raises(ValueError, match="why"), deadline.within(5):
+        assert deadline.limit == 5
+        raise ValueError("why")
+    assert (deadline.limit, deadline.end) == (None, math.inf)

@@ -151,6 +151,7 @@ def test_a_sum_in_a_narrow_type_is_accepted_and_nothing_is_not(dtype: str, k: in
     assert verification.method.endswith(note) == (k > 25)
     assert not verify_product(problem, "float32", matrices, narrow(total, dtype)).verified
     assert found(verify_product(problem, dtype, matrices, narrow(np.zeros((M, N)), dtype))).got == 0
+    assert not verify_product(problem, dtype, matrices, narrow(0.4 * (a @ b), dtype)).verified
     small = Problem(7, 9, k, dtype)
     assert verify_product(small, dtype, draw(small, seed=1), right(small, draw(small, seed=1))).verified
 

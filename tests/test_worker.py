@@ -129,6 +129,14 @@ def test_what_goes_wrong_is_the_error_that_it_would_be_here(tmp_path: Path) -> N
         measure_cell(broken)
 
 
+def test_the_time_limit_of_a_cell_that_failed_ends_no_later_one(tmp_path: Path) -> None:
+    process = worker()
+    with pytest.raises(MmcoreError, match="the driver is confused"):
+        measured(tmp_path, "raises", timeout=0.1)
+    time.sleep(1.5)
+    assert worker() == process
+
+
 def test_what_it_prints_is_no_output_of_ours(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     end_workers()
     assert measured(tmp_path, "prints").verified
