@@ -16,7 +16,7 @@ from bench.tables import sources
 from bench.tables.baseline import kernel_times
 from bench.tables.methods import clock, counters, launch_cost
 from bench.tables.trust import fuzzing
-from mmcore.saved_results import damage
+from mmcore.saved_results import damage, other_device
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -72,6 +72,14 @@ def test_whatever_is_missing_is_named() -> None:
         del document["benchmarks"][0]["stats"][name]
         assert damage(document) == f"test_bench.py::test_kernel has no {name}"
     assert damage(changed(lambda document: document["benchmarks"][0].pop("fullname"))) == "a benchmark has no name"
+
+
+@pytest.mark.parametrize("fact", ["name", "compute_capability", "multiprocessors", "clock_mhz"])
+def test_a_device_is_known_by_its_name_and_size(fact: str) -> None:
+    facts = {"name": "NVIDIA H200", "compute_capability": [9, 0], "multiprocessors": 132, "clock_mhz": 1980}
+    now, other = {"mmcore": facts}, {"mmcore": {**facts, fact: "another"}}
+    assert other_device(now, {"mmcore": {**facts, "driver": "another"}}) == ""
+    assert other_device(now, other).startswith("they were measured on another")
 
 
 def test_another_programs_results_are_left_to_pytest_benchmark() -> None:

@@ -18,8 +18,10 @@ from mmcore import DeviceError, MmcoreError, NoDevice
 from mmcore.cell import Cell, Timing
 from mmcore.errors import CompileError, ConstraintViolation, DeviceLost, TimeLimit
 from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run
+from mmcore.executor.choose_device import device_name
 from mmcore.executor.process import WorkerProcess
 from mmcore.result import Result
+from mmcore_cuda import CudaProvider
 from tests.command_line import install, installed
 
 DESCRIBE = "mmcore.executor.worker:describe"
@@ -169,6 +171,10 @@ def test_a_device_that_cannot_be_opened_says_why(monkeypatch: pytest.MonkeyPatch
         run("fragile:0", DESCRIBE)
     with pytest.raises(NoDevice, match="emulator:1 does not exist"):
         run("emulator:1", DESCRIBE)
+
+
+def test_auto_is_the_first_device_with_device_time() -> None:
+    assert device_name("auto") == ("cuda:0" if CudaProvider().count() else "fragile:0")
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
