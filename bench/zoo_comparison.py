@@ -34,6 +34,7 @@ from tests.zoo.table import INSTALLED, MEASURED, ZOO
 ROOT = Path(__file__).parent.parent
 MOST = 0.03
 """By how much of its time a cell may be faster or slower beside the zoo."""
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class Run:
     medians: Mapping[str, float | None]
 
     def said_of(self, kernel: str) -> str:
-        """What is wrong with a kernel or its plugin, or that there is nothing wrong, as far as was seen."""
+        """What is wrong with a kernel or its plugin, or that nothing is, as far as was seen; or :data:`NOT_RUN`."""
         about = [text for text in self.warnings if f" {kernel} of " in text]
         about += [text for cell, text in self.reports.items() if cell.startswith(f"{kernel}-")]
-        return next((text for text in about if text != MEASURED), about[0] if about else "nothing")
+        return next((text for text in about if text != MEASURED), about[0] if about else NOT_RUN)
 
     def of_others(self) -> dict[str, float | None]:
         """The medians of the cells that are no bad plugin's."""

@@ -171,7 +171,7 @@ def test_the_results_have_a_line_for_each_plugin_and_each_other_cell() -> None:
     reported = {row["plugin"].removeprefix("zoo."): row["reported"] for row in document["plugins"]}
     assert set(reported) == {plugin.name for plugin in ZOO}
     assert reported["hook_raises"] == warning
-    assert (reported["races"], reported["traps"], reported["drops_last_k"]) == (MEASURED, "trap", "nothing")
+    assert (reported["races"], reported["traps"], reported["drops_last_k"]) == (MEASURED, "trap", "not run")
     assert reported["segfaults_at_import"] == "every command: has it killed by SIGSEGV"
     assert document["before_beside_after"] == [{"cell": "zoo.good-8", "seconds": [1e-3, 1e-3, 1e-3]}]
     assert all(json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("  {"))

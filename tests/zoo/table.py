@@ -101,7 +101,10 @@ _PRODUCT = (
 
 _MEMORIES = (
     BadPlugin(
-        "first_input_only", "counts its launches in a device variable, and is right in the first only", _AGAIN, _AGAIN
+        "first_input_only",
+        "counts its launches in a device variable, and is right in the first only",
+        _AGAIN,
+        _NOT_ITS_OWN,
     ),
     BadPlugin(
         "stale_result",
@@ -121,13 +124,17 @@ _MEMORIES = (
         MEASURED,
         _NOT_ITS_OWN,
     ),
-    _on_both(
+    BadPlugin(
         "first_input_only_workspace",
         "sees by a workspace that it ran before, and is right in the first launch only",
         _AGAIN,
+        _NOT_ITS_OWN,
     ),
-    _on_both(
-        "stale_result_workspace", "keeps its first product in a workspace, and copies it in every later launch", _AGAIN
+    BadPlugin(
+        "stale_result_workspace",
+        "keeps its first product in a workspace, and copies it in every later launch",
+        _AGAIN,
+        _NOT_ITS_OWN,
     ),
     BadPlugin(
         "every_other_launch_workspace",
