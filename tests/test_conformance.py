@@ -53,7 +53,7 @@ def failing(kernel: Kernel) -> set[str]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few small products, and one compute capability: others, and large products, have tests of their own."""
-    monkeypatch.setattr(module, "CAPABILITIES", ((9, 0),))
+    monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_conform.cases.USUAL_WORK", 1 << 14)
     monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 20)
 
@@ -61,7 +61,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of several tiles, and one compute capability."""
-    monkeypatch.setattr(module, "CAPABILITIES", ((9, 0),))
+    monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_conform.cases.USUAL_WORK", 1 << 18)
 
 
@@ -359,7 +359,7 @@ def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_
 
 @pytest.mark.usefixtures("few")
 def test_a_violation_that_is_not_refused_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_conform.running.plan", lambda *asked, force: plan(*asked, force=True))
+    monkeypatch.setattr("mmcore_conform.worker.plan", lambda *asked, force: plan(*asked, force=True))
     found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Multiple("k", 4),)))
     assert {each.property for each in found.failures} == {"constraints"}
     ((common, _),) = groups(found.of("constraints"))

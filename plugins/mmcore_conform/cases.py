@@ -12,21 +12,20 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
 
-from mmcore.cell import Cell, referenced_kernel
-from mmcore.devices.base import Device
-from mmcore.errors import ConstraintViolation, InvalidBlock, InvalidConfig, InvalidKernel
+from mmcore.cell import Cell
+from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import dim3
+from mmcore.kernel.geometry import Dim3, dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.measure import Phases
 from mmcore_conform.outcome import Case
-from mmcore_conform.sizes import USUAL_WORK, deep_grid, tile, usual_sizes, whole_tiles, wide_grid
+from mmcore_conform.sizes import USUAL_WORK, Sizes, deep_grid, tile, usual_sizes, whole_tiles, wide_grid
 
 MOST_PER_CONFIG = 48
 """Products tested in each config."""
@@ -38,6 +37,9 @@ _STEPS_AWAY = 128
 _LONG, _THIN = 257, 5
 _GAPS = {"lda": 3, "ldb": 5, "ldc": 7}
 _THREADS, _LARGEST_INT = 1024, 2**31 - 1
+
+_Products: TypeAlias = Iterator[tuple[str, Problem]]
+"""Why each is tested, and the product."""
 
 
 @dataclass(frozen=True)
@@ -51,28 +53,21 @@ class Cases:
         left_out: how many allowed cases were found beyond the most that are tested.
     """
 
-    allowed: tuple[Case, ...]
-    violating: tuple[Case, ...]
-    not_found: tuple[tuple[str, str], ...]
-    left_out: int
+    allowed: tuple[Case, ...] = ()
+    violating: tuple[Case, ...] = ()
+    not_found: tuple[tuple[str, str], ...] = ()
+    left_out: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The cases as JSON-ready values."""
+        several = {name: [case.to_json() for case in getattr(self, name)] for name in ("allowed", "violating")}
+        return {**vars(self), **several}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Cases:
-        """What :func:`found_json` returns."""
-        several = {name: tuple(map(Case.from_json, values[name])) for name in ("allowed", "violating")}
-        return cls(**{**values, **several})
-
-
-def found_json(device: Device, phases: Phases, reference: str) -> dict[str, Any]:
-    """:func:`find_cases` for a worker process; a ConstraintViolation where the kernel needs another device."""
-    kernel, capability = referenced_kernel(reference), device.properties.compute_capability
-    if capability < kernel.min_compute_capability:
-        needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
-        raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
-    with phases("plan"):
-        found = find_cases(kernel, device.properties)
-    several = {name: [case.to_json() for case in getattr(found, name)] for name in ("allowed", "violating")}
-    return {**vars(found), **several}
+    def from_json(cls, values: Mapping[str, Any], **cell: Any) -> Cases:
+        """What :meth:`to_json` made, with other attributes of every cell."""
+        found = {name: [Case.from_json(each, **cell) for each in values[name]] for name in ("allowed", "violating")}
+        return cls(**{**values, **{name: tuple(cases) for name, cases in found.items()}})
 
 
 def find_cases(kernel: Kernel, device: DeviceProperties) -> Cases:
@@ -86,179 +81,166 @@ def find_cases(kernel: Kernel, device: DeviceProperties) -> Cases:
     left_out = 0
     violated: set[str] = set()
     for config in kernel.usual_configs:
-        search = _search(kernel, config, device)
-        chosen = search.affordable()[:MOST_PER_CONFIG]
+        search = _Search(kernel, config)
+        found = search.found(device)
+        cases = [_case(kernel, problem, config, found[problem]) for problem in search.allowed(found)]
+        small = [case for case in cases if case.work <= USUAL_WORK]
+        chosen = (small or sorted(cases, key=lambda case: case.work)[:2])[:MOST_PER_CONFIG]
         allowed += chosen
-        left_out += len(search.allowed) - len(chosen)
-        violating += search.violating.values()
-        for problem, other in search.violating:
-            violated |= {each.description for each in kernel.constraints if each.violation(problem, other)}
+        left_out += len(cases) - len(chosen)
+        others = {(problem, config): why for problem, why in found.items() if kernel.violations(problem, config)}
+        for constraint in kernel.constraints:
+            if nearest := search.violation(constraint):
+                others.setdefault(nearest, f"violates: {constraint.description}")
+        violating += [_case(kernel, *pair, why) for pair, why in others.items()]
+        violated |= {each.description for each in kernel.constraints if any(each.violation(*pair) for pair in others)}
     not_found = [("constraints", each.description) for each in kernel.constraints if each.description not in violated]
     if kernel.strided and not any(case.cell.lda for case in allowed):
         not_found.append(("product", "gaps between rows"))
     return Cases(tuple(allowed), tuple(violating), tuple(not_found), left_out)
 
 
-@dataclass
+def _case(kernel: Kernel, problem: Problem, config: Config, why: str) -> Case:
+    gaps = {} if problem == problem.packed else {name: getattr(problem, name) for name in _GAPS}
+    return Case(Cell(kernel.name, problem.m, problem.n, problem.k, config=config.to_json(), **gaps), config.id, why)
+
+
+@dataclass(frozen=True)
 class _Search:
-    """The cases of one config, in the order they were found, each once."""
+    """The search for the test cases of a kernel in one config."""
 
     kernel: Kernel
     config: Config
-    allowed: dict[Problem, Case] = field(default_factory=dict)
-    violating: dict[tuple[Problem, Config], Case] = field(default_factory=dict)
 
-    def allows(self, problem: Problem) -> bool:
-        return not self.kernel.violations(problem, self.config)
+    def found(self, device: DeviceProperties) -> dict[Problem, str]:
+        """The products that are worth testing, allowed or not, in the order they are found, and why they are tested."""
+        found: dict[Problem, str] = {}
+        for why, problem in self._products(device):
+            found.setdefault(problem, why)
+        apart = [problem for problem in self.allowed(found) if len({problem.m, problem.n, problem.k}) > 1][:8]
+        mixed = ((one.m, other.n, one.k) for one in apart for other in apart)
+        different = self._sized(sizes for sizes in mixed if len(set(sizes)) == 3)
+        for why, problem in self._first("three different sizes", different):
+            found.setdefault(problem, why)
+        return found
 
-    def first(self, problems: Iterable[Problem | None]) -> Problem | None:
+    def allowed(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+        """Those of the products that the constraints allow."""
+        return (problem for problem in problems if not self.kernel.violations(problem, self.config))
+
+    def violation(self, constraint: Constraint) -> tuple[Problem, Config] | None:
+        """A product and a config that violate one constraint, and as few others as can be."""
+        alone = replace(self.kernel, constraints=(constraint,))
+        strange = [(self._base, other) for other in _other_configs(self.kernel, self.config)]
+        strange += [(problem, self.config) for problem in _other_products(self._base)]
+        violating = [each for each in strange if alone.violations(*each)]
+        return min(violating, key=lambda each: len(self.kernel.violations(*each)), default=None)
+
+    @cached_property
+    def _base(self) -> Problem:
+        """An allowed product, of about one block if there is such, whose neighbours can be tried."""
+        base = next(self.allowed(self._sized(_base_sizes(self.config.block))), None)
+        if base is None:
+            raise InvalidKernel(f"{self.kernel.name}: no product was found that is allowed with {self.config}")
+        return base
+
+    def _sized(self, sizes: Iterable[Iterable[int]]) -> Iterator[Problem]:
+        return (self.kernel.problem(*each) for each in sizes)
+
+    def _first(self, why: str, problems: Iterable[Problem]) -> _Products:
         """The first that is allowed, if any is."""
-        return next((problem for problem in problems if problem is not None and self.allows(problem)), None)
+        return ((why, problem) for problem in itertools.islice(self.allowed(problems), 1))
 
-    def first_of(self, sizes: Iterable[tuple[int, ...]]) -> Problem | None:
-        return self.first(self.kernel.problem(m, n, k) for m, n, k in sizes)
+    def _products(self, device: DeviceProperties) -> _Products:
+        for number, problem in enumerate(itertools.islice(self.allowed(self._sized(_squares(1))), 4)):
+            yield "a small m = n = k" if number else "the smallest m = n = k allowed", problem
+        yield "a whole block", self._base
+        extents = []
+        for axis, extent in zip("mn", tile(self.kernel, self._base, self.config, device), strict=True):
+            multiples = ({axis: size} for size in range(extent, _LARGEST + 1, extent))
+            allowed = next(self.allowed(_resized(self._base, multiples)), None)
+            extents.append(extent if allowed is None else int(getattr(allowed, axis)))
+        for why, sizes in (*usual_sizes(self.config.block), *whole_tiles(*extents)):
+            yield why, self.kernel.problem(*sizes)
+        yield from self._first("a wide and tall grid of tiles", self._sized(wide_grid(*extents)))
+        deep = [*self._sized(deep_grid(*extents))]
+        yield from self._first("a deep grid of tiles", deep)
+        for axis in "mnk":
+            smaller = ({axis: size} for size in range(1, getattr(self._base, axis)))
+            yield from self._first(f"the smallest {axis} allowed", _resized(self._base, smaller))
+        for problem in (self._base, *deep) if self.kernel.strided else ():
+            yield from self._with_gaps(problem)
+        for axis in "mnk":
+            # A kernel's tile may be many times as large as its block.
+            long = [{axis: _LONG + step} for step in range(_STEPS_AWAY)]
+            starts = (self.kernel.problem(_THIN, _THIN, _THIN), self._base)
+            yield from self._first(f"a long {axis}", (each for start in starts for each in _resized(start, long)))
+        yield from self._neighbours()
 
-    def add(self, problem: Problem | None, why: str, config: Config | None = None) -> None:
-        if problem is None:
-            return
-        config = config or self.config
-        gaps = {} if problem == problem.packed else {name: getattr(problem, name) for name in _GAPS}
-        cell = Cell(self.kernel.name, problem.m, problem.n, problem.k, config=config.to_json(), **gaps)
-        case = Case(cell, config.id, why)
-        if self.kernel.violations(problem, config):
-            self.violating.setdefault((problem, config), case)
-        elif config == self.config:
-            self.allowed.setdefault(problem, case)
+    def _with_gaps(self, problem: Problem) -> _Products:
+        """Gaps between the rows of all three matrices, as wide as is allowed; of each, for the base or if needed."""
+        for axes in (tuple(_GAPS), *((axis,) for axis in _GAPS)):
+            usual = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
+            steps = (1 << shift for shift in range(8))
+            stepped = ({axis: (getattr(problem, axis) // step + 1) * step for axis in axes} for step in steps)
+            gapped = (replace(problem, **leading) for leading in (usual, *stepped))
+            found = [*self._first(f"gaps between rows: {', '.join(axes)}", gapped)]
+            yield from found
+            if found and len(axes) > 1 and problem is not self._base:
+                return
 
-    def affordable(self) -> list[Case]:
-        """The allowed cases that take little work; the least two where there are no such."""
-        cases = [case for case in self.allowed.values() if case.work <= USUAL_WORK]
-        return cases or sorted(self.allowed.values(), key=lambda case: case.work)[:2]
+    def _neighbours(self) -> _Products:
+        """The nearest sizes on either side of the base, one allowed and one violating, axis by axis.
 
-
-def _search(kernel: Kernel, config: Config, device: DeviceProperties) -> _Search:
-    found = _Search(kernel, config)
-    squares = list(itertools.islice(_allowed_squares(found, 1), 4))
-    for number, problem in enumerate(squares):
-        found.add(problem, "the smallest m = n = k allowed" if number == 0 else "a small m = n = k")
-    base = _base(found) or (squares[0] if squares else _any_product(found))
-    if base is None:
-        raise InvalidKernel(f"{kernel.name}: no product was found that is allowed with {config}")
-    found.add(base, "a whole block")
-    extents = []
-    for axis, extent in zip("mn", tile(kernel, base, config, device), strict=True):
-        allowed = found.first(_resized(base, axis, size) for size in range(extent, _LARGEST + 1, extent))
-        extents.append(extent if allowed is None else int(getattr(allowed, axis)))
-    for why, sizes in (*usual_sizes(config.block), *whole_tiles(*extents)):
-        found.add(kernel.problem(*sizes), why)
-    found.add(found.first_of(wide_grid(*extents)), "a wide and tall grid of tiles")
-    deep = [kernel.problem(*sizes) for sizes in deep_grid(*extents)]
-    found.add(found.first(deep), "a deep grid of tiles")
-    for axis in "mnk":
-        smaller = (_resized(base, axis, size) for size in range(1, getattr(base, axis)))
-        found.add(found.first(smaller), f"the smallest {axis} allowed")
-    if kernel.strided:
-        for problem in (base, *deep):
-            _add_gaps(found, problem, each=problem is base)
-    for axis in "mnk":
-        # A kernel's tile may be many times as large as its block.
-        thin = (kernel.problem(_THIN, _THIN, _THIN), base)
-        long = (_resized(start, axis, _LONG + step) for start in thin for step in range(_STEPS_AWAY))
-        found.add(found.first(long), f"a long {axis}")
-    _add_neighbours(found, base)
-    for constraint in kernel.constraints:
-        _add_violation(found, constraint, base)
-    return found
+        Several axes are moved together where one of them alone cannot be.
+        """
+        immovable: set[str] = set()
+        for direction in _DIRECTIONS:
+            if len(direction) > 1 and immovable.isdisjoint(direction):
+                continue
+            moved = False
+            for name, sign in (("more", 1), ("less", -1)):
+                near = [*_moved(self._base, direction, range(sign, sign * (_STEPS_AWAY + 1), sign))]
+                allowed = next(self.allowed(near), None)
+                violating = next((each for each in near if self.kernel.violations(each, self.config)), None)
+                moved |= allowed is not None
+                yield from ((f"{name} {' = '.join(direction)}", each) for each in (allowed, violating) if each)
+            if not moved:
+                immovable |= set(direction)
 
 
-def _base(found: _Search) -> Problem | None:
-    """A product of about one block, whose neighbours can be tried: square if the block is not too long for that."""
-    block = found.config.block
+def _base_sizes(block: Dim3) -> Iterator[Iterable[int]]:
+    """Sizes of about one block, square if it is not too long for that; squares; others, those of least work first."""
     if max(block) ** 3 * 4 <= USUAL_WORK:
-        return next(_allowed_squares(found, max(block)), None)
-    return found.first_of((size, block.x, size) for size in range(min(block.x, 32), 129))
+        yield from _squares(max(block))
+    else:
+        yield from ((size, block.x, size) for size in range(min(block.x, 32), 129))
+    yield from _squares(1)
+    multiples = (factor * extent for extent in block for factor in (1, 2, 3, 4, 6, 8))
+    yield from sorted(itertools.product({1, 16, *multiples, *_LARGE}, repeat=3), key=math.prod)
 
 
-def _allowed_squares(found: _Search, least: int) -> Iterator[Problem]:
-    problems = (found.kernel.problem(size, size, size) for size in range(least, _LARGEST + 1))
-    return filter(found.allows, problems)
+def _squares(least: int) -> Iterator[Sizes]:
+    return ((size, size, size) for size in range(least, _LARGEST + 1))
 
 
-def _any_product(found: _Search) -> Problem | None:
-    """The allowed product of least work among some of the block's extents, their multiples, and large sizes."""
-    multiples = (factor * extent for extent in found.config.block for factor in (1, 2, 3, 4, 6, 8))
-    products = itertools.product({1, 16, *multiples, *_LARGE}, repeat=3)
-    return found.first_of(sorted(products, key=math.prod))
+def _moved(base: Problem, axes: Iterable[str], distances: Iterable[int]) -> Iterator[Problem]:
+    """The base with some of its sizes changed."""
+    return _resized(base, ({axis: getattr(base, axis) + distance for axis in axes} for distance in distances))
 
 
-def _add_gaps(found: _Search, problem: Problem, *, each: bool) -> None:
-    """Gaps between the rows of all three matrices, as wide as is allowed; and of each, if asked for or needed."""
-    for axes in (tuple(_GAPS), *((axis,) for axis in _GAPS)):
-        usual = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
-        steps = (1 << shift for shift in range(8))
-        stepped = ({axis: (getattr(problem, axis) // step + 1) * step for axis in axes} for step in steps)
-        gapped = found.first(replace(problem, **leading) for leading in (usual, *stepped))
-        found.add(gapped, f"gaps between rows: {', '.join(axes)}")
-        if gapped and len(axes) > 1 and not each:
-            return
-
-
-def _add_neighbours(found: _Search, base: Problem) -> None:
-    """The nearest sizes on either side of the base, one allowed and one violating, axis by axis.
-
-    Several axes are moved together where one of them alone cannot be.
-    """
-    immovable: set[str] = set()
-    for direction in _DIRECTIONS:
-        if len(direction) > 1 and immovable.isdisjoint(direction):
-            continue
-        moved = False
-        for name, sign in (("more", 1), ("less", -1)):
-            steps = (_moved(base, direction, sign * step) for step in range(1, _STEPS_AWAY + 1))
-            problems = [problem for problem in steps if problem is not None]
-            for allowed in (True, False):
-                nearest = next((problem for problem in problems if found.allows(problem) is allowed), None)
-                found.add(nearest, f"{name} {' = '.join(direction)}")
-                moved |= allowed and nearest is not None
-        if not moved:
-            immovable |= set(direction)
-    apart = [problem for problem in found.allowed if len({problem.m, problem.n, problem.k}) > 1][:8]
-    mixed = ((one.m, other.n, one.k) for one in apart for other in apart)
-    found.add(found.first_of(sizes for sizes in mixed if len(set(sizes)) == 3), "three different sizes")
-
-
-def _moved(base: Problem, axes: Iterable[str], distance: int) -> Problem | None:
-    """The base with some of its sizes changed; None where one leaves what an int can be."""
-    return _with(base, {axis: getattr(base, axis) + distance for axis in axes})
-
-
-def _resized(base: Problem, axis: str, size: int) -> Problem | None:
-    """The base with one size replaced; None where that is no int."""
-    return _with(base, {axis: size})
-
-
-def _with(base: Problem, sizes: Mapping[str, int]) -> Problem | None:
-    if not all(1 <= size <= _LARGEST_INT for size in sizes.values()):
-        return None
-    return replace(base, **{"lda": 0, "ldb": 0, "ldc": 0, **sizes})  # type: ignore[arg-type]
-
-
-def _add_violation(found: _Search, constraint: Constraint, base: Problem) -> None:
-    """A case that violates one constraint, and as few others as can be."""
-    alone = replace(found.kernel, constraints=(constraint,))
-    strange = [(base, other) for other in _other_configs(found.kernel, found.config)]
-    strange += [(problem, found.config) for problem in _other_products(base)]
-    if violating := [each for each in strange if alone.violations(*each)]:
-        problem, config = min(violating, key=lambda each: len(found.kernel.violations(*each)))
-        found.add(problem, f"violates: {constraint.description}", config)
+def _resized(base: Problem, sizes: Iterable[Mapping[str, int]]) -> Iterator[Problem]:
+    """The base with some of its sizes replaced; those are left out that no int can be."""
+    for each in sizes:
+        if all(1 <= size <= _LARGEST_INT for size in each.values()):
+            yield replace(base, **{"lda": 0, "ldb": 0, "ldc": 0, **each})  # type: ignore[arg-type]
 
 
 def _other_products(base: Problem) -> Iterator[Problem]:
     """Products near the base, and multiples of it: nothing but their extent is against those."""
     for axes in _DIRECTIONS:
-        near = [_moved(base, axes, distance) for distance in (1, -1, 2, -2)]
-        far = [_with(base, {axis: getattr(base, axis) << shift for axis in axes}) for shift in range(1, 31)]
-        yield from (problem for problem in (*near, *far) if problem is not None)
+        yield from _moved(base, axes, (1, -1, 2, -2))
+        yield from _resized(base, ({axis: getattr(base, axis) << shift for axis in axes} for shift in range(1, 31)))
 
 
 def _other_configs(kernel: Kernel, config: Config) -> Iterator[Config]:

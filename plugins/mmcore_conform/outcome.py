@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.cell import Cell
@@ -27,7 +27,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass(frozen=True)
 class Case:
-    """A product in a config: a cell without device and seed, the config's id, and why it is tested."""
+    """A product in a config: the cell, the config's id, and why it is tested."""
 
     cell: Cell
     config: str
@@ -36,7 +36,7 @@ class Case:
     def __str__(self) -> str:
         cell = self.cell
         gaps = f", lda {cell.lda}, ldb {cell.ldb}, ldc {cell.ldc}," if cell.lda else ""
-        return f"{cell.m}×{cell.n}×{cell.k}{gaps} with {self.config} ({self.why})"
+        return f"{cell.m}×{cell.n}×{cell.k}{gaps} with {self.config} ({self.why}){', forced' if cell.force else ''}"
 
     @property
     def work(self) -> int:
@@ -48,9 +48,9 @@ class Case:
         return {**vars(self), "cell": self.cell.to_json()}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Case:
-        """What :meth:`to_json` made."""
-        return cls(**{**values, "cell": Cell.from_json(values["cell"])})
+    def from_json(cls, values: Mapping[str, Any], **cell: Any) -> Case:
+        """What :meth:`to_json` made, with other attributes of the cell."""
+        return cls(**{**values, "cell": replace(Cell.from_json(values["cell"]), **cell)})
 
 
 @dataclass(frozen=True)
