@@ -18,11 +18,9 @@ from mmcore.executor.choose import open_device
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry
 from mmcore_conform import conformance as module
-from mmcore_conform.cases import MOST_PER_CONFIG, find_cases
+from mmcore_conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
 from mmcore_conform.conformance import CAPABILITIES, Conformance, conform_kernel
-from mmcore_conform.grouping import groups
-from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED
-from mmcore_conform.sizes import USUAL_TILE, tile
+from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.modern import SPLIT_K, TENSOR_MAP
@@ -188,7 +186,8 @@ def test_what_only_tiles_larger_than_the_block_show_is_found(tmp_path: Path, mon
 def test_without_a_sanitizer_hazards_are_skipped_and_a_stale_result_is_found_by_running_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "sanitizing_device", lambda device: "")
+    monkeypatch.setattr("mmcore_conform.worker.can_sanitize", lambda device, phases: False)
+    monkeypatch.setattr(module, "SANITIZER", "nowhere")
     found = conformance(wrong_kernels.kernel(tmp_path, STALE))
     assert {each.property for each in found.failures} == {"repeatable"}
     assert "run twice on the same inputs, element (0, 0) of C is " in found.failures[0].reason
@@ -290,16 +289,16 @@ class Small:
         (wrong_kernels.covering, 8, 16),
         (covering_by(64), 64, 16),
         (covering_by(100), 100, 16),
-        (lambda problem, config, device: Launch((problem.n // 48, problem.m // 32), config.block), 32, 48),
+        (lambda problem, config, device: Launch((1, problem.m // 32), config.block), 32, USUAL_TILE),
         (lambda problem, config, device: Launch((1, 1), config.block), USUAL_TILE, USUAL_TILE),
-        (lambda problem, config, device: Launch((problem.m // (problem.n - 1),), config.block), 64, USUAL_TILE),
+        (lambda problem, config, device: Launch((problem.m // (problem.n - 1),), config.block), 15, USUAL_TILE),
     ],
     ids=["block", "tall", "no power of two", "rounding down", "one block for all", "fails for n = 1"],
 )
 def test_the_grid_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
-    kernel = wrong_kernels.kernel(tmp_path, launch=launch)
-    found = tile(kernel, kernel.problem(65, 65, 65), kernel.usual_configs[0], EMULATOR.properties)
-    assert found == (rows, columns)
+    cases = find_cases(wrong_kernels.kernel(tmp_path, launch=launch), EMULATOR.properties)
+    (tile,) = (case.cell for case in cases.allowed if case.why == "a whole tile, k = 8")
+    assert (tile.m, tile.n) == (rows, columns)
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

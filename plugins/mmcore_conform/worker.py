@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from mmcore import errors
 from mmcore.cell import Cell, referenced_kernel
-from mmcore.compile.compiler import compile_plan
+from mmcore.compile.compiler import compile_options, compile_plan
 from mmcore.devices.base import Device, HostArray
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
@@ -18,7 +20,7 @@ from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, Mmco
 from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
-from mmcore.planning.plan import Plan, launches, plan
+from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw, other_seed
 from mmcore.verify.launches import host_arrays, rows_of_product, verify_launches
 from mmcore_conform.cases import find_cases
@@ -28,7 +30,6 @@ from mmcore_emulator.sanitizer.over_read import over_read_elements
 from mmcore_emulator.sanitizer.protocols import CheckingDevice
 from mmcore_occupancy.compiled import capability_target, compiled_occupancies, target_plan
 
-_OF_RUNS = ("product", "written", "bounds", "inputs", "repeatable")
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
     "inputs": ("input-overwritten",),
@@ -36,11 +37,13 @@ _KINDS = {
     "written": ("unwritten-output",),
     "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "overwritten-output"),
 }
-_TIMES_ASKED = 3
+
+# What these say of a case is the kernel's failure; of other errors it is this machine that cannot tell.
+_KERNEL_ERRORS = (InvalidKernel, CompileError, errors.DeviceError, errors.KernelError)
 
 CellJson: TypeAlias = Mapping[str, Any]
-Findings: TypeAlias = tuple[tuple[str, ...], list[tuple[str, str]]]
-"""The properties that were tested, and failures: pairs of a property and a reason, of which the first counts."""
+Findings: TypeAlias = list[tuple[str, str, str]]
+"""Properties, each with its outcome and the reason."""
 
 
 def can_sanitize(device: Device, phases: Phases) -> bool:
@@ -55,52 +58,41 @@ def found_cases(device: Device, phases: Phases, reference: str) -> dict[str, Any
         needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
     with phases("plan"):
-        return find_cases(kernel, device.properties).to_json()
+        return asdict(find_cases(kernel, device.properties))
 
 
-def plan_case(device: Device, phases: Phases, values: CellJson) -> None:
-    """Plan a cell; raises as :func:`~mmcore.planning.plan.plan`."""
-    with phases("plan"):
-        _planned(Cell.from_json(values), device)
+def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Whether a cell that violates a constraint is refused, and for which violations."""
+    try:
+        _planned(device, phases, values)
+    except ConstraintViolation as refused:
+        return [("constraints", PASSED, "; ".join(refused.reasons))]
+    return [("constraints", FAILED, "it is not refused")]
 
 
 def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell twice on the same inputs; nothing else is tested where there is no product.
+    """Run a cell twice on the same inputs, where nothing passes unless there is a product.
 
-    Raises:
-        TimeLimit: the time limit was reached, and the device says where.
-        MmcoreError: the kernel cannot be planned, compiled or launched.
+    A TimeLimit says where the kernel was; another MmcoreError, that it is the machine that keeps it from being run.
     """
-    cell = Cell.from_json(values)
-    with phases("plan"):
-        planned = _planned(cell, device)
-    with phases("compile"):
-        module = compile_plan(planned, device.architecture)
-    with phases("verify"), LoadedKernel(planned, device, module) as loaded:
-        verified = verify_launches(loaded, cell.problem(planned.kernel), cell.seed or 0)
-        failures = _failures(planned, verified.violations)
-        if (found := verified.verification) is None:
-            return (), failures
-        if found.verified:
-            failures += _of_second_run(loaded, cell)
-        else:
-            wrong = f"{found.mismatch}; {found.wrong} of the {found.compared} elements compared are wrong"
-            failures.append(("written" if found.mismatch and found.mismatch.unwritten else "product", wrong))
-    return _OF_RUNS, failures
+    try:
+        cell, planned = _planned(device, phases, values)
+        with phases("compile"):
+            module = compile_plan(planned, device.architecture)
+        with phases("verify"), LoadedKernel(planned, device, module) as loaded:
+            return _verified(loaded, cell)
+    except ConstraintViolation as error:
+        return [("geometry", FAILED, f"its constraints allow what is refused: {error}")]
+    except _KERNEL_ERRORS as error:
+        return [("product", FAILED, str(error))]
 
 
 def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell where every access is watched.
-
-    Raises:
-        MmcoreError: the device cannot run the kernel, or the time limit was reached.
-    """
-    cell = Cell.from_json(values)
-    with phases("plan"):
-        planned = _planned(cell, device)
+    """Run a cell where every access is watched; an MmcoreError where the device cannot run it."""
+    cell, planned = _planned(device, phases, values)
     with phases("sanitize"):
         failures = _failures(planned, check_cell(cell, device).violations)
-    return ("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures
+    return _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
 
 
 def over_reads(device: Device, phases: Phases, values: CellJson, known: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -108,9 +100,7 @@ def over_reads(device: Device, phases: Phases, values: CellJson, known: Sequence
 
     They are not run, and 0 stands for what they read, where all of these matrices are among the known ones.
     """
-    cell = Cell.from_json(values)
-    with phases("plan"):
-        planned = _planned(cell, device)
+    cell, planned = _planned(device, phases, values)
     declared = {matrix: elements for matrix in MATRICES if (elements := planned.over_read(matrix))}
     with phases("sanitize"):
         read = over_read_elements(planned, device, cell.seed or 0) if declared.keys() - set(known) else {}
@@ -124,20 +114,14 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -
     """
     answers: dict[str, dict[Problem, Any]] = {}
     failures: dict[str, str] = {}
-    with phases("plan"):
-        for cell in map(Cell.from_json, cells):
-            kernel = referenced_kernel(cell.kernel)
-            problem, config = cell.problem(kernel), cell.config_of(kernel)
-            try:
-                asked = [launches(kernel, problem, config, device.properties) for _ in range(_TIMES_ASKED)]
-                compiled = [kernel.expand(each, problem, config) for each in (kernel.entry, *kernel.options)]
-            except MmcoreError:
-                # Running it fails for that.
-                continue
-            if any(answer != asked[0] for answer in asked):
-                reason = f"asked {_TIMES_ASKED} times for the same launch, its rule does not give the same one"
-                failures[config.id] = reason
-            answers.setdefault(config.id, {})[problem] = (asked[0], compiled, kernel.macros(problem, config))
+    for values in cells:
+        with contextlib.suppress(MmcoreError):  # running it fails for that
+            plans = [_planned(device, phases, values)[1] for _ in range(3)]
+            first, *others = [(each.launches, each.entries, compile_options(each, "")) for each in plans]
+            answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
+            if any(answer != first for answer in others):
+                reason = "asked 3 times for the same launch, its rule does not give the same one"
+                failures[plans[0].config.id] = reason
     for one, other in itertools.combinations(answers, 2):
         common = answers[one].keys() & answers[other].keys()
         if common and all(answers[one][problem] == answers[other][problem] for problem in common):
@@ -174,9 +158,32 @@ def _runs(architecture: str, capability: tuple[int, int]) -> bool:
     return capability[0] == made_for[0] and capability >= made_for
 
 
-def _planned(cell: Cell, device: Device) -> Plan:
-    kernel = referenced_kernel(cell.kernel)
-    return plan(kernel, cell.problem(kernel), cell.config_of(kernel), device.properties, force=cell.force)
+def _planned(device: Device, phases: Phases, values: CellJson) -> tuple[Cell, Plan]:
+    with phases("plan"):
+        cell = Cell.from_json(values)
+        kernel = referenced_kernel(cell.kernel)
+        problem, config = cell.problem(kernel), cell.config_of(kernel)
+        return cell, plan(kernel, problem, config, device.properties, force=cell.force)
+
+
+def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
+    """What comes of two runs."""
+    verified = verify_launches(loaded, cell.problem(loaded.plan.kernel), cell.seed or 0)
+    failures = _failures(loaded.plan, verified.violations)
+    if (found := verified.verification) is None:
+        return _findings((), failures)
+    if found.verified:
+        failures += _of_second_run(loaded, cell)
+    else:
+        wrong = f"{found.mismatch}; {found.wrong} of the {found.compared} elements compared are wrong"
+        failures.append(("written" if found.mismatch and found.mismatch.unwritten else "product", wrong))
+    return _findings(("product", "written", "bounds", "inputs", "repeatable"), failures)
+
+
+def _findings(tested: Sequence[str], failures: Sequence[tuple[str, str]]) -> Findings:
+    """The properties that were tested, or found to fail: of several failures of one, the first is told."""
+    reasons = dict.fromkeys(tested, "") | dict(reversed(failures))
+    return [(name, FAILED if reason else PASSED, reason) for name, reason in reasons.items()]
 
 
 def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str, str]]:
