@@ -113,11 +113,7 @@ class _Search:
 
     @cached_property
     def _base(self) -> Problem:
-        """An allowed product whose neighbours can be tried.
-
-        It is of about one block, square if the block is not too long for that; else any square, or what takes least
-        work.
-        """
+        """An allowed product whose neighbours can be tried: of about one block, else a square, else of least work."""
         block = self.config.block
         flat = ((size, block.x, size) for size in range(min(block.x, 32), 129))
         one_block = _SQUARES[max(block) - 1 :] if max(block) ** 3 * 4 <= USUAL_WORK else flat
@@ -157,10 +153,7 @@ class _Search:
         yield from self._neighbours()
 
     def _tile(self, axis: str) -> int:
-        """Rows (m) or columns (n) of C that a block of the first launch computes, as the grid tells.
-
-        The first multiple that is allowed, if any is.
-        """
+        """Rows (m) or columns (n) that a block of the first launch computes, as the grid tells; an allowed multiple."""
         extent = USUAL_TILE
         problems = _varied(self._base, axis, ((0, size) for size in range(1, _LARGEST + 2)))
         blocks = (launches(self.kernel, problem, self.config, self.device)[0].grid_dim.size for problem in problems)
@@ -197,9 +190,8 @@ class _Search:
             for name, sign in (("more", 1), ("less", -1)):
                 why = f"{name} {' = '.join(axes)}"
                 near = list(_varied(self._base, axes, ((1, sign * step) for step in range(1, _STEPS_AWAY + 1))))
-                allowed = list(self._first(why, near))
+                yield from (allowed := list(self._first(why, near)))
                 movable |= bool(allowed)
-                yield from allowed
                 yield from [(why, each) for each in near if self.kernel.violations(each, self.config)][:1]
             immovable |= set() if movable else set(axes)
 
@@ -240,7 +232,9 @@ def _usual_sizes(block: Dim3, rows: int, columns: int) -> Iterator[tuple[str, tu
     x, y = block.x, block.y
     yield "size 1", (1, 1, 1)
     yield "k smaller than the tile", (y + 1, x + 1, max(1, min(x, 32) // 2 - 1))
-    yield "prime sizes", (m := _prime(y + 1), n := _prime(x + 1, m), _prime(min(x, 32) + 1, m, n))
+    m = _prime(y + 1)
+    n = _prime(x + 1, m)
+    yield "prime sizes", (m, n, _prime(min(x, 32) + 1, m, n))
     yield "blocks and a rest", (2 * y + 1, 2 * x + 1, 2 * x + 1)
     yield "one row", (1, x + 2, y + 1)
     yield "one column", (y + 2, 1, x + 1)
@@ -250,9 +244,8 @@ def _usual_sizes(block: Dim3, rows: int, columns: int) -> Iterator[tuple[str, tu
     yield "wide", (y, 3 * x, 2 * x)
     yield "tall", (3 * y, x, 2 * x)
     yield "deep", (y, 2 * x, 3 * x)
-    for k in (8, 16, 32, 64, 96, 120, 128):
-        if k == 8 or rows * columns * k <= USUAL_WORK:
-            yield f"a whole tile, k = {k}", (rows, columns, k)
+    depths = (k for k in (8, 16, 32, 64, 96, 120, 128) if k == 8 or rows * columns * k <= USUAL_WORK)
+    yield from ((f"a whole tile, k = {k}", (rows, columns, k)) for k in depths)
     size = max(rows, columns)
     yield "a whole tile, m = n = k", (size, size, size)
     yield "whole tiles and a rest", (rows + 1, columns + 1, 33)

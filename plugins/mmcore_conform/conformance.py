@@ -26,9 +26,6 @@ CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 MOST_FORCED = 24
 """Cases of a kernel with known bugs that are launched against its constraints."""
 
-SANITIZER = "emulator"
-"""The device that looks for hazards where the kernel's own device cannot."""
-
 Progress = Callable[[str, int, int], None]
 
 
@@ -38,8 +35,7 @@ class Conformance:
 
     Attributes:
         kernel: the kernel.
-        device: the name of the device that ran it.
-        sanitizer: the name of the device that looked for hazards.
+        device, sanitizer: the names of the device that ran it, and of the one that looked for hazards.
         seed: seed of the inputs.
         outcomes: in the order of the tests.
         left_out: how many allowed products were found and not tested.
@@ -104,7 +100,7 @@ def conform_kernel(
     """
     kernel, device = referenced_kernel(reference), device_name(device)
     seed = fresh_seed() if seed is None else seed
-    sanitizer = device if run(device, "mmcore_conform.worker:can_sanitize") else SANITIZER
+    sanitizer = device if run(device, "mmcore_conform.worker:can_sanitize") else "emulator"
     tests = _Tests(kernel, reference, device, sanitizer, seed, timeout)
     outcomes: list[Outcome] = []
     cases, begun, stopped, what = Cases(), 0, "", "the search for test cases"
@@ -168,20 +164,20 @@ class _Tests:
             found |= self._tested(case, "sanitize_case", "hazards", "check") | failed
         yield from found.values()
 
-    def _tested(self, case: Case, function: str, untold: str, command: str = "run") -> dict[str, Outcome]:
-        """The outcomes of a test, by property; the property ``untold`` is skipped where this machine cannot tell."""
+    def _tested(self, case: Case, function: str, skipped: str, command: str = "run") -> dict[str, Outcome]:
+        """The outcomes of a test, by property; ``skipped`` is the one that this machine may be unable to tell."""
         device = self.sanitizer if command == "check" else self.device
         try:
             found = self._ask(device, function, case.cell.to_json())
         except (TimeLimit, DeviceLost, CompilerMissing):
             raise
         except MmcoreError as error:
-            found = [(untold, SKIPPED, str(error))]
+            found = [(skipped, SKIPPED, str(error))]
         outcomes = {}
         for name, outcome, reason in found:
-            again = launch_command("run" if outcome == PASSED else command, case.cell.on(device))
+            shown = ("run", case.cell) if outcome == PASSED else (command, case.cell.on(device))
             # What differs between two runs is not shown by one.
-            again = "" if (name, outcome) == ("repeatable", FAILED) else again
+            again = "" if (name, outcome) == ("repeatable", FAILED) else launch_command(*shown)
             outcomes[name] = Outcome(name, str(case), outcome, reason, again, case)
         return outcomes
 
@@ -233,15 +229,14 @@ class _Tests:
         shown = [each for each in outcomes if each.outcome == FAILED]
         usual = [config.id for config in self.kernel.usual_configs]
         small = [case for case in violating if case.work <= USUAL_WORK and case.config in usual]
-        for case in small[:MOST_FORCED]:
-            forced = replace(case, cell=replace(case.cell, force=True))
-            try:
+        forced = [replace(case, cell=replace(case.cell, force=True)) for case in small[:MOST_FORCED]]
+        try:
+            for case in forced:
                 # Against its constraints it may not be launchable at all, which shows nothing.
-                shown += [each for each in self._case(forced) if each.outcome == FAILED and each.property != "geometry"]
-            except (TimeLimit, DeviceLost) as error:
-                shown.append(Outcome("product", str(forced), FAILED, str(error)))
-                break
+                shown += [each for each in self._case(case) if each.outcome == FAILED and each.property != "geometry"]
+        except (TimeLimit, DeviceLost) as error:
+            shown.append(Outcome("product", str(case), FAILED, str(error)))
         says = "it declares" if shown else "nothing that was tested shows what it declares"
         yield Outcome("known-bugs", "declared bugs", FAILED, f"{says}: {' '.join(self.kernel.known_bugs)}")
         first = {each.property: each for each in reversed(shown)}
-        yield from (replace(each, property="known-bugs", case=None) for each in first.values())
+        yield from (replace(first[name], property="known-bugs", case=None) for name in PROPERTIES if name in first)

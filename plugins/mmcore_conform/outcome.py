@@ -52,8 +52,7 @@ class Cases:
     """The test cases of a kernel.
 
     Attributes:
-        allowed: cases that its constraints allow.
-        violating: cases that violate them.
+        allowed, violating: cases that its constraints allow, and cases that violate them.
         not_found: properties, and what there should be a case of: a constraint violated, gaps between rows.
         left_out: how many allowed cases were found beyond the most that are tested.
     """
@@ -87,8 +86,8 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         """The outcome as JSON-ready values."""
         sizes = self.case and {name: getattr(self.case.cell, name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
-        values = {**vars(self), "case": self.what, "problem": sizes, "config": self.case and self.case.config}
-        return {name: value for name, value in values.items() if name != "what"}
+        told = {name: getattr(self, name) for name in ("property", "outcome", "reason", "reproduce")}
+        return {**told, "case": self.what, "problem": sizes, "config": self.case and self.case.config}
 
 
 def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:

@@ -13,7 +13,7 @@ import numpy as np
 from mmcore import errors
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.compile.compiler import compile_options, compile_plan
-from mmcore.devices.base import Device, HostArray
+from mmcore.devices.base import Device
 from mmcore.devices.loaded import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError, TimeLimit
@@ -37,9 +37,6 @@ _KINDS = {
     "written": ("unwritten-output",),
     "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "overwritten-output"),
 }
-
-# What these say of a case is the kernel's failure; of other errors it is this machine that cannot tell.
-_KERNEL_ERRORS = (InvalidKernel, CompileError, errors.DeviceError, errors.KernelError)
 
 CellJson: TypeAlias = Mapping[str, Any]
 Findings: TypeAlias = list[tuple[str, str, str]]
@@ -83,7 +80,8 @@ def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
             return _verified(loaded, cell)
     except ConstraintViolation as error:
         return [("geometry", FAILED, f"its constraints allow what is refused: {error}")]
-    except _KERNEL_ERRORS as error:
+    # What these say is the kernel's failure; of other errors it is this machine that cannot tell.
+    except (InvalidKernel, CompileError, errors.DeviceError, errors.KernelError) as error:
         return [("product", FAILED, str(error))]
 
 
@@ -211,7 +209,8 @@ def _of_second_run(loaded: LoadedKernel, cell: Cell) -> Iterator[tuple[str, str]
     """
     planned, problem, seed = loaded.plan, cell.problem(loaded.plan.kernel), cell.seed or 0
     host = host_arrays(planned, draw(problem, seed))
-    first = _product(loaded, host)
+    first, second = np.empty_like(host["C"]), np.empty_like(host["C"])
+    loaded.buffers["C"].download(first)
     if not planned.kernel.accumulate:
         host["C"] = host_arrays(planned, draw(replace(problem, accumulate=True), other_seed(seed)))["C"]
     loaded.upload(host)
@@ -220,18 +219,11 @@ def _of_second_run(loaded: LoadedKernel, cell: Cell) -> Iterator[tuple[str, str]
         _failures(planned, violations)
         yield "repeatable", f"the second run failed where the first did not: {violations[-1]}"
         return
-    second = _product(loaded, host)
-    bits = f"u{first.itemsize}"
-    changed = first.view(bits) != second.view(bits)
+    loaded.buffers["C"].download(second)
+    was, is_now = rows_of_product(planned, first), rows_of_product(planned, second)
+    changed = was.view(f"u{first.itemsize}") != is_now.view(f"u{first.itemsize}")
     if changed.any():
         row, column = (int(index) for index in np.argwhere(changed)[0])
-        was, is_now = float(first[row, column]), float(second[row, column])
-        where = f"run twice on the same inputs, element ({row}, {column}) of C is {was!r}, then {is_now!r}"
+        values = f"{float(was[row, column])!r}, then {float(is_now[row, column])!r}"
+        where = f"run twice on the same inputs, element ({row}, {column}) of C is {values}"
         yield "repeatable", f"{where}; {int(changed.sum())} of {changed.size} elements differ"
-
-
-def _product(loaded: LoadedKernel, host: Mapping[str, HostArray]) -> HostArray:
-    """C as the device left it, m×n."""
-    flat = np.empty_like(host["C"])
-    loaded.buffers["C"].download(flat)
-    return rows_of_product(loaded.plan, flat)
