@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, NoDevice
+from mmcore.executor import run
 from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry
 from mmcore_conform import conformance as module
-from mmcore_conform.cases import MOST_PER_CONFIG, find_cases
+from mmcore_conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
 from mmcore_conform.conformance import CAPABILITIES, Conformance, conform_kernel
-from mmcore_conform.grouping import groups
-from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED
-from mmcore_conform.sizes import USUAL_TILE, tile
+from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
+from mmcore_emulator.sanitizer.over_read import over_read_elements
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.modern import SPLIT_K, TENSOR_MAP
@@ -53,7 +53,7 @@ def failing(kernel: Kernel) -> set[str]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few small products, and one compute capability: others, and large products, have tests of their own."""
-    monkeypatch.setattr(module, "CAPABILITIES", ((9, 0),))
+    monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_conform.cases.USUAL_WORK", 1 << 14)
     monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 20)
 
@@ -61,7 +61,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of several tiles, and one compute capability."""
-    monkeypatch.setattr(module, "CAPABILITIES", ((9, 0),))
+    monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_conform.cases.USUAL_WORK", 1 << 18)
 
 
@@ -188,11 +188,45 @@ def test_what_only_tiles_larger_than_the_block_show_is_found(tmp_path: Path, mon
 def test_without_a_sanitizer_hazards_are_skipped_and_a_stale_result_is_found_by_running_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "sanitizing_device", lambda device: "")
+    def check_cell(*asked: Any) -> None:
+        raise NoDevice("there is no device 'emulator'")
+
+    monkeypatch.setattr("mmcore_conform.worker.check_cell", check_cell)
     found = conformance(wrong_kernels.kernel(tmp_path, STALE))
     assert {each.property for each in found.failures} == {"repeatable"}
     assert "run twice on the same inputs, element (0, 0) of C is " in found.failures[0].reason
     assert {each.outcome for each in found.of("hazards")} == {SKIPPED}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_failure_is_shown_on_the_device_that_found_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def on_the_emulator(device: str, target: str, *arguments: Any, **options: Any) -> Any:
+        return run("emulator", target, *arguments)
+
+    monkeypatch.setattr(module, "run", on_the_emulator)
+    monkeypatch.setattr(module, "device_name", lambda spec: "cuda:0")
+    found = conformance(wrong_kernels.kernel(tmp_path, ONE_BARRIER, source=BROADCAST))
+    assert (found.device, found.sanitizer) == ("cuda:0", "emulator")
+    assert {each.reproduce.split()[1] for each in found.failures} == {"check"}
+    assert all("--device emulator" in each.reproduce for each in found.failures)
+    assert all("--device cuda:0" in each.reproduce for each in found.of("product"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_over_read_is_measured_until_one_case_needs_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def measure(*asked: Any) -> dict[str, int]:
+        measured.append(over_read_elements(*asked))
+        return measured[-1]
+
+    monkeypatch.setattr("mmcore_conform.worker.over_read_elements", measure)
+    found = conformance(wrong_kernels.kernel(tmp_path, AHEAD, launch=reading_past(A=2)))
+    (needed,) = (each for each in found.of("over-read") if each.case is None)
+    assert (needed.outcome, needed.what) == (PASSED, "over-read of A, declared in 20 cases")
+    assert [each["A"] for each in measured] == [2]
 
 
 @dataclass(frozen=True)
@@ -290,16 +324,16 @@ class Small:
         (wrong_kernels.covering, 8, 16),
         (covering_by(64), 64, 16),
         (covering_by(100), 100, 16),
-        (lambda problem, config, device: Launch((problem.n // 48, problem.m // 32), config.block), 32, 48),
+        (lambda problem, config, device: Launch((1, problem.m // 32), config.block), 32, USUAL_TILE),
         (lambda problem, config, device: Launch((1, 1), config.block), USUAL_TILE, USUAL_TILE),
-        (lambda problem, config, device: Launch((problem.m // (problem.n - 1),), config.block), 64, USUAL_TILE),
+        (lambda problem, config, device: Launch((problem.m // (problem.n - 1),), config.block), 15, USUAL_TILE),
     ],
     ids=["block", "tall", "no power of two", "rounding down", "one block for all", "fails for n = 1"],
 )
 def test_the_grid_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
-    kernel = wrong_kernels.kernel(tmp_path, launch=launch)
-    found = tile(kernel, kernel.problem(65, 65, 65), kernel.usual_configs[0], EMULATOR.properties)
-    assert found == (rows, columns)
+    cases = find_cases(wrong_kernels.kernel(tmp_path, launch=launch), EMULATOR.properties)
+    (tile,) = (case.cell for case in cases.allowed if case.why == "a whole tile, k = 8")
+    assert (tile.m, tile.n) == (rows, columns)
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

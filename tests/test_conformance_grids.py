@@ -15,9 +15,8 @@ from mmcore.measure import Phases
 from mmcore.registry import Origin, Registered, registry
 from mmcore_conform.cases import find_cases
 from mmcore_conform.conformance import Conformance
-from mmcore_conform.geometry import launch_failures
-from mmcore_conform.grouping import groups
-from mmcore_conform.outcome import SKIPPED
+from mmcore_conform.outcome import SKIPPED, groups
+from mmcore_conform.worker import launch_failures
 from tests import wrong_kernels
 from tests.test_conformance import EMULATOR, conformance, failing, few, tiles
 

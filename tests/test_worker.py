@@ -39,11 +39,12 @@ def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Workers as users have them, and a plugin that brings the fragile device."""
     site = tmp_path_factory.mktemp("site")
     install(site, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
-    with pytest.MonkeyPatch.context() as patch, installed(site):
+    with pytest.MonkeyPatch.context() as patch:
         patch.delenv(IN_PROCESS)
         patch.syspath_prepend(Path(__file__).parent.parent)
-        yield
-        end_workers()
+        with installed(site):
+            yield
+            end_workers()
 
 
 def cell(folder: Path, name: str, size: int = 16, **asked: Any) -> Cell:

@@ -1,9 +1,9 @@
 """Conformance: whether a kernel keeps what its declaration promises, tested case by case.
 
 - :mod:`~mmcore_conform.cases` finds products and configs on both sides of a kernel's constraints.
-- :mod:`~mmcore_conform.running` and :mod:`~mmcore_conform.geometry` test them, in the worker process of a device.
+- :mod:`~mmcore_conform.worker` tests them, in the worker process of a device.
 - :mod:`~mmcore_conform.conformance` asks for each test and collects the outcomes.
-- :mod:`~mmcore_conform.grouping` finds what failing cases have in common, for :mod:`~mmcore_conform.report`.
+- :mod:`~mmcore_conform.outcome` finds what failing cases have in common, for :mod:`~mmcore_conform.command`.
 - ``pytest --pyargs mmcore_conform`` makes a test of each kernel and property.
 """
 

@@ -1,8 +1,9 @@
-"""Test cases, the properties they are tested for, and the outcomes."""
+"""Test cases, the properties they are tested for, the outcomes, and what failing cases have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +25,12 @@ PROPERTIES = {
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
+_DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in range(9) if 1 < factor << shift <= 256)
+
 
 @dataclass(frozen=True)
 class Case:
-    """A product in a config: a cell without device and seed, the config's id, and why it is tested."""
+    """A product in a config: the cell, the config's id, and why it is tested."""
 
     cell: Cell
     config: str
@@ -36,21 +39,28 @@ class Case:
     def __str__(self) -> str:
         cell = self.cell
         gaps = f", lda {cell.lda}, ldb {cell.ldb}, ldc {cell.ldc}," if cell.lda else ""
-        return f"{cell.m}×{cell.n}×{cell.k}{gaps} with {self.config} ({self.why})"
+        return f"{cell.m}×{cell.n}×{cell.k}{gaps} with {self.config} ({self.why}){', forced' if cell.force else ''}"
 
     @property
     def work(self) -> int:
         """Multiplications: m·n·k."""
         return self.cell.m * self.cell.n * self.cell.k
 
-    def to_json(self) -> dict[str, Any]:
-        """The case as JSON-ready values."""
-        return {**vars(self), "cell": self.cell.to_json()}
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Case:
-        """What :meth:`to_json` made."""
-        return cls(**{**values, "cell": Cell.from_json(values["cell"])})
+@dataclass(frozen=True)
+class Cases:
+    """The test cases of a kernel.
+
+    Attributes:
+        allowed, violating: cases that its constraints allow, and cases that violate them.
+        not_found: properties, and what there should be a case of: a constraint violated, gaps between rows.
+        left_out: how many allowed cases were found beyond the most that are tested.
+    """
+
+    allowed: tuple[Case, ...] = ()
+    violating: tuple[Case, ...] = ()
+    not_found: tuple[tuple[str, str], ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,12 +79,58 @@ class Outcome:
     property: str
     what: str
     outcome: str
-    reason: str
-    reproduce: str
+    reason: str = ""
+    reproduce: str = ""
     case: Case | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The outcome as JSON-ready values."""
         sizes = self.case and {name: getattr(self.case.cell, name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
-        values = {**vars(self), "case": self.what, "problem": sizes, "config": self.case and self.case.config}
-        return {name: value for name, value in values.items() if name != "what"}
+        told = {name: getattr(self, name) for name in ("property", "outcome", "reason", "reproduce")}
+        return {**told, "case": self.what, "problem": sizes, "config": self.case and self.case.config}
+
+
+def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
+    """The failures of one property in groups: what each has in common, "k not a multiple of 4", and the failures.
+
+    Sizes of failing and passing cases are compared: the condition that holds for most failures and no passing case
+    makes a group, then the rest is grouped. Failures that are no cases are grouped by their reason. The failure of
+    least work comes first.
+    """
+    failing = [each for each in outcomes if each.outcome == FAILED]
+    reasons = dict.fromkeys(each.reason for each in failing if each.case is None)
+    found = [("", [each for each in failing if each.case is None and each.reason == reason]) for reason in reasons]
+    passing = [each.case for each in outcomes if each.case and each.outcome == PASSED]
+    cases = sorted(((each, each.case) for each in failing if each.case), key=lambda pair: pair[1].work)
+    limits = sorted({getattr(case.cell, axis) for _, case in cases for axis in "mnk"})
+    excluded = {condition for case in passing for condition in _conditions(case, limits)}
+    # Those of all configs stand before those of one, and the simplest first.
+    left = [(each, [text for text in _conditions(case, limits) if text not in excluded]) for each, case in cases]
+    while left:
+        counts = Counter(text for _, held in left for text in held)
+        common, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
+        several = [each for each, held in left if common in held] if count > 1 else [each for each, _ in left]
+        found.append(("every case" if not passing else common if count > 1 else "", several))
+        left = [(each, held) for each, held in left if each not in several]
+    return found
+
+
+def _conditions(case: Case, limits: Sequence[int]) -> Iterator[str]:
+    """What holds for a case: in words, the simplest first; in all configs, then in its own alone."""
+    cell, sizes = case.cell, {axis: getattr(case.cell, axis) for axis in "mnk"}
+    rows = {"A": (cell.lda, cell.k), "B": (cell.ldb, cell.n), "C": (cell.ldc, cell.n)}
+    gaps = [matrix for matrix, (leading, row) in rows.items() if leading > row]
+    held = ["gaps between rows" if gaps else "no gaps between rows", *(f"gaps between {each}'s rows" for each in gaps)]
+    held += ["m, n and k not all equal"] if len(set(sizes.values())) > 1 else []
+    for divisor in _DIVISORS:
+        off = [name for name, size in sizes.items() if size % divisor]
+        held += [f"{name} {'not ' if name in off else ''}a multiple of {divisor}" for name in sizes]
+        several = (" or ".join(names) for names in ("mn", "mnk") if set(names) & set(off))
+        held += [f"{names} not a multiple of {divisor}" for names in several]
+        held += [f"m and n multiples of {divisor}"] if not {"m", "n"} & set(off) else []
+    for name, size in sizes.items():
+        held += [f"{name} from {limit} on" for limit in limits if size >= limit]
+        held += [f"{name} up to {limit}" for limit in limits if size <= limit]
+    yield from held
+    yield f"{case.config} alone"
+    yield from (f"{case.config} and {text}" for text in held)

@@ -13,8 +13,11 @@ import pytest
 from mmcore.errors import CompilerMissing, MmcoreError
 from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import registry
-from mmcore_conform.conformance import Conformance, conform_kernel
+from mmcore_conform.conformance import conform_kernel
 from mmcore_conform.outcome import FAILED, PROPERTIES, SKIPPED
+
+# All tests of a kernel follow one another.
+_last_conformance = functools.lru_cache(maxsize=1)(conform_kernel)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -33,17 +36,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("name", "tested"), pairs, ids=[f"{name}-{tested}" for name, tested in pairs])
 
 
-@functools.lru_cache(maxsize=1)
-def _conformance(name: str, device: str, timeout: float) -> Conformance:
-    """The last kernel's, of which all tests follow one another."""
-    return conform_kernel(name, device, timeout=timeout)
-
-
 def test_conforms(name: str, tested: str, pytestconfig: pytest.Config) -> None:
     """The kernel has this property; each failure names the case and the command that shows it."""
     selection = Selection.of(pytestconfig)
     try:
-        conformance = _conformance(name, selection.device, selection.timeout)
+        conformance = _last_conformance(name, selection.device, timeout=selection.timeout)
     except CompilerMissing as error:
         pytest.skip(str(error))
     except MmcoreError as error:
