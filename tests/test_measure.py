@@ -59,3 +59,11 @@ def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.Capt
     with installed(tmp_path):
         assert measure(Cell("upc.kernel01", 8, 8, 8), open_device("emulator")).verified
     assert "warning: a plugin's mmcore_figures failed: ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_the_first_of_two_kernel_times_is_the_one_whose_caches_json_names() -> None:
+    timings = tuple(Timing("kernel", how, max_seconds=0.01) for how in ("warm", "cold"))
+    result = measure(Cell("upc.kernel01", 16, 16, 16, timings=timings), TimedEmulator(lambda source: 1e-4))
+    document = result.to_json()
+    assert (document["measure"], document["caches"]) == ("kernel", "warm")
+    assert document["kernel_ms"] == document["median_ms"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tracemalloc
 from collections.abc import Callable
@@ -487,6 +488,11 @@ def test_the_method_says_how_it_was_verified(regime: str) -> None:
 def test_a_mismatch_shows_as_many_decimals_as_differ(got: float, more: dict[str, Any], text: str) -> None:
     mismatch = Mismatch(1, 640, 167.605087, got, **more)
     assert str(mismatch) == str(Mismatch.from_json(mismatch.to_json())) == text
+
+
+@pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf])
+def test_a_mismatch_that_is_not_finite_is_json_all_the_same(got: float) -> None:
+    assert json.loads(json.dumps(Mismatch(1, 640, 1.0, got).to_json(), allow_nan=False))["got"] is None
 
 
 # Sampling and projections.
