@@ -23,7 +23,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.saved_results import describe
-from mmcore.verify.procedure import verify_launches
+from mmcore.verify.verify_launches import verify_launches
 from mmcore_cuda.device import CudaModule
 from mmcore_cuda.event_timer import elapsed
 

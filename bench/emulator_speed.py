@@ -9,7 +9,7 @@ from mmcore import kernels
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
-from mmcore.verify.procedure import host_arrays
+from mmcore.verify.verify_launches import host_arrays
 from mmcore_emulator.device import EmulatedModule, Emulator
 
 

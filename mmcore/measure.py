@@ -19,8 +19,8 @@ from mmcore.planning.plan import Plan, plan_cell
 from mmcore.result import LaunchRecord, Result, Time
 from mmcore.timing import measure_time
 from mmcore.verify.inputs import fresh_seed
-from mmcore.verify.procedure import upload_inputs, verify_again, verify_launches
 from mmcore.verify.repeatability import compare_repeats
+from mmcore.verify.verify_launches import upload_inputs, verify_again, verify_launches
 
 _CLOCK_ERROR = 0.02  # how much short a reading of the clock may be before a time counts as impossible
 

@@ -319,3 +319,19 @@ def test_a_moved_source_is_another(tmp_path: Path, compilations: list[str]) -> N
     codes = [compiled(tmp_path / name / "kernel.cu", value="1.0f") for name in ("cwd", "cache")]
     assert replace(codes[0], cubin=b"", ptx="") == replace(codes[1], cubin=b"", ptx="")
     assert len(compilations) == 2
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"MMCORE_CACHE_DIR": "/mine", "XDG_CACHE_HOME": "/caches"}, "/mine"),
+        ({"MMCORE_CACHE_DIR": "", "XDG_CACHE_HOME": "/caches", "HOME": "/home/u"}, "/caches/mmcore"),
+        ({"MMCORE_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "/home/u"}, "/home/u/.cache/mmcore"),
+    ],
+)
+def test_the_cache_is_where_the_user_has_caches(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cache_directory() == Path(folder)

@@ -20,7 +20,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw
-from mmcore.verify.procedure import rows_of_product, verify_launches
+from mmcore.verify.verify_launches import rows_of_product, verify_launches
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import PtxError

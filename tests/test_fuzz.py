@@ -70,7 +70,7 @@ def verification(*, verified: bool) -> Any:
 def test_a_verification_that_accepts_everything_is_noticed(
     emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmcore.verify.procedure.verify_product", verification(verified=True))
+    monkeypatch.setattr("mmcore.verify.verify_launches.verify_product", verification(verified=True))
     for kind in ("NaN", "dropped term", "a little too far", FORCED):
         with pytest.raises(Disagreement):
             tried(cases_of(kind), emulator, tmp_path)
@@ -79,7 +79,7 @@ def test_a_verification_that_accepts_everything_is_noticed(
 def test_a_verification_that_accepts_nothing_is_noticed(
     emulator: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmcore.verify.procedure.verify_product", verification(verified=False))
+    monkeypatch.setattr("mmcore.verify.verify_launches.verify_product", verification(verified=False))
     for kind in (PLAIN, "within the bound"):
         with pytest.raises(Disagreement):
             tried(cases_of(kind), emulator, tmp_path)

@@ -21,7 +21,7 @@ from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.result import Result
 from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.procedure import host_arrays
+from mmcore.verify.verify_launches import host_arrays
 from tests import strategies
 from tests.command_line import mmcore
 from tests.conftest import DEVICES

@@ -13,7 +13,7 @@ from mmcore import Kernel
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
-from mmcore.verify.procedure import Verified, verify_again, verify_launches
+from mmcore.verify.verify_launches import Verified, verify_again, verify_launches
 from mmcore_emulator.device import Emulator
 
 SOURCE = """

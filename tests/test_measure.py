@@ -67,3 +67,7 @@ def test_the_first_of_two_kernel_times_is_the_one_whose_caches_json_names() -> N
     document = result.to_json()
     assert (document["measure"], document["caches"]) == ("kernel", "warm")
     assert document["kernel_ms"] == document["median_ms"]
+
+
+def test_a_seed_of_zero_is_a_seed() -> None:
+    assert measure(Cell("upc.kernel01", 8, 8, 8, seed=0), open_device("emulator")).cell.seed == 0

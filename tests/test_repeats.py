@@ -12,8 +12,8 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore.verify.procedure import verify_launches
 from mmcore.verify.repeatability import compare_repeats
+from mmcore.verify.verify_launches import verify_launches
 from mmcore_emulator.device import EmulatedBuffer, Emulator
 
 Script = Callable[[int], float]

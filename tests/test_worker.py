@@ -19,7 +19,7 @@ from mmcore.cell import Cell, Timing
 from mmcore.errors import CompileError, ConstraintViolation, DeviceLost, TimeLimit
 from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run
 from mmcore.executor.choose_device import device_name
-from mmcore.executor.process import WorkerProcess
+from mmcore.executor.worker_client import WorkerProcess
 from mmcore.result import Result
 from mmcore_cuda import CudaProvider
 from tests.command_line import install, installed

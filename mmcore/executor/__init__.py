@@ -10,8 +10,8 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceLost, TimeLimit
 from mmcore.executor.choose_device import device_name
-from mmcore.executor.process import WorkerProcess
 from mmcore.executor.worker import call
+from mmcore.executor.worker_client import WorkerProcess
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
 

@@ -13,7 +13,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem
 from mmcore.verify.inputs import draw, other_seed
-from mmcore.verify.procedure import UNREPEATABLE, host_arrays
+from mmcore.verify.verify_launches import UNREPEATABLE, host_arrays
 
 # A reading lasts a millisecond at least. There are three of each kind, and more where somebody else disturbs them or
 # before a kernel is accused. Once all took a second together, one is enough to find nothing and three are to accuse.

@@ -22,7 +22,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.verify.inputs import draw, other_seed
-from mmcore.verify.procedure import host_arrays, rows_of_product, verify_launches
+from mmcore.verify.verify_launches import host_arrays, rows_of_product, verify_launches
 from mmcore_conform.cases import find_cases
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
 from mmcore_emulator.sanitizer.check import check_cell

@@ -22,7 +22,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore_emulator.launched import Launched
+from mmcore_emulator.launch_facts import Launched
 from mmcore_emulator.profiler.counters import NAMES, Counters, LaunchCounts, Measured
 from mmcore_emulator.profiler.profile import Profile
 

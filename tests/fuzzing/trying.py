@@ -17,7 +17,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import measure
 from mmcore.result import Result
-from mmcore.verify import procedure as launches
+from mmcore.verify import verify_launches as launches
 from mmcore.verify.inputs import draw
 from mmcore.verify.outcome import Verification
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged

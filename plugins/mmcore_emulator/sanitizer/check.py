@@ -16,9 +16,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
-from mmcore.verify.procedure import rows_of_product
+from mmcore.verify.verify_launches import rows_of_product
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
-from mmcore_emulator.launched import Launched
+from mmcore_emulator.launch_facts import Launched
 from mmcore_emulator.lockstep import execute
 from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.sanitizer.recording import Recorder
