@@ -63,6 +63,8 @@ def test_functions_that_are_not_compiled_are_not_seen() -> None:
     #if 0
     #ifdef NESTED
     __global__ void nested(float* C) { }
+    #else
+    __global__ void nested_too(float* C) { }
     #endif
     __global__ void disabled(float* C) { }
     #else
