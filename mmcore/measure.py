@@ -70,10 +70,11 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
         with phases("allocate"):
             loaded = memory.enter_context(LoadedKernel(planned, device, module))
         with phases("verify"):
-            verified = verify_launches(loaded, problem, seed)
+            timed = bool(cell.timings) and device.supports_timing
+            verified = verify_launches(loaded, problem, seed, mixed=not timed)
             figures = _figures(loaded, device) if verified.right else {}
         try:
-            if verified.right and cell.timings and device.supports_timing:
+            if verified.right and timed:
                 with phases("time"):
                     times = tuple(measure_time(loaded, timing) for timing in cell.timings)
                 with phases("verify"):

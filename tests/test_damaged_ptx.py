@@ -19,8 +19,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import MmcoreError
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, plan
-from mmcore.verify.inputs import draw
-from mmcore.verify.verify_launches import rows_of_product, verify_launches
+from mmcore.verify.verify_launches import mixed_inputs, rows_of_product, verify_launches
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import PtxError
@@ -102,7 +101,7 @@ def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
         return "never ends"
     except MmcoreError:
         return "refused"
-    truth = truth_of(problem, made.kernel.accumulator, draw(problem, 1))
+    truth = truth_of(problem, made.kernel.accumulator, mixed_inputs(made.kernel, problem, 1))
     assert verified.verification is not None
     assert not (verified.verification.verified and truth.wrong(product))
     assert not (truth.right(product) and not verified.verification.verified)

@@ -161,7 +161,7 @@ def test_kernel10_with_the_right_grid_and_the_wrong_size_reads_out_of_bounds() -
 def test_kernel11s_first_try_drops_the_remainder_and_diverges_at_its_barrier() -> None:
     code, result = run_json("upc.kernel11_naive_guard")
     assert code == 1
-    assert result["first_mismatch"]["row"] == result["first_mismatch"]["column"] == 0
+    assert result["wrong_elements"] > 0.5 * result["compared_elements"]
     assert "divergent-barrier" in {violation["kind"] for violation in result["violations"]}
 
 

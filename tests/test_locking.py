@@ -68,6 +68,17 @@ def test_only_a_parents_own_number_lets_a_process_in(lock: Lock, monkeypatch: py
         other.communicate()
 
 
+def test_who_takes_a_second_lock_still_uses_its_parents(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+    with other_process() as parent:
+        assert answer(parent) == "taken"
+        monkeypatch.setenv("MMCORE_LOCK_HOLDERS", str(parent.pid))
+        second = Lock("another-device-of-the-test")
+        assert second.try_to_take() is None
+        assert lock.try_to_take() is None
+        second.release()
+        parent.communicate()
+
+
 def test_a_holder_that_is_killed_holds_it_no_more(lock: Lock) -> None:
     with other_process() as other:
         assert answer(other) == "taken"

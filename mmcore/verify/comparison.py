@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
-from mmcore.verify.inputs import Matrices
+from mmcore.verify.inputs import Kind, Matrices
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import PROJECTIONS, Panel, panels, suspect_rows
 from mmcore.verify.tolerance import Tolerance, hides_a_term, tolerance
@@ -48,7 +48,7 @@ def verify_product(
     limit = tolerance(problem, accumulator)
 
     def compare(rows: NDArray[np.intp]) -> Iterator[_Comparison]:
-        return (_compare(problem, limit, panel, elements) for panel in panels(problem, matrices, rows))
+        return (_compare(problem, limit, matrices, panel, elements) for panel in panels(problem, matrices, rows))
 
     if problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
         method, comparisons = "every element against float64", list(compare(np.arange(problem.m)))
@@ -89,6 +89,21 @@ def sampled_rows(m: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return np.array(sorted(chosen | {next(others) for _ in range(SAMPLED_ROWS - len(chosen))}))
 
 
+def _narrow(
+    allowed: NDArray[np.float64],
+    problem: Problem,
+    limit: Tolerance,
+    rows: NDArray[np.intp],
+    columns: NDArray[np.intp],
+    product: NDArray[np.float64],
+) -> None:
+    """Allow nothing where whole numbers meet, and of what a unit row or column hands on its last bits alone."""
+    if not problem.accumulate:
+        for at in (np.s_[rows == Kind.UNIT, :], np.s_[:, columns == Kind.UNIT]):
+            allowed[at] = np.minimum(allowed[at], limit.selected(product[at]))
+    allowed[np.ix_(rows == Kind.WHOLE, columns == Kind.WHOLE)] = 0
+
+
 class _Comparison(NamedTuple):
     """Some rows of C compared: the largest error (NaN or infinite where an element is not finite) and what is wrong."""
 
@@ -98,14 +113,16 @@ class _Comparison(NamedTuple):
     mismatch: Mismatch | None = None
 
 
-def _compare(problem: Problem, limit: Tolerance, panel: Panel, c: NDArray[Any]) -> _Comparison:
+def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Panel, c: NDArray[Any]) -> _Comparison:
     """Compare the panel's rows of C with it."""
     got = widen(c[panel.rows], problem.output)
     with np.errstate(invalid="ignore"):  # a signalling NaN is as wrong as any
         error = np.abs(got - panel.product)
         allowed = limit(panel.product, panel.magnitude)
+        if matrices.rows is not None and matrices.columns is not None:
+            _narrow(allowed, problem, limit, matrices.rows[panel.rows], matrices.columns, panel.product)
         wrong = np.flatnonzero(~(error <= allowed))
-        if not wrong.size and error.size >= _MANY and math.isfinite(limit.together):
+        if not wrong.size and matrices.rows is None and error.size >= _MANY and math.isfinite(limit.together):
             together = limit.together * panel.magnitude.astype(np.float64)
             if np.square(error).sum() >= np.square(together).sum():
                 wrong, allowed = np.flatnonzero(error >= together), together

@@ -7,6 +7,7 @@ and never refuses a right product. docs/verification.md derives it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem
 from mmcore.verify.elements import widen
-from mmcore.verify.inputs import Matrices
-from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff
+from mmcore.verify.inputs import Kind, Matrices
+from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff, tolerance
 
 PANEL_ELEMENTS = 2**21  # widened to float64 at a time: 16 MiB, so that a 20 GB matrix never exists twice
 PROJECTIONS = 16
@@ -64,7 +65,7 @@ def suspect_rows(
 ) -> NDArray[np.intp]:
     """Rows of ``c`` (m×n, storage of ``problem.output``) that rounding alone does not explain, ascending."""
     signs = rng.choice(np.array([-1.0, 1.0]), size=(problem.n, PROJECTIONS))
-    blocks = list(_chunks(problem.n, BLOCK_COLUMNS))
+    blocks = list(_blocks(problem.n, matrices.columns))
     projected = np.empty((problem.k, len(blocks), PROJECTIONS))
     b_squares = np.zeros(len(blocks))
     for rows in _chunks(problem.k, PANEL_ELEMENTS // problem.n):
@@ -74,6 +75,7 @@ def suspect_rows(
             b_squares[number] += np.square(_norms(b[:, block])).sum()
     summing = _SUMMING * accumulator_roundoff(accumulator) * np.sqrt(b_squares)
     storing = _STORING * storing_roundoff(problem, accumulator)
+    least = tolerance(problem, accumulator).least * math.sqrt(BLOCK_COLUMNS)
     suspects = []
     for rows in _chunks(problem.m, PANEL_ELEMENTS // max(problem.n, problem.k)):
         a, result = widen(matrices.a[rows], problem.dtype), widen(c[rows], problem.output)
@@ -81,7 +83,10 @@ def suspect_rows(
         expected = (a @ projected.reshape(problem.k, -1)).reshape(len(a), len(blocks), PROJECTIONS)
         for number, block in enumerate(blocks):
             with np.errstate(over="ignore", invalid="ignore"):
-                limit = summing[number] * _norms(a) + storing * _norms(result[:, block])
+                limit = summing[number] * _norms(a) + storing * _norms(result[:, block]) + least
+                if matrices.rows is not None and matrices.columns is not None:
+                    whole = matrices.columns[block.start] == Kind.WHOLE
+                    limit[whole & (matrices.rows[rows] == Kind.WHOLE)] = 0
                 left = result[:, block] @ signs[block] - expected[:, number]
                 if before is not None:
                     left -= before[:, block] @ signs[block]
@@ -95,6 +100,14 @@ def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """The 2-norm of each row."""
     squares: NDArray[np.float64] = np.einsum("ij,ij->i", rows, rows)
     return np.sqrt(squares)
+
+
+def _blocks(columns: int, kinds: NDArray[np.intp] | None) -> Iterator[slice]:
+    """Consecutive slices of columns of one kind each, none longer than BLOCK_COLUMNS."""
+    ends = [] if kinds is None else (np.flatnonzero(np.diff(kinds)) + 1).tolist()
+    for start, end in itertools.pairwise([0, *ends, columns]):
+        for part in _chunks(end - start, BLOCK_COLUMNS):
+            yield slice(start + part.start, start + part.stop)
 
 
 def _chunks(length: int, step: int) -> Iterator[slice]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem, dtype_named
 
 _SAFETY = 2.0
+_LAST_BITS = 4.0  # units: a product of float32 numbers split in three may err by two
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.
 _SMALLEST_TERM, _MEAN, _TYPICAL = 0.25, 0.5625, 7 / 12
 _LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
@@ -30,7 +31,8 @@ class Tolerance:
     Attributes:
         summing: factor of |A|·|B| (+ |C0|), for the roundings of the sum.
         storing: factor of |R|, for rounding the sum into C; 0 where C holds what the accumulator holds.
-        least: what storing can do to a number too small to be normal.
+        least: what summing and storing can do to numbers too small to be normal.
+        last_bits: factor of |R| where R is a single term times 1.
         together: factor of |A|·|B| (+ |C0|), root mean square, for the errors of many elements together: half of C's
             own size, so that zeros are never right; infinite where ``summing`` is less than that anyway.
     """
@@ -39,14 +41,19 @@ class Tolerance:
     storing: float
     least: float
     together: float
+    last_bits: float
 
     def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[Any]) -> NDArray[np.float64]:
         """Largest |C - R| allowed; ``magnitude`` is |A|·|B| (+ |C0|), both of one shape."""
         allowed = self.summing * magnitude.astype(np.float64)
         if self.storing:
             allowed *= 1 + self.storing
-            allowed += np.maximum(self.storing * np.abs(reference), self.least)
-        return allowed
+            allowed += self.storing * np.abs(reference)
+        return np.asarray(allowed + self.least)
+
+    def selected(self, reference: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Largest |C - R| allowed where R is a single term times 1."""
+        return np.asarray((self.last_bits + self.storing) * np.abs(reference) + self.least)
 
 
 def tolerance(problem: Problem, accumulator: str) -> Tolerance:
@@ -56,8 +63,12 @@ def tolerance(problem: Problem, accumulator: str) -> Tolerance:
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
     half = 0.5 * _TYPICAL / (_MEAN * root)
-    least = storing * _LEAST_NORMAL.get(problem.output, 0.0)
-    return Tolerance(summing, storing, least, together=half if summing > half else math.inf)
+    # Each rounding of a subnormal number errs by half the distance between two, which is that of the least normal ones.
+    terms = problem.k + problem.accumulate + 1
+    least = terms * accumulator_roundoff(accumulator) * _LEAST_NORMAL.get(accumulator, 0.0)
+    least += storing * _LEAST_NORMAL.get(problem.output, 0.0)
+    last_bits = _LAST_BITS * accumulator_roundoff(accumulator)
+    return Tolerance(summing, storing, least, half if summing > half else math.inf, last_bits)
 
 
 def hides_a_term(problem: Problem, accumulator: str) -> bool:

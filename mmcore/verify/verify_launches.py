@@ -10,15 +10,17 @@ import numpy as np
 from mmcore.devices.base import HostArray
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison
-from mmcore.verify.inputs import Matrices, draw, other_seed
+from mmcore.verify.inputs import Matrices, draw, draw_mixed, other_seed
 from mmcore.verify.outcome import Verification
 
 UNREPEATABLE = "unrepeatable"
 
+_FLUSHING = ("ftz=true", "fast_math")  # NVRTC's options that let a kernel take subnormal numbers for zeros
 # A product that was right once is verified again by sampled rows and projections of all of them, unless it is small.
 _FULL_FLOPS = 1e8
 
@@ -37,12 +39,20 @@ class Verified:
         return self.verification is not None and self.verification.verified and not self.violations
 
 
-def verify_launches(loaded: LoadedKernel, problem: Problem, seed: int, *, full_flops: float | None = None) -> Verified:
+def verify_launches(
+    loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bool = True, full_flops: float | None = None
+) -> Verified:
     """Make a kernel's launches once on random inputs and verify what they did; the inputs stay on the device.
 
-    ``problem`` has the leading dimensions that were asked for; ``full_flops`` is as :func:`verify_product` takes it.
+    Args:
+        loaded: the kernel.
+        problem: the product, with the leading dimensions that were asked for.
+        seed: seed of the inputs.
+        mixed: whether these are of several kinds (:mod:`mmcore.verify.inputs`); else they are such as are timed.
+        full_flops: as :func:`verify_product` takes it.
     """
-    matrices = draw(problem, seed)
+    kernel = loaded.plan.kernel
+    matrices = mixed_inputs(kernel, problem, seed) if mixed else draw(problem, seed)
     host = host_arrays(loaded.plan, matrices)
     loaded.upload(host)
     begin = time.perf_counter()
@@ -69,6 +79,12 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int) -> Verified:
             again = Violation(UNREPEATABLE, "it was verified at first, and run again on other inputs it is wrong")
             return replace(verified, violations=(again, *verified.violations))
     return verified
+
+
+def mixed_inputs(kernel: Kernel, problem: Problem, seed: int) -> Matrices:
+    """The inputs of several kinds that a kernel is verified with."""
+    subnormal = not any(word in option for option in kernel.options for word in _FLUSHING)
+    return draw_mixed(problem, kernel.accumulator, seed, subnormal=subnormal)
 
 
 def upload_inputs(loaded: LoadedKernel, seed: int) -> None:

@@ -22,7 +22,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.verify.inputs import draw, other_seed
-from mmcore.verify.verify_launches import host_arrays, rows_of_product, verify_launches
+from mmcore.verify.verify_launches import host_arrays, mixed_inputs, rows_of_product, verify_launches
 from mmcore_conform.cases import find_cases
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
 from mmcore_emulator.sanitizer.check import check_cell
@@ -200,7 +200,7 @@ def _of_second_run(loaded: LoadedKernel, cell: Cell) -> Iterator[tuple[str, str]
     computes with what it finds there is found out.
     """
     planned, problem, seed = loaded.plan, cell.problem(loaded.plan.kernel), cell.seed or 0
-    host = host_arrays(planned, draw(problem, seed))
+    host = host_arrays(planned, mixed_inputs(planned.kernel, problem, seed))
     first, second = np.empty_like(host["C"]), np.empty_like(host["C"])
     loaded.buffers["C"].download(first)
     if not planned.kernel.accumulate:

@@ -83,7 +83,7 @@ def _anywhere(rng: random.Random, at: Launched) -> tuple[int, int]:
 def a_little_too_far(rng: random.Random, at: Launched) -> Sequence[Poke]:
     """An element just outside its bound."""
     place = _anywhere(rng, at)
-    product, bound = float(at.truth.product[place]), float(at.truth.bound[place])
+    product, bound = float(at.truth.product[place]), float(at.truth.close[place])
     limit = (1 + 1.1 * at.truth.margin) * bound
     bits = at.bits(product + np.copysign(limit, product))
     while abs(at.number(bits) - product) <= limit:
@@ -94,7 +94,7 @@ def a_little_too_far(rng: random.Random, at: Launched) -> Sequence[Poke]:
 def within_the_bound(rng: random.Random, at: Launched) -> Sequence[Poke]:
     """An element as far off as it may be, or as near to it as its type allows: no damage at all."""
     place = _anywhere(rng, at)
-    product, bound = float(at.truth.product[place]), float(at.truth.bound[place])
+    product, bound = float(at.truth.product[place]), float(at.truth.close[place])
     limit = (1 - 1.1 * at.truth.margin) * bound
     bits = at.bits(product + np.copysign(limit, product))
     if abs(at.number(bits) - product) > limit:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem
 from mmcore.verify.elements import widen
-from mmcore.verify.inputs import Matrices
+from mmcore.verify.inputs import Kind, Matrices
 
 _ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 _LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
@@ -24,11 +24,13 @@ class Truth:
     Attributes:
         product: the float64 product, m×n.
         bound: how far from it a right element may lie, m×n.
+        close: the same, or less where the inputs are such that a right element lies closer.
         margin: share of the bound within which two float64 products need not agree on an element.
     """
 
     product: NDArray[np.float64]
     bound: NDArray[np.float64]
+    close: NDArray[np.float64]
     margin: float
 
     def wrong(self, c: NDArray[np.float64]) -> bool:
@@ -38,7 +40,7 @@ class Truth:
 
     def right(self, c: NDArray[np.float64]) -> bool:
         """Whether every element is certainly near enough."""
-        return bool((np.abs(c - self.product) <= (1 - self.margin) * self.bound).all())
+        return bool((np.abs(c - self.product) <= (1 - self.margin) * self.close).all())
 
 
 def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
@@ -55,7 +57,16 @@ def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
     # mmcore sums |A|·|B| in float32, and adds what that can be off by. A float64 product has roundings of its own,
     # which make up a good part of the bound of a float64 kernel.
     margin = 1e-6 + 3 * (terms + 3) * _ROUNDOFF["float32"]
-    return Truth(product, bound, 0.4 if accumulator == "float64" else margin)
+    least = (terms + 1) * _ROUNDOFF[accumulator] * _LEAST_NORMAL[accumulator] if accumulator != "float64" else 0.0
+    bound = bound + least
+    close = bound.copy()
+    if matrices.rows is not None and matrices.columns is not None:
+        units = (matrices.rows == Kind.UNIT)[:, np.newaxis] | (matrices.columns == Kind.UNIT)
+        if not problem.accumulate:
+            last_bits = 4 * _ROUNDOFF[accumulator] + (storing if storing > _ROUNDOFF[accumulator] else 0)
+            close[units] = np.minimum(close, last_bits * np.abs(product) + least)[units]
+        close[np.ix_(matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE)] = 0
+    return Truth(product, bound, close, 0.4 if accumulator == "float64" else margin)
 
 
 def widened(problem: Problem, c: NDArray[Any]) -> NDArray[np.float64]:

@@ -1,0 +1,186 @@
+"""Inputs of mixed kinds: right products in any order of summation, and arithmetic that is not what was declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mmcore.kernel.problem import Problem
+from mmcore.verify.comparison import verify_product
+from mmcore.verify.elements import widen
+from mmcore.verify.inputs import Kind, draw_mixed
+from tests.narrowing import narrow
+from tests.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
+
+Values: TypeAlias = NDArray[Any]
+Multiply: TypeAlias = Callable[[Values, Values], Values]
+
+M, N = 40, 33
+SIZES = [1, 5, 64, 640]
+ORDERS = [one_after_another, last_term_first, pairwise, split_in_four]
+# A and B's type, the accumulator, and C's type.
+TYPES = [
+    ("float32", "float32", "float32"),
+    ("float64", "float64", "float64"),
+    ("float16", "float32", "float16"),
+    ("bfloat16", "float32", "bfloat16"),
+    ("bfloat16", "float32", "float32"),
+]
+
+
+def is_verified(multiply: Multiply, types: tuple[str, str, str], k: int, seed: int, full: float | None = None) -> bool:
+    """Whether what ``multiply`` makes of the exact values of A and B is verified."""
+    dtype, accumulator, output = types
+    problem = Problem(M, N, k, dtype, output)
+    matrices = draw_mixed(problem, accumulator, seed)
+    with np.errstate(all="ignore"):
+        c = multiply(widen(matrices.a, dtype), widen(matrices.b, dtype))
+    return verify_product(problem, accumulator, matrices, narrow(c, output), full).verified
+
+
+def in_float32(order: Multiply) -> Multiply:
+    return lambda a, b: order(a.astype(np.float32), b.astype(np.float32)).astype(np.float64)
+
+
+@pytest.mark.parametrize("full", [None, 0], ids=["every element", "sampled"])
+@pytest.mark.parametrize("types", TYPES, ids="-".join)
+@pytest.mark.parametrize("k", SIZES)
+def test_a_right_product_is_accepted_in_any_order(types: tuple[str, str, str], k: int, full: float | None) -> None:
+    for seed, order in enumerate(ORDERS):
+        multiply = order if types[1] == "float64" else in_float32(order)
+        assert is_verified(multiply, types, k, seed, full), order.__name__
+    if types[0] != "float64":
+        assert is_verified(in_float32(tensor_core), types, k, 4, full)
+
+
+def summed_in(dtype: str) -> Multiply:
+    def multiply(a: Values, b: Values) -> Values:
+        total = np.zeros((len(a), b.shape[1]))
+        for column, row in zip(a.T, b, strict=True):
+            total = widen(narrow(total + np.multiply.outer(column, row), dtype), dtype)
+        return total
+
+    return multiply
+
+
+@pytest.mark.parametrize(("dtype", "k"), [("float16", 17), ("float16", 2048), ("bfloat16", 64), ("bfloat16", 1024)])
+def test_a_sum_in_a_narrow_type_is_accepted_where_it_is_declared(dtype: str, k: int) -> None:
+    for seed in range(3):
+        assert is_verified(summed_in(dtype), (dtype, dtype, dtype), k, seed)
+    assert not any(is_verified(summed_in(dtype), (dtype, "float32", dtype), k, seed) for seed in range(3))
+
+
+def rounded(bits: int) -> Multiply:
+    """The product of numbers of which only so many bits of the significand are left."""
+
+    def keep(numbers: Values) -> Values:
+        significand, exponent = np.frexp(numbers)
+        return np.asarray(np.ldexp(np.rint(np.ldexp(significand, bits)), exponent - bits))
+
+    return lambda a, b: keep(a) @ keep(b)
+
+
+def as_if(change: Callable[[Values], Values]) -> Multiply:
+    """The product of changed numbers."""
+    return lambda a, b: change(a) @ change(b)
+
+
+def of_numbers_below_one(numbers: Values) -> Values:
+    return np.where((np.abs(numbers) >= 0.5) & (np.abs(numbers) < 1), numbers, 0.0)
+
+
+def in_fixed_point(numbers: Values) -> Values:
+    return np.rint(numbers * 2.0**24) / 2.0**24
+
+
+def flushed(numbers: Values) -> Values:
+    return np.where(np.abs(numbers) < 2.0**-126, 0.0, numbers)
+
+
+def without_a_fifth(a: Values, b: Values) -> Values:
+    last = max(1, a.shape[1] * 4 // 5)
+    return a[:, :last] @ b[:last]
+
+
+def of_zeros_nan(a: Values, b: Values) -> Values:
+    return np.where(((a == 0).any(axis=1)[:, np.newaxis]) & (b == 0).any(axis=0), np.nan, a @ b)
+
+
+WRONG: dict[str, tuple[Multiply, tuple[str, str, str]]] = {
+    "nothing but [0.5, 1)": (as_if(of_numbers_below_one), TYPES[0]),
+    "fixed point": (as_if(in_fixed_point), TYPES[0]),
+    "zero for subnormal numbers": (as_if(flushed), TYPES[0]),
+    "tf32": (rounded(11), TYPES[0]),
+    "12 bits": (rounded(12), TYPES[0]),
+    "16 bits": (rounded(16), TYPES[0]),
+    "20 bits": (rounded(20), TYPES[0]),
+    "float64 as float32": (rounded(24), TYPES[1]),
+    "float64 as pairs of float32": (rounded(48), TYPES[1]),
+    "a fifth missing from bfloat16 sums": (without_a_fifth, ("bfloat16", "bfloat16", "bfloat16")),
+    "bfloat16 sums scaled": (lambda a, b: 0.6 * (a @ b), ("bfloat16", "bfloat16", "bfloat16")),
+    "bfloat16 zeros": (lambda a, b: 0 * (a @ b), ("bfloat16", "bfloat16", "bfloat16")),
+    "NaN for zero": (of_zeros_nan, TYPES[0]),
+}
+
+
+@pytest.mark.parametrize("k", [7, 640, 8192])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_other_arithmetic_than_declared_is_found_at_any_k(wrong: str, k: int) -> None:
+    multiply, types = WRONG[wrong]
+    assert not any(is_verified(multiply, types, k, seed) for seed in range(4))
+
+
+def test_small_products_are_told_from_zeros() -> None:
+    """One row and one column are of one kind each; some kinds are zero."""
+    types = ("bfloat16", "bfloat16", "bfloat16")
+    for m, n in ((1, 1), (2, 3), (7, 8)):
+        found = 0
+        for seed in range(20):
+            problem = Problem(m, n, 640, *types[::2])
+            matrices = draw_mixed(problem, types[1], seed)
+            found += not verify_product(problem, types[1], matrices, np.zeros((m, n), np.uint16)).verified
+        assert found >= (12 if m == 1 else 17), (m, n)
+
+
+def test_the_mixture_is_another_each_time_and_the_same_for_a_seed() -> None:
+    problem = Problem(200, 300, 10)
+    one, other, again = (draw_mixed(problem, "float32", seed) for seed in (1, 2, 1))
+    assert one.rows is not None
+    assert one.columns is not None
+    assert np.array_equal(one.a, again.a)
+    assert not (one.rows == other.rows).all()
+    assert set(one.rows) == set(Kind)
+    assert set(one.columns) == {Kind.UNIFORM, Kind.WHOLE, Kind.UNIT, Kind.ZERO}
+    assert np.count_nonzero(np.diff(one.columns)) == 3
+
+
+def test_sums_of_whole_numbers_are_exact_in_every_type_that_they_pass() -> None:
+    for dtype, accumulator, output in TYPES:
+        for k in (1, 640, 70_000):
+            problem = Problem(4, 40, k, dtype, output, accumulate=True)
+            matrices = draw_mixed(problem, accumulator, 3)
+            rows, columns = matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE
+            a, b = np.abs(widen(matrices.a, dtype)), np.abs(widen(matrices.b, dtype))[:, columns]
+            before = np.abs(widen(matrices.c, output))[:, columns]
+            sums = (a[rows] @ b) + before[rows]
+            narrowest = {"float32": 2**24, "float64": 2**53, "float16": 2**11, "bfloat16": 2**8}[output]
+            assert (sums <= narrowest).all()
+            assert b.any()
+
+
+def test_gaps_between_rows_stay_poison() -> None:
+    matrices = draw_mixed(Problem(9, 20, 30, lda=40, ldb=50, ldc=60), "float32", 7)
+    for matrix, columns in ((matrices.a, 30), (matrices.b, 20)):
+        assert matrix.base is not None
+        assert np.isnan(matrix.base[:, columns:]).all()
+    assert np.isfinite(matrices.a).all()
+
+
+def test_a_kernel_that_flushes_subnormal_numbers_is_not_given_any() -> None:
+    matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, subnormal=False)
+    assert Kind.SUBNORMAL not in set(matrices.rows)  # type: ignore[arg-type]
+    assert (np.abs(matrices.a[matrices.a != 0]) >= 2.0**-126).all()
