@@ -135,7 +135,7 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
         if kind != Kind.UNIFORM:
             shape = (len(at), problem.k)
             numbers = whole.sparse(shape) if kind == Kind.WHOLE else _of(kind, problem.dtype, shape, rng)
-            matrices.b[:, at] = numbers.T
+            matrices.b[:, at[0] : at[-1] + 1] = numbers.T
         if kind == Kind.WHOLE and problem.accumulate:
             matrices.c[:, at] = whole.added((problem.m, len(at)))
     return Matrices(matrices.a, matrices.b, matrices.c, rows, columns)
