@@ -14,6 +14,7 @@ from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
 from mmcore.kernel.arguments import TensorMap
 from mmcore.kernel.launch import Launch
+from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks
 
@@ -79,6 +80,7 @@ class Copy:
 
 
 Refresh: TypeAlias = Sequence[Copy]
+Products: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float32]]
 HostCopies: TypeAlias = Sequence[tuple[Buffer, HostArray]]
 
 
@@ -155,6 +157,9 @@ class Device(Protocol):
         Raises:
             InvalidProblem: the array does not live on this device.
         """
+
+    def products(self, problem: Problem, a: Buffer, b: Buffer) -> Products | None:
+        """A·B in float64 and |A|·|B| in float32, m×n, of matrices on the device; None where the host is to do it."""
 
     def load(self, compiled: CompiledModule) -> LoadedModule:
         """The module, ready to launch; :class:`DeviceError` where the device rejects it."""

@@ -28,7 +28,7 @@ class LoadedKernel:
         borrowed: buffers that take the place of matrices' own memory, by "A", "B", "C".
 
     Attributes:
-        plan, compiled: as above.
+        plan, device, compiled: as above.
         module: the compiled module on the device.
         buffers: device memory, by matrix or workspace name.
         calls: the launches with their arguments.
@@ -47,6 +47,7 @@ class LoadedKernel:
         borrowed: Mapping[str, Buffer] | None = None,
     ) -> None:
         self.plan = plan
+        self.device = device
         self._uploaded: dict[str, HostArray] = {}
         self.compiled = compiled or compile_plan(plan, device.architecture)
         self._check_resources(device)

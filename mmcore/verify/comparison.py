@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.devices.base import Products
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
 from mmcore.verify.inputs import Kind, Matrices
 from mmcore.verify.outcome import Mismatch, Verification
-from mmcore.verify.reference import PROJECTIONS, Panel, panels, suspect_rows
+from mmcore.verify.reference import PROJECTIONS, Panel, given_panels, panels, suspect_rows
 from mmcore.verify.tolerance import Tolerance, hides_a_term, tolerance
 
 FULL_REFERENCE_FLOPS = 2e10
@@ -25,11 +26,17 @@ _MANY = 64  # as many elements as tell their root mean square from chance
 
 
 def verify_product(
-    problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[Any], full_flops: float | None = None
+    problem: Problem,
+    accumulator: str,
+    matrices: Matrices,
+    c: NDArray[Any],
+    full_flops: float | None = None,
+    products: Products | None = None,
 ) -> Verification:
     """Whether ``c`` is the product that ``problem`` asks for, by the tolerance of :mod:`mmcore.verify.tolerance`.
 
-    Every element is compared with a float64 reference, unless that takes more operations than ``full_flops``. Then 32
+    Every element is compared with a float64 reference: ``products``, where the device has computed it; else the host
+    does, unless that takes more operations than ``full_flops``. Then 32
     rows, which no kernel can foresee, are compared, all others are projected (:mod:`mmcore.verify.reference`), and the
     rows that are suspect then are compared too, up to the first that is wrong.
 
@@ -38,6 +45,7 @@ def verify_product(
         matrices: the inputs as :func:`mmcore.verify.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
+        products: A·B in float64 and |A|·|B| in float32, as a device other than the kernel's code computed them.
 
     Raises:
         InvalidProblem: for a ``c`` of another shape or type, or an unknown accumulator.
@@ -50,7 +58,11 @@ def verify_product(
     def compare(rows: NDArray[np.intp]) -> Iterator[_Comparison]:
         return (_compare(problem, limit, matrices, panel, elements) for panel in panels(problem, matrices, rows))
 
-    if problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
+    if products is not None:
+        given = given_panels(problem, matrices, products)
+        comparisons = [_compare(problem, limit, matrices, panel, elements) for panel in given]
+        method = "every element against float64, computed on the GPU"
+    elif problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
         method, comparisons = "every element against float64", list(compare(np.arange(problem.m)))
     else:
         rng = np.random.default_rng()

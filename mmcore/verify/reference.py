@@ -15,12 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.devices.base import Products
 from mmcore.kernel.problem import Problem
 from mmcore.verify.elements import widen
 from mmcore.verify.inputs import Kind, Matrices
 from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff, tolerance
 
 PANEL_ELEMENTS = 2**21  # widened to float64 at a time: 16 MiB, so that a 20 GB matrix never exists twice
+COMPARED_ELEMENTS = 2**17  # compared at a time, few enough to stay in cache
 PROJECTIONS = 16
 BLOCK_COLUMNS = 4096
 _SUMMING, _STORING = 8.0, 2.0
@@ -45,6 +47,21 @@ def panels(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Iter
     return (_panel(problem, matrices, rows[start : start + height]) for start in range(0, len(rows), height))
 
 
+def given_panels(problem: Problem, matrices: Matrices, products: Products) -> Iterator[Panel]:
+    """The same of all rows, of products that a device has computed."""
+    for rows in _chunks(problem.m, COMPARED_ELEMENTS // problem.n):
+        product, magnitude = products[0][rows], products[1][rows]
+        if problem.accumulate:
+            before = widen(matrices.c[rows], problem.output)
+            product, magnitude = product + before, magnitude + np.abs(before).astype(np.float32)
+        yield Panel(np.arange(rows.start, rows.stop), product, _not_too_small(problem, magnitude))
+
+
+def _not_too_small(problem: Problem, magnitude: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A magnitude summed in float32, and what its own rounding may have taken."""
+    return magnitude * np.float32(1 + 2 * (problem.k + 3) * _FLOAT32_ROUNDOFF)
+
+
 def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Panel:
     """Sum over k in steps. Magnitudes are positive sums, good enough in float32 when their own rounding is added."""
     shape = (len(rows), problem.n)
@@ -56,8 +73,7 @@ def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Pane
         b = widen(matrices.b[start : start + step], problem.dtype)
         product += a @ b
         magnitude += np.abs(a, out=a).astype(np.float32) @ np.abs(b, out=b).astype(np.float32)
-    magnitude *= np.float32(1 + 2 * (problem.k + 3) * _FLOAT32_ROUNDOFF)
-    return Panel(rows, product, magnitude)
+    return Panel(rows, product, _not_too_small(problem, magnitude))
 
 
 def suspect_rows(

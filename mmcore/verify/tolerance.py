@@ -67,7 +67,7 @@ def tolerance(problem: Problem, accumulator: str) -> Tolerance:
     terms = problem.k + problem.accumulate + 1
     least = terms * accumulator_roundoff(accumulator) * _LEAST_NORMAL.get(accumulator, 0.0)
     least += storing * _LEAST_NORMAL.get(problem.output, 0.0)
-    last_bits = _LAST_BITS * accumulator_roundoff(accumulator)
+    last_bits = _LAST_BITS * dtype_named(accumulator).unit_roundoff
     return Tolerance(summing, storing, least, half if summing > half else math.inf, last_bits)
 
 

@@ -63,8 +63,10 @@ def verify_launches(
     result = np.empty_like(host["C"])
     loaded.buffers["C"].download(result)
     violations += _overwritten_inputs(loaded, host) + _overwritten_gaps(loaded.plan, result)
-    product, accumulator = rows_of_product(loaded.plan, result), loaded.plan.kernel.accumulator
-    verification = verify_product(problem, accumulator, matrices, product, full_flops)
+    c, buffers = rows_of_product(loaded.plan, result), loaded.buffers
+    # What the kernel has left of A and B is what it was given.
+    products = None if violations else loaded.device.products(loaded.plan.problem, buffers["A"], buffers["B"])
+    verification = verify_product(problem, kernel.accumulator, matrices, c, full_flops, products)
     return Verified(verification, tuple(violations), seconds)
 
 

@@ -6,21 +6,33 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from cuda.bindings import driver
 from cuda.core import Buffer as CudaBuffer
-from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, Stream, launch, system
+from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, Program, ProgramOptions, Stream, launch, system
 from cuda.core.graph import GraphBuilder
 from cuda.core.utils import StridedMemoryView
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, HostArray, HostCopies, MatrixMap, Refresh, Timer
+from mmcore.devices.base import (
+    BoundArgument,
+    BoundLaunch,
+    Buffer,
+    HostArray,
+    HostCopies,
+    MatrixMap,
+    Products,
+    Refresh,
+    Timer,
+)
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
-from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.geometry import Dim3, ceil_div
+from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
@@ -47,6 +59,8 @@ _STICKY = {
     "CUDA_ERROR_LAUNCH_FAILED": ("launch-failure", "the kernel failed"),
 }
 _DEFAULT_SHARED_BYTES = 48 * 1024
+# Of reference.cu: rows and columns of a block's tile, and its threads.
+_REFERENCE_TILE, _REFERENCE_THREADS = 64, 256
 
 
 def describe(index: int) -> str:
@@ -90,6 +104,7 @@ class CudaDevice:
         self.gpu.set_current()
         self.stream = self.gpu.create_stream()
         self._scratch: CudaBuffer | None = None
+        self._references: dict[str, Kernel] = {}
         self.description = str(self.gpu.name)
         self.identity = f"cuda-{self.gpu.uuid}"
         self.architecture = "".join(map(str, self.gpu.compute_capability))
@@ -155,6 +170,34 @@ class CudaDevice:
             raise InvalidProblem("out is read-only")
         buffer = BorrowedBuffer(label, int(view.ptr), view, self.stream)
         return buffer, tuple(view.shape), view.strides and tuple(view.strides), _dtype_name(view)
+
+    def products(self, problem: Problem, a: Buffer, b: Buffer) -> Products | None:
+        self.use()
+        product, magnitude = (np.empty((problem.m, problem.n), dtype) for dtype in (np.float64, np.float32))
+        grid = ceil_div(problem.n, _REFERENCE_TILE), ceil_div(problem.m, _REFERENCE_TILE)
+        sizes = *map(np.int32, (problem.m, problem.n, problem.k)), *map(np.int64, (problem.lda, problem.ldb))
+        try:
+            with _device_errors("there is no memory for a reference"), ExitStack() as memory:
+                made = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
+                for each in made:
+                    memory.callback(each.close, self.stream)
+                config = LaunchConfig(grid=grid, block=_REFERENCE_THREADS)
+                matrices = np.uint64(a.address), np.uint64(b.address)
+                launch(self.stream, config, self._reference(problem.dtype), *matrices, *made, *sizes)
+                for each, out in zip(made, (product, magnitude), strict=True):
+                    each.copy_to(host_view(out), stream=self.stream)
+                self.stream.sync()
+        except DeviceError:
+            return None
+        return product, magnitude
+
+    def _reference(self, dtype: str) -> Kernel:
+        """The kernel that computes the products of such elements."""
+        if dtype not in self._references:
+            source = Path(__file__).with_name("reference.cu").read_text(encoding="utf-8")
+            options = ProgramOptions(arch=f"sm_{self.architecture}", define_macro=dtype.upper())
+            self._references[dtype] = Program(source, "c++", options).compile("cubin").get_kernel("reference")
+        return self._references[dtype]
 
     def load(self, compiled: CompiledModule) -> CudaModule:
         self.use()

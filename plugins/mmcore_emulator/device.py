@@ -15,6 +15,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit
 from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
 from mmcore_emulator.lockstep import execute
@@ -194,6 +195,9 @@ class Emulator:
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         raise InvalidProblem(f"{label} lives on a GPU; the emulator takes numpy arrays")
+
+    def products(self, problem: Problem, a: Buffer, b: Buffer) -> None:
+        return None
 
     def load(self, code: CompiledModule) -> EmulatedModule:
         return EmulatedModule(self._memory, code, self.deadline)

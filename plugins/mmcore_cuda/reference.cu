@@ -1,0 +1,54 @@
+// The product that kernels are verified against: A·B in float64 and |A|·|B| in float32, each thread 4×4 elements of both.
+// Nobody times it: a tile of 64×64 in shared memory is fast enough, and short enough to be read and believed.
+
+#if defined(FLOAT64)
+using Element = double;
+__device__ double wide(Element x) { return x; }
+#elif defined(FLOAT32)
+using Element = float;
+__device__ double wide(Element x) { return x; }
+#elif defined(FLOAT16)
+using Element = unsigned short;
+__device__ double wide(Element x) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x)); return f; }
+#elif defined(BFLOAT16)
+using Element = unsigned short;
+__device__ double wide(Element x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
+#endif
+
+constexpr int TILE = 64, DEPTH = 16, THREADS = 256, EACH = 4;
+
+extern "C" __global__ void reference(const Element* A, const Element* B, double* product, float* magnitude,
+                                     int m, int n, int k, long long lda, long long ldb) {
+    __shared__ double a[DEPTH][TILE], b[DEPTH][TILE];
+    const int thread = threadIdx.x, x = thread % 16, y = thread / 16;
+    const long long row0 = static_cast<long long>(blockIdx.y) * TILE, column0 = static_cast<long long>(blockIdx.x) * TILE;
+    double sums[EACH][EACH] = {};
+    float sizes[EACH][EACH] = {};
+
+    for (int p0 = 0; p0 < k; p0 += DEPTH) {
+        for (int index = thread; index < TILE * DEPTH; index += THREADS) {
+            const int p = index % DEPTH, q = index / TILE;
+            const long long row = row0 + index / DEPTH, column = column0 + index % TILE;
+            a[p][index / DEPTH] = row < m && p0 + p < k ? wide(A[row * lda + p0 + p]) : 0.0;
+            b[q][index % TILE] = column < n && p0 + q < k ? wide(B[(p0 + q) * ldb + column]) : 0.0;
+        }
+        __syncthreads();
+        for (int p = 0; p < DEPTH; ++p)
+            for (int i = 0; i < EACH; ++i)
+                for (int j = 0; j < EACH; ++j) {
+                    const double left = a[p][y + 16 * i], right = b[p][x + 16 * j];
+                    sums[i][j] += left * right;
+                    sizes[i][j] += fabsf(static_cast<float>(left)) * fabsf(static_cast<float>(right));
+                }
+        __syncthreads();
+    }
+
+    for (int i = 0; i < EACH; ++i)
+        for (int j = 0; j < EACH; ++j) {
+            const long long row = row0 + y + 16 * i, column = column0 + x + 16 * j;
+            if (row < m && column < n) {
+                product[row * n + column] = sums[i][j];
+                magnitude[row * n + column] = sizes[i][j];
+            }
+        }
+}
