@@ -12,7 +12,6 @@ import mmcore
 from mmcore.cell import Cell, Timing
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import Phases, measure
-from mmcore.result import Result
 from tests.command_line import install, installed
 from tests.timed_emulator import TimedEmulator
 
@@ -68,14 +67,6 @@ def test_the_first_of_two_kernel_times_is_the_one_whose_caches_json_names() -> N
     document = result.to_json()
     assert (document["measure"], document["caches"]) == ("kernel", "warm")
     assert document["kernel_ms"] == document["median_ms"]
-
-
-def test_what_a_kernel_declares_of_its_types_survives_json() -> None:
-    result = measure(Cell("lezione9.kernel1", 8, 8, 8), open_device("emulator"))
-    again = Result.from_json(result.to_json())
-    for name in ("dtype", "output", "accumulator", "operation", "strided", "peak_flops", "config_id", "title"):
-        assert getattr(again, name) == getattr(result, name), name
-    assert again.accumulator == "float64"
 
 
 def test_a_seed_of_zero_is_a_seed() -> None:
