@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.cell import Timing
+from mmcore.cell import BRIEFLY, Timing
 from mmcore.errors import DeviceError, KernelError
 from mmcore.result import Time
 from mmcore.timing import measure_time
@@ -76,12 +76,17 @@ def test_a_launch_of_a_second_is_made_once_a_round_and_once_before() -> None:
 def test_there_are_no_more_rounds_than_asked_for() -> None:
     assert len(measured(each_takes(1e-3), max_rounds=7)[0].rounds) == 7
     assert len(measured(each_takes(1e-3), max_rounds=7, min_rounds=9)[0].rounds) == 9
+    assert len(measured(each_takes(1e-3), max_rounds=1, min_rounds=1)[0].rounds) == 1
+
+
+def test_there_is_no_round_more_once_the_seconds_are_spent() -> None:
+    assert len(measured(each_takes(0.5), max_seconds=1.0, min_rounds=1)[0].rounds) == 1
 
 
 def test_a_slow_first_launch_is_neither_a_round_nor_what_is_calibrated_by() -> None:
     time, counts = measured(lambda count, number: 0.5 if number == 0 else count * 1e-5, max_seconds=1.0)
     assert time.iterations >= 100
-    assert max(time.rounds) == pytest.approx(1e-5)
+    assert (min(time.rounds), max(time.rounds)) == (pytest.approx(1e-5), pytest.approx(1e-5))
     assert counts[:2] == [1, 1]
 
 
@@ -107,6 +112,14 @@ def test_rounds_end_when_the_mean_is_precise() -> None:
     assert measured(each_takes(1e-3), min_rounds=1, precision=0.1)[0].rounds == (1e-3, 1e-3)
 
 
+@pytest.mark.parametrize(("milliseconds", "rounds", "iterations"), [(1, 17, 6), (5, 19, 1), (40, 3, 1), (1000, 3, 1)])
+def test_a_commands_own_times_take_a_fraction_of_a_second_or_three_launches(
+    milliseconds: float, rounds: int, iterations: int
+) -> None:
+    time, _ = measured(each_takes(1e-3 * milliseconds), **BRIEFLY)
+    assert (len(time.rounds), time.iterations) == (rounds, iterations)
+
+
 def test_cold_launches_are_timed_cold_and_copies_with_their_memory() -> None:
     module = SimpleNamespace(
         timer=lambda calls, cold: MadeUpTimer(each_takes(4e-3 if cold else 1e-3)),
@@ -120,7 +133,7 @@ def test_cold_launches_are_timed_cold_and_copies_with_their_memory() -> None:
 @pytest.mark.parametrize("seconds", [0.0, -1e-3])
 def test_a_timer_that_stands_still_is_an_error(seconds: float) -> None:
     with pytest.raises(DeviceError, match=r"^the device's timer says that 1048576 launches took -?\d"):
-        measured(lambda count, number: seconds)
+        measured(lambda count, number: seconds, min_rounds=1, max_rounds=1)
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1e-3])

@@ -1,0 +1,225 @@
+"""Results: what their JSON, their one line and their figures say of what was measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mmcore import Dim3, Result
+from mmcore.cell import Cell, Timing
+from mmcore.devices.violations import Violation
+from mmcore.result import LaunchRecord, Time
+from mmcore.verify.outcome import Mismatch, Verification
+
+RIGHT = Verification(verified=True, max_error=2e-6, mismatch=None, method="made up", wrong=0, compared=6)
+COLD = Timing("kernel", "cold", max_seconds=0.5, min_rounds=2, min_round_seconds=1e-3, max_rounds=9, resolutions=20)
+PINNED = Timing("end-to-end", "pinned", warmup_launches=4, precision=0.1, confidence=0.9)
+CELL = Cell(
+    "acme.fast", 2, 3, 5, config={"block": [8, 4, 1], "BM": 16}, device="cuda:1", timings=(COLD, PINNED),
+    lda=7, ldb=11, ldc=13, seed=17, force=True, timeout=19.5,
+)  # fmt: skip
+#: A result in which nothing is as it is by default, and no two things are alike.
+RESULT = Result(
+    CELL,
+    "acme.fast",
+    title="fast",
+    dtype="float16",
+    output="float64",
+    accumulator="float32",
+    operation="C=C+AB",
+    config={"block": [8, 4, 1], "BM": 16, "TM": 2},
+    config_id="b8x4-BM16",
+    violated_constraints=("n = 3 is not a multiple of 8",),
+    strided=True,
+    launched=(
+        LaunchRecord("fast<16>", Dim3(6, 5, 2), Dim3(8, 4), 40, 512),
+        LaunchRecord("sum", Dim3(9), Dim3(64), 24, 1024),
+    ),
+    device_description="Test GPU",
+    verification=RIGHT,
+    times=(Time(COLD, (3e-6, 1e-6, 2e-6), 100, "a made-up clock"), Time(PINNED, (4e-3,), 2, "another")),
+    host_seconds=0.25,
+    supports_timing=True,
+    peak_flops=1.2e9,
+    figures={"occupancy": 0.5, "kernel": 1.0},
+    phases={"plan": 0.125, "verify": 3.0},
+)
+WRONG = replace(
+    RESULT,
+    verification=replace(RIGHT, verified=False, max_error=8.0, mismatch=Mismatch(1, 2, 3.0, -5.0), wrong=4),
+    violations=(
+        Violation("misaligned", "it is", "A", "fast.cu", 8, Dim3(1, 2, 3), Dim3(4, 5, 6), True, 7),
+        Violation("unrepeatable", "again it is wrong"),
+    ),
+    times=(),
+)
+
+
+def plain(seconds: float | None = None, **changes: Any) -> Result:
+    """A verified result of a kernel that takes so long."""
+    times = () if seconds is None else (Time(Timing(), (seconds,), 1, "made up"),)
+    right = Result(Cell("acme.fast", 40, 50, 60), "acme.fast", verification=RIGHT, times=times)
+    return replace(right, **changes)
+
+
+def test_json_says_everything_by_these_names() -> None:
+    launched = [
+        {"entry": "fast<16>", "grid": (6, 5, 2), "block": (8, 4, 1), "registers": 40, "shared_bytes": 512},
+        {"entry": "sum", "grid": (9, 1, 1), "block": (64, 1, 1), "registers": 24, "shared_bytes": 1024},
+    ]
+    document = RESULT.to_json()
+    cell, times = document.pop("cell"), document.pop("times")
+    assert document == {
+        "schema": 2,
+        "kernel": "acme.fast",
+        "title": "fast",
+        "device": "cuda:1",
+        "device_description": "Test GPU",
+        "dtype": "float16",
+        "output": "float64",
+        "accumulator": "float32",
+        "operation": "C=C+AB",
+        "config": {"block": [8, 4, 1], "BM": 16, "TM": 2},
+        "config_id": "b8x4-BM16",
+        "problem": {"m": 2, "n": 3, "k": 5},
+        "leading_dimensions": {"lda": 7, "ldb": 11, "ldc": 13},
+        "strided": True,
+        "block": [8, 4, 1],
+        "grid": [6, 5, 2],
+        "launches": 2,
+        "launched": launched,
+        "shared_bytes": 1024,
+        "registers": 40,
+        "seed": 17,
+        "forced": True,
+        "violated_constraints": ["n = 3 is not a multiple of 8"],
+        "verified": True,
+        "timed_out": False,
+        "verification": "made up",
+        "wrong_elements": 0,
+        "compared_elements": 6,
+        "max_error": 2e-6,
+        "first_mismatch": None,
+        "violations": [],
+        "supports_timing": True,
+        "host_seconds": 0.25,
+        "emulation_ms": None,
+        "kernel_ms": pytest.approx(2e-3),
+        "end_to_end_ms": pytest.approx(4.0),
+        "kernel_gflops": pytest.approx(0.03),
+        "end_to_end_gflops": pytest.approx(1.5e-5),
+        "measure": "kernel",
+        "caches": "cold",
+        "memory": "pinned",
+        "median_ms": pytest.approx(2e-3),
+        "spread_percent": pytest.approx(50.0),
+        "clock": "a made-up clock",
+        "gflops": pytest.approx(0.03),
+        "peak_flops": 1.2e9,
+        "percent_of_peak": pytest.approx(2.5),
+        "figures": {"occupancy": 0.5, "kernel": 1.0},
+        "occupancy": 0.5,
+        "phases": {"plan": 0.125, "verify": 3.0},
+    }
+    assert cell == CELL.to_json()
+    assert [(time["timing"]["how"], time["iterations"]) for time in times] == [("cold", 100), ("pinned", 2)]
+
+
+def test_json_of_a_wrong_product_has_what_is_wrong_and_no_times() -> None:
+    document = WRONG.to_json()
+    assert (document["verified"], document["wrong_elements"], document["max_error"]) == (False, 4, 8.0)
+    assert (document["first_mismatch"]["row"], document["first_mismatch"]["column"]) == (1, 2)
+    place = {"array": "A", "source": "fast.cu", "line": 8, "block": [1, 2, 3], "thread": [4, 5, 6]}
+    misaligned, unrepeatable = document["violations"]
+    assert misaligned == {"kind": "misaligned", "message": "it is", **place, "fatal": True, "count": 7}
+    assert unrepeatable == {
+        "kind": "unrepeatable",
+        "message": "again it is wrong",
+        "fatal": False,
+        "count": None,
+        **dict.fromkeys(place),
+    }
+    names = ("kernel_ms", "end_to_end_ms", "kernel_gflops", "median_ms", "spread_percent", "gflops", "percent_of_peak")
+    assert {name: document[name] for name in names} == dict.fromkeys(names)
+    assert (document["measure"], document["caches"]) == ("kernel", "cold")
+
+
+def test_json_of_a_cell_that_was_not_launched_has_nothing_of_launches() -> None:
+    timeout = Violation("timeout", "it had not ended", fatal=True)
+    document = Result(Cell("acme.fast", 2, 3, 5), "acme.fast", violations=(timeout,), host_seconds=0.25).to_json()
+    assert (document["launches"], document["registers"], document["shared_bytes"]) == (0, 0, 0)
+    assert document["block"] is document["grid"] is document["verification"] is document["max_error"] is None
+    flags = {name: document[name] for name in ("verified", "timed_out", "forced", "strided", "supports_timing")}
+    assert flags == {**dict.fromkeys(flags, False), "timed_out": True}
+    assert (document["emulation_ms"], document["measure"]) == (250.0, "kernel")
+    assert document["caches"] is document["memory"] is None
+
+
+@pytest.mark.parametrize("result", [RESULT, WRONG], ids=["right", "wrong"])
+def test_nothing_of_a_result_is_lost_in_json(result: Result) -> None:
+    assert Result.from_json(json.loads(json.dumps(result.to_json(), allow_nan=False))) == result
+
+
+def test_a_rate_is_no_part_of_a_peak_that_is_not_known() -> None:
+    assert replace(RESULT, peak_flops=None).to_json()["percent_of_peak"] is None
+
+
+def test_the_first_that_is_timed_is_the_measure_and_each_time_has_a_name_of_its_own() -> None:
+    document = replace(RESULT, cell=replace(CELL, timings=(PINNED, COLD)), times=RESULT.times[::-1]).to_json()
+    assert (document["measure"], document["median_ms"]) == ("end-to-end", pytest.approx(4.0))
+    assert (document["kernel_ms"], document["end_to_end_ms"]) == (pytest.approx(2e-3), pytest.approx(4.0))
+    assert (document["caches"], document["memory"], document["clock"]) == ("cold", "pinned", "another")
+
+
+@pytest.mark.parametrize(
+    ("rounds", "seconds", "spread"),
+    [((2.0,), 2.0, 0.0), ((1.0, 3.0), 2.0, 0.5), ((5.0, 1.0, 2.0, 4.0, 3.0), 3.0, 2 / 3)],
+)
+def test_a_time_is_the_median_of_its_rounds_and_its_spread_lies_between_quartiles(
+    rounds: tuple[float, ...], seconds: float, spread: float
+) -> None:
+    time = Time(Timing(), rounds, 1, "made up")
+    assert time.seconds == seconds
+    assert time.spread == pytest.approx(spread)
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        (plain(), "acme.fast 40×50×60 on auto: verified"),
+        (plain(2e-3), "acme.fast 40×50×60 on auto: verified, 2.0000 ms, 0 GFLOP/s"),
+        (
+            plain(1e-7, config={"block": [8, 4, 1]}),
+            "acme.fast 40×50×60 in 8×4 blocks on auto: verified, 0.0001 ms, 2400 GFLOP/s",
+        ),
+        (plain(verification=None), "acme.fast 40×50×60 on auto: NOT verified"),
+        (plain(violations=(Violation("timeout", "late"),)), "acme.fast 40×50×60 on auto: not finished"),
+        (plain(violations=(Violation("misaligned", "it is"),)), "acme.fast 40×50×60 on auto: NOT verified"),
+    ],
+)
+def test_a_result_in_one_line(result: Result, line: str) -> None:
+    assert str(result) == line
+    assert repr(result) == f"<Result: {line}>"
+
+
+def test_a_notebook_shows_the_line_and_what_is_wrong() -> None:
+    wrong = plain(violations=(Violation("out-of-bounds-read", "f<8> reads A & more"),))
+    assert wrong._repr_html_() == (
+        "<b>acme.fast 40×50×60 on auto: NOT verified</b><br>out-of-bounds-read: f&lt;8&gt; reads A &amp; more"
+    )
+
+
+@pytest.mark.parametrize("what", ["verification", "violations"])
+def test_a_right_product_with_a_violation_or_a_wrong_one_without_is_not_verified(what: str) -> None:
+    assert RESULT.verified
+    assert not replace(RESULT, **{what: getattr(WRONG, what)}).verified
+
+
+def test_a_violation_says_where_only_if_that_is_known() -> None:
+    known = {"source": "fast.cu", "line": 3}
+    assert str(Violation("misaligned", "it is", **known)) == "misaligned: it is at fast.cu:3"  # type: ignore[arg-type]
+    for name in known:
+        assert str(Violation("misaligned", "it is", **{**known, name: None})) == "misaligned: it is"  # type: ignore[arg-type]
