@@ -348,3 +348,22 @@ def test_the_first_config_that_fits_is_taken_and_else_the_first() -> None:
     assert [kernel.fitting_config(kernel.problem(n, n, n)).id for n in (64, 48, 40, 41)] == ["b32", "b16", "b8", "b32"]
     assert kernel.square_problem(33).n == 40
     assert kernel.square_problem(33, kernel.config("32")).n == 64
+
+
+@pytest.mark.parametrize(
+    ("types", "accumulator", "output"),
+    [
+        ({"dtype": "float16"}, "float32", "float16"),
+        ({"dtype": "bf16"}, "float32", "bfloat16"),
+        ({"dtype": "bfloat16", "accumulator": "float32"}, "float32", "float32"),
+        ({"dtype": "float16", "accumulator": "float16"}, "float16", "float16"),
+        ({"dtype": "float16", "output": "float32"}, "float32", "float32"),
+        ({"dtype": "float64"}, "float64", "float64"),
+        ({}, "float32", "float32"),
+    ],
+)
+def test_16_bit_numbers_are_summed_in_float32_unless_it_says_otherwise(
+    types: dict[str, Any], accumulator: str, output: str
+) -> None:
+    kernel = declared(**types)
+    assert (kernel.accumulator, kernel.output) == (accumulator, output)

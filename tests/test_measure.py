@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
 import mmcore
+from mmcore import Dim3, KernelError, Launch, Multiple
 from mmcore.cell import Cell, Timing
+from mmcore.compile.compiled_module import CompiledModule
+from mmcore.devices.violations import Violation
 from mmcore.executor.choose_device import open_device
-from mmcore.measure import Phases, measure
+from mmcore.measure import Phases, measure, prepared_cell
+from mmcore.result import LaunchRecord
+from mmcore.verify.inputs import draw
+from mmcore.verify.verify_launches import Verified, verify_again
 from tests.command_line import install, installed
-from tests.timed_emulator import TimedEmulator
+from tests.own_kernel import own
+from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
 
 CORE = Path(mmcore.__file__).parent
+BRIEF = (Timing(max_seconds=0.01, min_rounds=1),)
 
 
 def modules_of(cell: Cell, device: Any) -> set[str]:
@@ -53,6 +65,85 @@ def test_the_phases_of_a_cell() -> None:
     assert all(seconds >= 0 for seconds in result.phases.values())
 
 
+def test_a_phase_lasts_as_long_as_all_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.accumulate((100.0, 1.0, 50.0, 2.0, 50.0, 4.0))
+    monkeypatch.setattr("mmcore.measure.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    phases = Phases()
+    for phase in ("verify", "time", "verify"):
+        with phases(phase):
+            pass
+    assert phases.seconds == {"verify": 5.0, "time": 2.0}
+
+
+def test_a_cell_without_timings_is_verified_once_and_a_wrong_one_is_neither_timed_nor_run_again(cu_file: Path) -> None:
+    wrong = own(cu_file, "C[0] = 7.0f;", block=(1,))
+    for kernel, timings in ((None, ()), (wrong, BRIEF)):
+        begun: list[str] = []
+        name = "upc.kernel01" if kernel is None else kernel.name
+        result = measure(
+            Cell(name, 1, 1, 1, timings=timings), TimedEmulator(lambda _: 1e-3), kernel, Phases(begun.append)
+        )
+        assert (result.verified, begun) == (kernel is None, ["plan", "compile", "allocate", "verify"])
+        assert bool(result.figures) == (kernel is None)
+
+
+def test_a_device_without_timing_verifies_what_would_be_timed_again(cu_file: Path) -> None:
+    kernel = own(cu_file, "static __device__ int launched; C[0] = launched++ ? 0.0f : A[0] * B[0];", block=(1,))
+    assert measure(Cell(kernel.name, 1, 1, 1), open_device("emulator"), kernel).verified
+    assert not measure(Cell(kernel.name, 1, 1, 1, timings=BRIEF), open_device("emulator"), kernel).verified
+
+
+def test_the_hosts_seconds_are_those_of_the_launches_that_were_verified_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(*asked: Any) -> Verified:
+        return replace(verify_again(*asked), host_seconds=1e6)
+
+    monkeypatch.setattr("mmcore.measure.verify_again", slowly)
+    assert 0 < measure(Cell("upc.kernel01", 4, 4, 4, timings=BRIEF), open_device("emulator")).host_seconds < 1e3
+
+
+@pytest.mark.parametrize(
+    ("ways", "shortest"),
+    [((("kernel", "cold"), ("end-to-end", "pinned")), None), ((("kernel", "cold"), ("kernel", "warm")), 2e-3)],
+)
+def test_repeated_launches_are_compared_with_the_shortest_round_of_a_warm_time(
+    monkeypatch: pytest.MonkeyPatch, ways: tuple[tuple[str, str], ...], shortest: float | None
+) -> None:
+    compared: list[float | None] = []
+
+    def compare(*asked: Any) -> list[Violation]:
+        compared.append(asked[-1])
+        return []
+
+    monkeypatch.setattr("mmcore.measure.compare_repeats", compare)
+    timings = tuple(Timing(*way, max_seconds=0.1, min_rounds=12) for way in ways)
+    assert measure(Cell("upc.kernel01", 4, 4, 4, timings=timings), TimedEmulator(lambda source: 2e-3)).verified
+    assert compared == [shortest if shortest is None else pytest.approx(shortest)]
+
+
+@pytest.mark.parametrize(
+    ("way", "milliseconds", "peaks", "plausible"),
+    [
+        (("kernel", "warm"), 1.0, True, False),
+        (("kernel", "warm"), 9.9, True, False),
+        (("kernel", "warm"), 10.1, True, True),
+        (("kernel", "cold"), 6.5, True, False),
+        (("kernel", "cold"), 6.9, True, True),
+        (("kernel", "warm"), 1.0, False, True),
+        (("end-to-end", "pinned"), 1.0, True, True),
+    ],
+)
+def test_a_kernel_time_below_the_devices_peaks_is_not_believed(
+    way: tuple[str, str], milliseconds: float, peaks: bool, plausible: bool
+) -> None:
+    # 1024 FLOP at 100 kFLOP/s take 10.24 ms; a cold launch takes 1.5 times as long as a warm one here.
+    device = TimedEmulator(lambda source: 1e-3 * milliseconds, flops=1e5)
+    if not peaks:
+        device.peaks = None
+    result = measure(Cell("upc.kernel01", 8, 8, 8, timings=(Timing(*way, max_seconds=0.01, min_rounds=1),)), device)
+    assert [each.kind for each in result.violations] == ([] if plausible else ["implausible"])
+    assert bool(result.times) == plausible
+
+
 def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_figures(kernel, device):\n    return 1 // 0\n"
     install(tmp_path, "acme-figures", "acme", broken)
@@ -71,3 +162,106 @@ def test_the_first_of_two_kernel_times_is_the_one_whose_caches_json_names() -> N
 
 def test_a_seed_of_zero_is_a_seed() -> None:
     assert measure(Cell("upc.kernel01", 8, 8, 8, seed=0), open_device("emulator")).cell.seed == 0
+
+
+def test_a_cell_without_a_seed_gets_one_that_its_result_names() -> None:
+    seeds = {measure(Cell("upc.kernel01", 4, 4, 4), open_device("emulator")).cell.seed for _ in range(2)}
+    assert len(seeds - {None}) == 2
+
+
+def test_a_result_says_what_the_kernel_declares_and_what_was_launched(cu_file: Path) -> None:
+    body = "C[threadIdx.x] += A[threadIdx.x] * B[0];"
+    kernel = own(
+        cu_file, body, block=(2, 1), grid=(1, 1, 1), title="a column", dtype="float64", accumulate=True,
+        configs=[{"block": (2,), "TILE": 2, "TM": "{TILE}"}], constraints=(Multiple("m", of=4),),
+    )  # fmt: skip
+    device = TimedEmulator(lambda source: 1e-3, flops=1e6)
+    result = measure(Cell(kernel.name, 2, 1, 1, seed=5, force=True, timings=BRIEF), device, kernel)
+    assert result.verified, result.failures()
+    assert (result.kernel, result.title, result.operation) == ("tests.own", "a column", "C=C+AB")
+    assert (result.dtype, result.output, result.accumulator) == ("float64", "float64", "float64")
+    assert (result.config, result.config_id) == ({"block": [2, 1, 1], "TILE": 2, "TM": 2}, "b2x1-TILE2")
+    assert (result.cell.device, result.cell.seed, result.device_description) == ("timed:0", 5, "Test GPU")
+    assert result.violated_constraints == ("m = 2 is not a multiple of 4",)
+    assert (result.strided, result.supports_timing, result.peak_flops) == (False, True, 1e6)
+    assert [time.timing for time in result.times] == [*BRIEF]
+    assert result.host_seconds > 0
+    assert result.figures["instructions"] is not None
+    (launch,) = result.launched
+    assert launch == LaunchRecord("own", Dim3(1), Dim3(2), launch.registers, 0)
+    assert launch.registers > 0
+
+
+def test_a_result_without_force_has_no_violated_constraint(cu_file: Path) -> None:
+    kernel = own(cu_file, "C[0] = A[0] * B[0];", constraints=(Multiple("m", of=1),))
+    cu_file.write_text(cu_file.read_text().replace("int n)", "int n, int lda)"))
+    result = measure(Cell(kernel.name, 1, 1, 1, lda=3), open_device("emulator"), kernel)
+    assert (result.verified, result.strided) == (True, True)
+    assert (result.violated_constraints, result.peak_flops, result.times) == ((), None, ())
+
+
+def test_the_shared_memory_of_a_launch_is_static_and_dynamic_together(cu_file: Path) -> None:
+    body = "__shared__ float s[16]; s[threadIdx.x] = A[0]; __syncthreads(); C[0] = s[0] * B[0];"
+    kernel = own(
+        cu_file, body, block=(8,), launch=lambda problem, config, device: Launch((1,), config.block, shared_bytes=100)
+    )
+    result = measure(Cell(kernel.name, 1, 1, 1), open_device("emulator"), kernel)
+    assert (result.verified, result.shared_bytes) == (True, 164)
+
+
+class FailingDevice(TimedEmulator):
+    """A device on which kernels fail when they are timed."""
+
+    def load(self, code: CompiledModule) -> Any:
+        return FailingModule(self._memory, code, self.deadline, self._seconds)
+
+
+class FailingModule(TimedModule):
+    def timer(self, calls: Any, *, cold: bool = False, refresh: Any = ()) -> Any:
+        def fail() -> NoReturn:
+            raise KernelError("an instruction that is none")
+
+        return MadeUpTimer(fail)
+
+
+def test_a_launch_that_fails_when_it_is_timed_leaves_no_time() -> None:
+    result = measure(Cell("upc.kernel01", 8, 8, 8, timings=BRIEF), FailingDevice(lambda source: 1e-3))
+    assert (result.verified, result.times) == (False, ())
+    assert [(each.kind, each.message, each.fatal) for each in result.violations] == [
+        ("launch-failure", "an instruction that is none", True)
+    ]
+
+
+def test_what_is_wrong_when_it_is_run_again_has_no_time_and_its_own_verification(cu_file: Path) -> None:
+    kernel = own(cu_file, "static __device__ int launched; C[0] = launched++ ? 0.0f : A[0] * B[0];", block=(1,))
+    result = measure(Cell(kernel.name, 1, 1, 1, timings=BRIEF), TimedEmulator(lambda source: 1e-3), kernel)
+    assert (result.verified, result.times) == (False, ())
+    assert result.verification is not None
+    assert result.verification.wrong == 1
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_a_prepared_cell_has_the_inputs_of_its_seed_and_c_where_that_is_added_to(
+    cu_file: Path, seed: int, accumulate: bool
+) -> None:
+    kernel = own(cu_file, "C[0] = A[0];", accumulate=accumulate)
+    phases = Phases()
+    with prepared_cell(Cell(kernel.name, 4, 4, 4, seed=seed), open_device("emulator"), kernel, phases) as loaded:
+        found = {label: np.empty(16, np.float32) for label in "ABC"}
+        for label, content in found.items():
+            loaded.buffers[label].download(content)
+    matrices = draw(kernel.problem(4, 4, 4), seed)
+    np.testing.assert_array_equal(found["A"], matrices.a.reshape(-1))
+    np.testing.assert_array_equal(found["B"], matrices.b.reshape(-1))
+    assert np.isnan(found["C"]).all() != accumulate
+    assert set(phases.seconds) == {"plan", "compile"}
+
+
+def test_a_prepared_cell_without_a_seed_has_inputs_of_its_own_each_time() -> None:
+    found = []
+    for _ in range(2):
+        with prepared_cell(Cell("upc.kernel01", 4, 4, 4), open_device("emulator")) as loaded:
+            found.append(np.empty(16, np.float32))
+            loaded.buffers["A"].download(found[-1])
+    assert (found[0] != found[1]).any()

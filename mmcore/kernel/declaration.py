@@ -68,8 +68,8 @@ class Kernel:
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
             problem and config; "tiles" where unguarded loads of whole tiles explain it.
         dtype: element type of A and B.
-        accumulator: type the sums are kept in; ``dtype`` when not given.
-        output: element type of C; ``accumulator`` when not given.
+        accumulator: type the sums are kept in; when not given float32 for 16-bit inputs, else ``dtype``.
+        output: element type of C; ``accumulator`` when not given, and ``dtype`` when neither is.
         accumulate: whether C's old value is added (C = C + A·B).
         constraints: what problem and config must satisfy.
         defines: preprocessor macros besides the parameters.
@@ -135,13 +135,14 @@ class Kernel:
         pair = self.min_compute_capability
         whole = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
         _require(whole, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
-        source, accumulator = Path(self.source), self.accumulator or self.dtype
+        source, dtype = Path(self.source), dtype_named(self.dtype)
+        accumulator = self.accumulator or ("float32" if dtype.itemsize == 2 else dtype.name)
         settled = {
             "title": self.title or self.name,
             "source": Path(f"{self.name.rpartition('.')[2]}.cu") if source == Path() else source,
             "dtype": dtype_named(self.dtype).name,
             "accumulator": dtype_named(accumulator).name,
-            "output": dtype_named(self.output or accumulator).name,
+            "output": dtype_named(self.output or self.accumulator or dtype.name).name,
             "min_compute_capability": tuple(pair),
         }
         for name, value in settled.items():
