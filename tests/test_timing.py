@@ -86,11 +86,7 @@ def test_there_is_no_round_more_once_the_seconds_are_spent() -> None:
 def test_a_slow_first_launch_is_neither_a_round_nor_what_is_calibrated_by() -> None:
     time, counts = measured(lambda count, number: 0.5 if number == 0 else count * 1e-5, max_seconds=1.0)
     assert time.iterations >= 100
-<<<<<<< HEAD
     assert [min(time.rounds), max(time.rounds)] == pytest.approx([1e-5, 1e-5])
-=======
-    assert time.rounds == pytest.approx([1e-5] * len(time.rounds))
->>>>>>> strong
     assert counts[:2] == [1, 1]
 
 
