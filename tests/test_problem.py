@@ -1,0 +1,175 @@
+"""Products: their sizes, rows and element types, what must be moved for one, and how blocks are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmcore import DeviceProperties, Dim3, InvalidBlock, InvalidProblem, Problem
+from mmcore.kernel.geometry import ceil_div, dim3, native, parse_shape
+from mmcore.kernel.problem import dtype_named, three_sizes
+from mmcore.planning.peaks import Peaks, peaks
+
+SIZES: dict[str, Any] = {"m": 2, "n": 3, "k": 5, "lda": 7, "ldb": 11, "ldc": 13}
+
+
+def test_rows_are_packed_and_all_three_types_alike_unless_something_else_is_said() -> None:
+    problem = Problem(2, 3, 5)
+    assert (problem.lda, problem.ldb, problem.ldc) == (5, 3, 3)
+    assert (problem.dtype, problem.output, problem.accumulate) == ("float32", "float32", False)
+    assert Problem(2, 3, 5, "f16").output == "float16"
+    assert [Problem(2, 3, 5, "f16", "f64").span(matrix) for matrix in "ABC"] == [10, 15, 6]
+
+
+def test_a_span_is_from_the_first_to_the_last_element_and_packing_takes_the_gaps_away() -> None:
+    problem = Problem(**SIZES, dtype="float64", output="float32", accumulate=True)
+    assert [problem.span(matrix) for matrix in "ABC"] == [7 + 5, 4 * 11 + 3, 13 + 3]
+    assert problem.packed == Problem(2, 3, 5, "float64", "float32", accumulate=True)
+    assert str(problem) == "2×3×5"
+
+
+@pytest.mark.parametrize(
+    ("types", "accumulate", "nbytes"),
+    [
+        (("float32", ""), False, 4 * (10 + 15) + 4 * 6),
+        (("float16", "float64"), False, 2 * (10 + 15) + 8 * 6),
+        (("float64", "float16"), True, 8 * (10 + 15) + 2 * 2 * 6),
+    ],
+)
+def test_each_matrix_crosses_the_bus_once_and_c_twice_where_it_is_added_to(
+    types: tuple[str, str], accumulate: bool, nbytes: int
+) -> None:
+    problem = Problem(2, 3, 5, *types, accumulate=accumulate)
+    assert (problem.compulsory_bytes, problem.flops) == (nbytes, 60)
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("size", [-1, 2.0, True, "3", None])
+def test_a_size_is_a_positive_whole_number(name: str, size: Any) -> None:
+    with pytest.raises(InvalidProblem, match=f"^{name} must be a positive whole number, but is {size!r}$"):
+        Problem(**SIZES | {name: size})
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("size", [2**63, -(2**63)])
+def test_a_size_is_less_than_two_to_the_63(name: str, size: int) -> None:
+    with pytest.raises(InvalidProblem, match=f"^{name} must be less than 2⁶³$"):
+        Problem(**SIZES | {name: size})
+
+
+@pytest.mark.parametrize(("name", "row"), [("lda", 5), ("ldb", 3), ("ldc", 3)])
+def test_a_leading_dimension_is_a_row_at_least(name: str, row: int) -> None:
+    assert getattr(Problem(**SIZES | {name: row}), name) == row
+    with pytest.raises(InvalidProblem, match=f"^{name} = {row - 1} is shorter than a row of {row} elements$"):
+        Problem(**SIZES | {name: row - 1})
+
+
+def test_numpys_whole_numbers_become_pythons() -> None:
+    problem = Problem(**{name: np.int16(size) for name, size in SIZES.items()})
+    assert {type(getattr(problem, name)) for name in SIZES} == {int}
+    assert (type(native(np.uint8(3))), native(True), native(2.5)) == (int, True, 2.5)
+    assert type(native(True)) is bool
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_an_element_type_has_a_short_name_a_size_and_a_precision(name: str) -> None:
+    dtype = dtype_named(name)
+    assert dtype_named(name.replace("loat", "")) is dtype
+    assert (dtype.name, dtype.itemsize) == (name, np.dtype(dtype.storage).itemsize)
+    if name != "bfloat16":  # which numpy does not know
+        assert (dtype.storage, dtype.unit_roundoff) == (name, float(np.finfo(name).eps) / 2)
+    else:
+        assert (dtype.storage, dtype.unit_roundoff) == ("uint16", 2**-8)
+
+
+def test_sizes_are_given_as_one_or_as_three() -> None:
+    assert three_sizes(4, None, None, None) == (4, 4, 4)
+    assert three_sizes(None, 2, 3, 5) == (2, 3, 5)
+    for one in range(3):
+        sizes: list[int | None] = [None, None, None]
+        sizes[one] = 4
+        with pytest.raises(InvalidProblem, match=r"^give either one size or m, n and k, not both$"):
+            three_sizes(4, *sizes)
+        sizes = [4, 4, 4]
+        sizes[one] = None
+        with pytest.raises(InvalidProblem, match=r"^give one size, or all of m, n and k$"):
+            three_sizes(None, *sizes)
+
+
+# Blocks
+
+
+@pytest.mark.parametrize(
+    ("text", "extents"), [("32", (32,)), ("32x8", (32, 8)), ("32X8×2", (32, 8, 2)), ("9999999999", (9999999999,))]
+)
+def test_a_block_as_text(text: str, extents: tuple[int, ...]) -> None:
+    assert parse_shape(text) == extents
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "8x0", "8x", "1x2x3x4", "8 x 8", "-8", "8.0", "٣", "12345678901"])
+def test_what_is_no_block_as_text(text: str) -> None:
+    with pytest.raises(InvalidBlock, match="is not a block: give one to three positive whole numbers"):
+        parse_shape(text)
+
+
+def test_a_block_has_fewer_than_two_to_the_63_threads_along_each_axis() -> None:
+    assert dim3((1, 2**63 - 1)) == Dim3(1, 2**63 - 1, 1)
+    for extent in (2**63, -(2**63)):
+        with pytest.raises(InvalidBlock, match=r"^a block has fewer than 2⁶³ threads along each axis$"):
+            dim3((1, extent))
+
+
+def test_a_blocks_extents_are_ones_where_they_are_not_given_and_its_third_is_shown_where_it_counts() -> None:
+    assert (dim3(5), dim3([5, 6]), dim3((5, 6, 7))) == ((5, 1, 1), (5, 6, 1), (5, 6, 7))
+    assert [str(dim3(shape)) for shape in ((5,), (5, 6), (5, 6, 7))] == ["5×1", "5×6", "5×6×7"]
+    assert dim3((5, 6, 7)).size == 210
+
+
+@pytest.mark.parametrize(("extent", "step", "count"), [(1, 8, 1), (8, 8, 1), (9, 8, 2), (0, 8, 0)])
+def test_steps_that_cover_an_extent(extent: int, step: int, count: int) -> None:
+    assert ceil_div(extent, step) == count
+
+
+# Devices
+
+
+def test_a_device_of_which_nothing_is_said_has_the_limits_of_compute_capability_9_0() -> None:
+    assert DeviceProperties() == DeviceProperties(
+        compute_capability=(9, 0),
+        threads_per_block=1024,
+        block=Dim3(1024, 1024, 64),
+        grid=Dim3(2147483647, 65535, 65535),
+        shared_bytes=49152,
+        shared_bytes_optin=232448,
+        registers_per_block=65536,
+        memory_bytes=1 << 40,
+        multiprocessors=132,
+    )
+
+
+def test_a_peak_is_two_flop_for_each_multiply_add_of_all_multiprocessors() -> None:
+    h200 = peaks((9, 0), multiprocessors=132, clock_hz=1.83e9, bytes_per_second=4.8e12, cache_bytes=50 << 20)
+    assert h200 is not None
+    teraflops = {dtype: round(rate / 1e12) for dtype, rate in h200.flops.items()}
+    assert teraflops == {"float16": 989, "bfloat16": 989, "float32": 62, "float64": 62}
+    assert (h200.bytes_per_second, h200.cache_bytes) == (4.8e12, 50 << 20)
+    assert peaks((1, 0), multiprocessors=1, clock_hz=1.0, bytes_per_second=1.0, cache_bytes=1) is None
+
+
+@pytest.mark.parametrize(
+    ("flops", "cache_bytes", "cold", "seconds"),
+    [
+        (2.0, 0, False, 30.0),  # 60 FLOP
+        (1e9, 0, False, 19.6),  # 100 bytes of A and B, and 48 of C twice
+        (1e9, 100, False, 9.6),
+        (1e9, 100, True, 10.0),  # A and B, whatever of C the cache keeps
+    ],
+)
+def test_a_product_takes_as_long_as_its_arithmetic_or_its_traffic(
+    flops: float, cache_bytes: int, cold: bool, seconds: float
+) -> None:
+    found = Peaks({"float32": flops, "float64": 1e9}, 10.0, cache_bytes)
+    problem = Problem(2, 3, 5, output="float64", accumulate=True)
+    assert found.least_seconds(problem, cold=cold) == pytest.approx(seconds)
