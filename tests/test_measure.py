@@ -265,3 +265,12 @@ def test_a_prepared_cell_without_a_seed_has_inputs_of_its_own_each_time() -> Non
             found.append(np.empty(16, np.float32))
             loaded.buffers["A"].download(found[-1])
     assert (found[0] != found[1]).any()
+
+
+@pytest.mark.parametrize(("name", "matrices"), [("upc.kernel01", "AB"), ("lezione9.kernel1", "ABC")])
+def test_what_is_copied_to_the_device_is_what_the_kernel_reads(name: str, matrices: str) -> None:
+    with prepared_cell(Cell(name, 32, 32, 32), open_device("emulator")) as loaded:
+        loaded.upload({label: np.zeros(1024, loaded.plan.problem.dtype) for label in "ABC"})
+        uploads, downloads = loaded.copies()
+        assert [buffer.label for buffer, _ in uploads] == [*matrices]
+        assert [buffer.label for buffer, _ in downloads] == ["C"]

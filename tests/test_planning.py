@@ -34,8 +34,9 @@ from mmcore.planning.plan import launch_violations, plan, resource_violations
 DEVICE = DeviceProperties()
 
 
-def violation(constraint: Constraint, m: int, n: int, k: int, lda: int = 0, **parameters: Any) -> str | None:
-    return constraint.violation(Problem(m, n, k, lda=lda), resolve({"block": (16, 8), **parameters}))
+def violation(constraint: Constraint, m: int, n: int, k: int, **parameters: Any) -> str | None:
+    leading = {name: parameters.pop(name) for name in ("lda", "ldb", "ldc") if name in parameters}
+    return constraint.violation(Problem(m, n, k, **leading), resolve({"block": (16, 8), **parameters}))
 
 
 def kernel(**declared: Any) -> Kernel:
@@ -104,6 +105,8 @@ def test_an_index_counts_whole_tiles_and_the_gaps_between_rows() -> None:
     assert "C has 2152955904 elements" in str(violation(Int32Index(), 46337, 46336, 1, block=(8, 8), BM=128))
     assert "C has 2149990400 elements" in str(violation(Int32Index(), 46337, 46336, 1, block=(8, 64)))
     assert "A has 2147483648 elements" in str(violation(Int32Index(), 2048, 8, 8, lda=2**20))
+    assert "B has 2147483648 elements" in str(violation(Int32Index(), 8, 8, 2048, ldb=2**20))
+    assert "C has 2147483648 elements" in str(violation(Int32Index(), 2048, 8, 8, ldc=2**20))
     assert "A has 2147483648 elements" in str(violation(Int32Index(), 1, 8, 2**30, BM=2, BN=2, BK=2, block=(2, 1)))
 
 
