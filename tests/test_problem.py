@@ -67,7 +67,8 @@ def test_a_leading_dimension_is_a_row_at_least(name: str, row: int) -> None:
 
 
 def test_numpys_whole_numbers_become_pythons() -> None:
-    problem = Problem(**{name: np.int16(size) for name, size in SIZES.items()})
+    sizes: dict[str, Any] = {name: np.int16(size) for name, size in SIZES.items()}
+    problem = Problem(**sizes)
     assert {type(getattr(problem, name)) for name in SIZES} == {int}
     assert (type(native(np.uint8(3))), native(True), native(2.5)) == (int, True, 2.5)
     assert type(native(True)) is bool
