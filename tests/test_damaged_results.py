@@ -27,7 +27,7 @@ OPTIONS = (
     "--mm-device=emulator",
     "--benchmark-max-time=0.01",
 )
-STRANGE: tuple[object, ...] = (None, [], "x", {}, 3, -1.5, float("nan"), True)
+STRANGE: tuple[object, ...] = (None, [], "x", {}, 3, -1.5, float("nan"), float("inf"), True)
 RESULTS: dict[str, Any] = {
     "machine_info": {"mmcore": {"name": "emulator"}},
     "benchmarks": [
@@ -70,6 +70,8 @@ def test_whatever_is_missing_is_named() -> None:
     for name in RESULTS["benchmarks"][0]["stats"]:
         document = changed(lambda document: None)
         del document["benchmarks"][0]["stats"][name]
+        assert damage(document) == f"test_bench.py::test_kernel has no {name}"
+        document["benchmarks"][0]["stats"][name] = float("inf")
         assert damage(document) == f"test_bench.py::test_kernel has no {name}"
     assert damage(changed(lambda document: document["benchmarks"][0].pop("fullname"))) == "a benchmark has no name"
 
