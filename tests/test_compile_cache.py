@@ -77,6 +77,39 @@ def test_the_source_its_macros_and_the_architecture_make_an_entry_each(cu_file: 
     assert len(entries()) == len(compilations) == 4
 
 
+def test_another_function_of_the_same_source_is_compiled_too(cu_file: Path, compilations: list[str]) -> None:
+    cu_file.write_text(SOURCE + SOURCE.replace("f(", "g("))
+    for entry in ("f", "g"):
+        assert [*compiler.compile_plan(planned(cu_file, entry=entry), "90").functions] == [entry]
+    assert len(compilations) == 2
+
+
+@pytest.mark.parametrize("error", [OSError("no space"), RuntimeError("Could not determine home directory.")])
+def test_without_a_place_for_a_cache_everything_compiles(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def nowhere() -> Path:
+        raise error
+
+    monkeypatch.setattr(compiler, "cache_directory", nowhere)
+    for _ in range(2):
+        assert compiled(cu_file, value="1.0f").functions
+    assert len(compilations) == 2
+
+
+@pytest.mark.parametrize("method", ["get", "__setitem__"])
+def test_a_cache_that_fails_costs_a_compilation(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    def fail(*asked: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(f"cuda.core.utils.FileStreamProgramCache.{method}", fail)
+    for _ in range(2):
+        assert compiled(cu_file, value="1.0f").functions
+    assert len(compilations) == 2
+
+
 def test_without_a_writable_cache_directory_everything_compiles(
     cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

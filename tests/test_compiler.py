@@ -10,6 +10,7 @@ import pytest
 
 import mmcore
 from mmcore import DeviceProperties, Kernel
+from mmcore.compile import compiler
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.compile.nvrtc import compile_source, nvrtc_version
@@ -97,6 +98,10 @@ def test_a_function_that_is_no_kernel_is_told(cu_file: Path) -> None:
     assert failure(cu_file, text, entry="&f") == "test.f: &f in kernel.cu is not a __global__ function"
 
 
+def test_of_a_source_without_functions_only_the_missing_one_is_named(cu_file: Path) -> None:
+    assert failure(cu_file, "struct Nothing {};\n") == "test.f: kernel.cu has no function f"
+
+
 def test_an_error_in_the_source_is_what_is_told(cu_file: Path) -> None:
     begin, log = failure(cu_file, "§" + SOURCE).split("\n", 1)
     assert begin == "test.f: kernel.cu does not compile:"
@@ -111,7 +116,35 @@ def test_a_header_that_is_not_there_is_told(cu_file: Path, directive: str) -> No
     assert directive.split()[1].strip('<>"') in log
 
 
-@pytest.mark.parametrize("option", ["-dlto", "--optix-ir", "-fdevice-syntax-only"])
+@pytest.mark.parametrize(
+    ("found", "version", "options"),
+    [
+        ("/cuda/include", (13, 4), ("-I/cuda/include",)),
+        (None, (13, 4), ("--use-bundled-headers=/cache/cuda-headers",)),
+        (None, (13, 3), ()),
+    ],
+)
+def test_cudas_headers_are_those_that_are_installed_or_those_that_nvrtc_brings(
+    monkeypatch: pytest.MonkeyPatch, found: str | None, version: tuple[int, int], options: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(
+        "cuda.pathfinder.find_nvidia_header_directory", lambda name: found if name == "cudart" else None
+    )
+    monkeypatch.setattr(compiler, "nvrtc_version", lambda: version)
+    monkeypatch.setattr(compiler, "cache_directory", lambda: Path("/cache"))
+    assert compiler.header_options.__wrapped__() == options
+
+
+def test_the_options_of_a_plan_are_its_architecture_its_macros_and_its_own(cu_file: Path) -> None:
+    plan = planned(cu_file, "{n}", options=("--maxrregcount={block.x}", "-DLAST"))
+    asked = compiler.compile_options(plan, "80")
+    assert (asked[0], asked[-3:]) == ("-arch=sm_80", ("-DVALUE=8", "--maxrregcount=1", "-DLAST"))
+    assert {"-std=c++17", "-lineinfo", "--no-cache"} < {*asked}
+
+
+@pytest.mark.parametrize(
+    "option", ["-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only"]
+)
 def test_an_option_that_keeps_nvrtc_from_making_code_is_named(cu_file: Path, option: str) -> None:
     assert failure(cu_file, SOURCE, options=(option,)) == (
         f"test.f: with the option {option} NVRTC does not make the machine code and the PTX that mmcore needs"
@@ -122,17 +155,28 @@ def test_a_source_may_begin_with_a_byte_order_mark(cu_file: Path) -> None:
     assert compiled(cu_file, "\ufeff" + SOURCE) == compiled(cu_file, SOURCE)
 
 
-def test_a_machine_without_nvrtc_is_told_how_to_get_it(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RuntimeError('Failure finding "libnvrtc.so"'), 'Failure finding "libnvrtc.so"'),
+        (OSError("\n  it cannot be loaded:\n/a/very/long/path"), "it cannot be loaded:"),
+        (RuntimeError(" "), "RuntimeError"),
+    ],
+)
+def test_a_machine_without_nvrtc_is_told_how_to_get_it(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
     from cuda.bindings import nvrtc
 
     def missing() -> None:
-        raise RuntimeError('Failure finding "libnvrtc.so"')
+        raise error
 
     monkeypatch.setattr(nvrtc, "nvrtcVersion", missing)
     nvrtc_version.cache_clear()
     try:
-        with pytest.raises(mmcore.CompilerMissing, match=r"pip install 'cuda-toolkit\[nvrtc\]==13\.\*'"):
+        with pytest.raises(mmcore.CompilerMissing, match=r"pip install 'cuda-toolkit\[nvrtc\]==13\.\*'") as raised:
             compiled(cu_file, SOURCE)
+        assert str(raised.value).endswith(f" brings it ({reason})")
     finally:
         nvrtc_version.cache_clear()
 

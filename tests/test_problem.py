@@ -19,7 +19,7 @@ def test_rows_are_packed_and_all_three_types_alike_unless_something_else_is_said
     problem = Problem(2, 3, 5)
     assert (problem.lda, problem.ldb, problem.ldc) == (5, 3, 3)
     assert (problem.dtype, problem.output, problem.accumulate) == ("float32", "float32", False)
-    assert Problem(2, 3, 5, "f16").output == "float16"
+    assert (Problem(2, 3, 5, "f16").dtype, Problem(2, 3, 5, "f16").output) == ("float16", "float16")
     assert [Problem(2, 3, 5, "f16", "f64").span(matrix) for matrix in "ABC"] == [10, 15, 6]
 
 
@@ -157,6 +157,16 @@ def test_a_peak_is_two_flop_for_each_multiply_add_of_all_multiprocessors() -> No
     assert teraflops == {"float16": 989, "bfloat16": 989, "float32": 62, "float64": 62}
     assert (h200.bytes_per_second, h200.cache_bytes) == (4.8e12, 50 << 20)
     assert peaks((1, 0), multiprocessors=1, clock_hz=1.0, bytes_per_second=1.0, cache_bytes=1) is None
+
+
+@pytest.mark.parametrize(
+    "capability", [(6, 0), (6, 1), (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
+)
+def test_a_known_gpu_has_a_peak_in_each_type_and_the_highest_in_half_precision(capability: tuple[int, int]) -> None:
+    found = peaks(capability, multiprocessors=1, clock_hz=1.0, bytes_per_second=1.0, cache_bytes=1)
+    assert found is not None
+    assert set(found.flops) == {"float16", "bfloat16", "float32", "float64"}
+    assert found.flops["float16"] >= found.flops["bfloat16"] >= found.flops["float32"] >= found.flops["float64"]
 
 
 @pytest.mark.parametrize(
