@@ -17,7 +17,7 @@ import pytest
 from mmcore import DeviceError, MmcoreError, NoDevice
 from mmcore.cell import Cell, Timing
 from mmcore.errors import CompileError, ConstraintViolation, DeviceLost, TimeLimit
-from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run
+from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run, worker_client
 from mmcore.executor.choose_device import device_name
 from mmcore.executor.worker_client import WorkerProcess
 from mmcore.result import Result
@@ -130,6 +130,43 @@ def test_what_goes_wrong_is_the_error_that_it_would_be_here(tmp_path: Path) -> N
     (tmp_path / "broken.cu").write_text(RIGHT.replace("float sum", "nonsense sum"))
     with pytest.raises(CompileError, match=r"broken\.cu\(3\): error"):
         measure_cell(broken)
+
+
+ENDLESS = """import json, socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[-1]))
+phases = ["plan", "compile", "verify"]
+while True:
+    phase = phases.pop(0) if phases else "time"
+    connection.sendall(json.dumps({"phase": phase}).encode() + b"\\n")
+    time.sleep(0.3)
+"""
+
+
+def test_phases_that_follow_each_other_for_ever_reach_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A worker whose own limit does not hold, as one has whose kernel keeps the interpreter's lock.
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS)
+
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            return subprocess.Popen(
+                [sys.executable, str(script), str(theirs.fileno())], pass_fds=(theirs.fileno(),), start_new_session=True
+            )
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    monkeypatch.setattr(worker_client, "_GRACE_SECONDS", 0.1)
+    process = WorkerProcess("endless")
+    seen: list[str] = []
+
+    def begun(phase: str) -> None:
+        seen.append(phase)
+        assert len(seen) < 20, "six seconds"
+
+    with pytest.raises(TimeLimit, match=r"the phase 'time' had not ended after 0\.9 s"):
+        process.ask("module:function", [], 0.9, begun)
+    assert not process.alive
 
 
 def test_the_time_limit_of_a_cell_that_failed_ends_no_later_one(tmp_path: Path) -> None:
