@@ -87,7 +87,7 @@ def run_verdict(kernel: Kernel, size: tuple[int, int, int], device: str, timeout
     result = mmcore.run(kernel, m=m, n=n, k=k, device=device, timeout=timeout)
     if result.timed_out:
         return "out of time"
-    return "verified" if result.verified else f"wrong: {'; '.join(result.failures)}"
+    return "verified" if result.verified else f"wrong: {'; '.join(result.failures())}"
 
 
 def check_verdict(kernel: Kernel, size: tuple[int, int, int]) -> list[str]:
