@@ -15,11 +15,11 @@ from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
-from mmcore_emulator.lockstep import execute
 from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer
 from mmcore_emulator.ptx import Function, parse
+from mmcore_emulator.scheduler import execute
 from mmcore_emulator.translate import Translation, translate
 
 
@@ -64,6 +64,7 @@ def emulate(
     architecture: str = "90",
     text: str = "",
     observers: Callable[[Translation], tuple[Observer, ...]] = lambda translation: (),
+    resident_blocks: int = 132,
 ) -> Emulated:
     """Run the only kernel of ``source`` (or of PTX ``text``); arrays go to device memory and come back."""
     function = function_of(text or ptx_of(source, *options, architecture=architecture))
@@ -80,7 +81,7 @@ def emulate(
             values.append(argument if isinstance(argument, bytes) else argument.tobytes())
     content = parameter_bytes(translation, values)
     geometry = Dim3(*grid), Dim3(*block), shared_bytes
-    run = Run(translation, *geometry, content, memory, Deadline(), observers(translation), Progress(1))
+    run = Run(translation, *geometry, content, memory, Deadline(), observers(translation), Progress(1), resident_blocks)
     execute(run)
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcore_emulator.lanes import WARP
-from mmcore_emulator.sanitizer.shadow import Accessors, LastAccess, WarpClocks
+from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.lanes import WARP, Batch
+from mmcore_emulator.sanitizer.ordering import Clocks, Order
+from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess
+from mmcore_emulator.warps import Warps
 
 PIECES, LANES, WARPS_OF_BLOCK, WARPS = 3, 4, 2, 4
-"""Of each warp only its first lanes exist."""
+"""Of each warp only the first lanes do anything."""
 EVERYBODY = (1 << LANES) - 1
+BATCH = Batch(Dim3(2), Dim3(64), Dim3(0, 0, 0), Dim3(2))
+FLAGS = 2
 
 
 class Event(NamedTuple):
-    """One access: by a thread of that number among all that exist."""
+    """One access: by a thread of that number among all that do anything."""
 
     piece: int
     thread: int
@@ -29,31 +35,75 @@ class Threads:
     def __init__(self) -> None:
         self.history: list[Event] = []
         self.known: list[set[int]] = [set() for _ in range(WARPS * LANES)]
-        self.epochs = [0] * WARPS
-        self.clocks = WarpClocks(WARPS)
+        self.fenced: list[set[int]] = [set() for _ in range(WARPS * LANES)]
+        self.pending: list[set[int]] = [set() for _ in range(WARPS * LANES)]
+        self.flags: list[set[int]] = [set() for _ in range(FLAGS)]
+        self.warps = Warps(BATCH)
+        self.thread = np.arange(1, 129).reshape(BATCH.shape)
+        self.block = np.arange(128).reshape(BATCH.shape) // 64
+        self.order = Order()
+        self.order.blocks, self.order.block_size = 2, 64
+        self.clocks = Clocks(self.order, BATCH, self.warps, self.thread, self.block)
         self.last = LastAccess(PIECES)
 
     def meet(self, threads: list[int]) -> None:
         """Each then knows what every other knew."""
-        shared = set().union(*(self.known[thread] for thread in threads))
-        for thread in threads:
-            self.known[thread] = set(shared)
+        for each in (self.known, self.fenced, self.pending):
+            shared = set().union(*(each[thread] for thread in threads))
+            for thread in threads:
+                each[thread] = set(shared)
 
-    def block_barrier(self, block: int) -> None:
-        """All threads of a block meet."""
-        warps = range(block * WARPS_OF_BLOCK, (block + 1) * WARPS_OF_BLOCK)
-        self.meet([warp * LANES + lane for warp in warps for lane in range(LANES)])
+    def lanes(self, *warps: int, mask: int = 0xFFFFFFFF) -> np.ndarray:
+        """The lanes of some warps that the mask names."""
+        lanes = np.zeros((WARPS, WARP), np.bool_)
         for warp in warps:
-            self.epochs[warp] += 1
+            lanes[warp] = [mask >> lane & 1 for lane in range(WARP)]
+        return lanes.reshape(BATCH.shape)
+
+    def barrier(self, warps: list[int], count: int) -> None:
+        """All threads of some warps of a block meet at a barrier of the block, which waits for so many."""
+        self.meet([warp * LANES + lane for warp in warps for lane in range(LANES)])
+        lanes = self.lanes(*warps)
+        self.clocks.barrier(lanes, np.full((1,) * 6, 1, np.uint32), np.full((1,) * 6, count, np.uint32))
+
+    def arrive(self, warp: int, other: int) -> None:
+        """A warp arrives at a barrier that the other waits at."""
+        one = np.full((1,) * 6, 2, np.uint32)
+        self.clocks.arrive(self.lanes(warp), one)
+        self.clocks.barrier(self.lanes(other), one, np.full((1,) * 6, 64, np.uint32) * 0 + np.uint32(32))
+        arrived = [warp * LANES + lane for lane in range(LANES)]
+        before = [(set(self.known[each]), set(self.fenced[each]), set(self.pending[each])) for each in arrived]
+        self.meet(arrived + [other * LANES + lane for lane in range(LANES)])
+        for each, (known, fenced, pending) in zip(arrived, before, strict=True):
+            self.known[each], self.fenced[each], self.pending[each] = known, fenced, pending
 
     def warp_barrier(self, warp: int, mask: int) -> None:
-        """The threads of a warp meet that the mask names."""
+        """The threads of a warp meet that the mask names; all others with the last of them that do anything."""
         self.meet([warp * LANES + lane for lane in range(LANES) if mask >> lane & 1])
-        lanes, named = np.zeros((WARPS, WARP), np.bool_), np.zeros((WARPS, WARP), np.uint32)
-        for lane in range(LANES):
-            lanes[warp, lane] = mask >> lane & 1
-            named[warp, lane] = mask
-        self.clocks.meet(lanes, named)
+        if mask == EVERYBODY:
+            mask = 0xFFFFFFFF
+        self.clocks.meet(self.lanes(warp, mask=mask), np.full((1,) * 6, mask, np.uint32))
+
+    def fence(self, thread: int) -> None:
+        """A thread orders what it did, and has seen, before what it will do."""
+        self.known[thread] |= self.pending[thread]
+        self.fenced[thread] = set(self.known[thread])
+        self.clocks.fence("gpu", self.lanes(thread // LANES, mask=1 << thread % LANES))
+
+    def write(self, thread: int, flag: int, *, releases: bool, adds: bool) -> None:
+        """A thread writes a flag, or adds to it."""
+        told = self.known[thread] if releases else self.fenced[thread]
+        self.flags[flag] = told | (self.flags[flag] if adds else set())
+        self.order.tick()
+        lane = thread // LANES * WARP + thread % LANES
+        self.clocks.write((flag,), lane, "gpu" if releases else "", adds)
+
+    def read(self, thread: int, flag: int, *, acquires: bool) -> None:
+        """A thread reads a flag."""
+        self.pending[thread] |= self.flags[flag]
+        if acquires:
+            self.known[thread] |= self.pending[thread]
+        self.order.read((flag,), thread // LANES * WARP + thread % LANES + 1, thread // 8, "gpu" if acquires else "")
 
     def unordered(self, event: Event) -> set[int]:
         """Threads with an earlier access to the same piece of which its thread does not know."""
@@ -64,16 +114,17 @@ class Threads:
         """Threads access at once; what all of history says of each, and what the emulator does."""
         index = np.array([event.piece for event in events])
         thread = np.array([event.thread for event in events])
-        warp = thread // LANES
-        epoch = np.array([self.epochs[each] for each in warp])
-        who = Accessors(self.clocks, thread + 1, warp, warp // WARPS_OF_BLOCK, epoch, warp * WARP + thread % LANES)
+        lane = thread // LANES * WARP + thread % LANES
+        horizon = self.clocks.horizon.reshape(-1)[lane]
+        who = Accesses(self.clocks, lane + 1, lane // WARP % WARPS_OF_BLOCK, lane // 64, horizon, lane)
         expected = [self.unordered(event) for event in events]
         found = self.last.unordered_with(index, who).tolist()
         for number, (event, threads) in enumerate(zip(events, expected, strict=True)):
             if threads and found[number]:
                 one = np.array([number])
-                before = {each.thread for each in self.history if each.piece == event.piece}
-                assert self.last.someone_else(index[one], who[one]) - 1 in before - {event.thread}
+                acted = [each.thread for each in self.history if each.piece == event.piece]
+                before = {each // LANES * WARP + each % LANES for each in acted}
+                assert self.last.someone_else(index[one], who[one]) - 1 in before - {int(lane[number])}
         self.last.note(index, who, 0)
         for event in events:
             self.known[event.thread].add(len(self.history))
@@ -86,13 +137,38 @@ Step = list[Event] | tuple[str, int, int]
 ACCESS = st.lists(
     st.builds(Event, st.integers(0, PIECES - 1), st.integers(0, WARPS * LANES - 1)), min_size=1, max_size=5
 )
+ONE_ACCESS = ACCESS.map(lambda events: events[:1])
+THREAD = st.integers(0, WARPS * LANES - 1)
 BLOCK_BARRIER = st.integers(0, WARPS // WARPS_OF_BLOCK - 1).map(lambda block: ("block", block, 0))
+WARP_OF_BLOCK = st.integers(0, WARPS - 1)
+NAMED_BARRIER = WARP_OF_BLOCK.map(lambda warp: ("named", warp, 0))
+ARRIVAL = WARP_OF_BLOCK.map(lambda warp: ("arrive", warp, 0))
+FLAG = st.builds(
+    lambda what, thread, flag: (what, thread, flag),
+    st.sampled_from(["release", "acquire", "fence", "write", "add", "read"]),
+    THREAD,
+    st.integers(0, FLAGS - 1),
+)
 
 
-def steps(masks: st.SearchStrategy[int]) -> st.SearchStrategy[list[Step]]:
-    """Accesses, and barriers of blocks and warps, of those with these masks."""
+@st.composite
+def messages(draw: st.DrawFn) -> list[Step]:
+    """A thread that tells another by a flag what it did, with or without what that takes, perhaps by a third."""
+    piece, flag = draw(st.integers(0, PIECES - 1)), draw(st.integers(0, FLAGS - 1))
+    chain = draw(st.lists(THREAD, min_size=2, max_size=3, unique=True))
+    steps: list[Step] = [[Event(piece, chain[0])]]
+    for sender, receiver in itertools.pairwise(chain):
+        steps += draw(st.lists(st.just(("fence", sender, 0)), max_size=1))
+        steps.append((draw(st.sampled_from(["release", "write", "add"])), sender, flag))
+        steps.append((draw(st.sampled_from(["acquire", "read"])), receiver, flag))
+        steps += draw(st.lists(st.just(("fence", receiver, 0)), max_size=1))
+    return [*steps, [Event(piece, chain[-1])]]
+
+
+def steps(masks: st.SearchStrategy[int], *more: st.SearchStrategy[Step]) -> st.SearchStrategy[list[Step]]:
+    """Accesses, barriers of blocks and of warps, of those with these masks, and more."""
     warp_barrier = st.builds(lambda warp, mask: ("warp", warp, mask), st.integers(0, WARPS - 1), masks)
-    return st.lists(st.one_of(ACCESS, ACCESS, BLOCK_BARRIER, warp_barrier, warp_barrier), max_size=16)
+    return st.lists(st.one_of(ACCESS, ONE_ACCESS, BLOCK_BARRIER, warp_barrier, *(more or (warp_barrier,))), max_size=16)
 
 
 def each_access(chosen: list[Step]) -> list[tuple[list[set[int]], list[bool]]]:
@@ -101,10 +177,22 @@ def each_access(chosen: list[Step]) -> list[tuple[list[set[int]], list[bool]]]:
     for step in chosen:
         if isinstance(step, list):
             results.append(threads.access(step))
-        elif step[0] == "block":
-            threads.block_barrier(step[1])
+            continue
+        what, who, which = step
+        if what == "block":
+            threads.barrier([who * WARPS_OF_BLOCK, who * WARPS_OF_BLOCK + 1], 0)
+        elif what == "named":
+            threads.barrier([who], 32)
+        elif what == "arrive":
+            threads.arrive(who, who ^ 1)
+        elif what == "warp":
+            threads.warp_barrier(who, which)
+        elif what == "fence":
+            threads.fence(who)
+        elif what in ("release", "write", "add"):
+            threads.write(who, which, releases=what == "release", adds=what == "add")
         else:
-            threads.warp_barrier(step[1], step[2])
+            threads.read(who, which, acquires=what == "acquire")
     return results
 
 
@@ -120,3 +208,20 @@ def test_what_is_remembered_tells_as_much_as_everything(chosen: list[Step]) -> N
 def test_nothing_is_missed_where_groups_of_a_warp_overlap(chosen: list[Step]) -> None:
     for expected, found in each_access(chosen):
         assert all(found[number] for number, threads in enumerate(expected) if threads)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.one_of(messages(), steps(st.just(EVERYBODY), NAMED_BARRIER, ARRIVAL, FLAG)), max_size=3))
+def test_nothing_is_missed_where_threads_use_flags(chosen: list[list[Step]]) -> None:
+    for expected, found in each_access(list(itertools.chain(*chosen))):
+        assert all(found[number] for number, threads in enumerate(expected) if threads)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(messages(), max_size=3))
+def test_single_threads_are_put_in_order_by_flags(chosen: list[list[Step]]) -> None:
+    """Up to the first access that is not in order, of which only some is remembered afterwards."""
+    for (expected,), (found,) in each_access(list(itertools.chain(*chosen))):
+        assert found == bool(expected)
+        if expected:
+            break

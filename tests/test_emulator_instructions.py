@@ -258,10 +258,13 @@ def test_a_warps_barrier_that_is_never_complete_is_a_fault_and_no_end() -> None:
     M: bar.sync 0;
     st.global.u32 [%d2], 1;"""
     run = words(body)
-    assert run.arrays[0].tolist() == [1] * 32
-    (violation,) = run.violations
-    assert (violation.kind, violation.thread) == ("divergent-barrier", (0, 0, 0))
+    assert run.arrays[0].tolist() == [0] * 32
+    violation, other = run.violations
+    assert (violation.kind, violation.thread) == ("deadlock", (0, 0, 0))
     assert "waits for its warp with the mask 0x0000001f, and not all whom that names come" in violation.message
+    text = "waits at barrier 0 for all threads of its block that have not ended; 28 have come, and no others will"
+    assert (other.kind, other.thread) == ("deadlock", (4, 0, 0))
+    assert text in other.message
 
 
 def test_who_has_left_the_kernel_is_not_waited_for() -> None:
@@ -301,24 +304,17 @@ def test_warps_meet_at_their_own_barriers_while_others_wait_for_the_block() -> N
 @pytest.mark.parametrize(
     "statement",
     [
-        "bar.sync 1;",
-        "bar.sync 0, 64;",
-        "bar.sync %r1;",
-        "bar.arrive 0, 64;",
-        "bar.red.popc.u32 %r2, 1, %p1;",
-        "bar.red.popc.u32 %r2, 0, 64, %p1;",
+        "bar.arrive 0;",
+        "bar.sync 0, 64, 64;",
+        "bar.sync;",
         "bar.red.popc.u32 %d2, 0, %p1;",
         "bar.red.or.pred %r2, 0, %p1;",
         "bar.red.xor.pred %p2, 0, %p1;",
-        "@%p1 bar.red.popc.u32 %r2, 0, %p1;",
-        "@%p1 bar.sync 0;",
-        "@!%p1 barrier.sync.aligned 0;",
         "barrier.cluster.arrive.aligned;",
         "barrier.cluster.wait.aligned;",
-        "barrier.red.and.pred %p2, 0, 64, %p1;",
     ],
 )
-def test_barriers_that_are_not_for_the_whole_block_are_refused(statement: str) -> None:
+def test_barriers_that_are_not_for_a_block_or_not_complete_are_refused(statement: str) -> None:
     with pytest.raises(UnsupportedInstruction, match=r"the instruction bar"):
         translate(function_of(ptx_kernel(statement)))
 
@@ -352,7 +348,7 @@ def test_the_threads_of_a_block_count_and_ask_at_a_barrier() -> None:
         out = emulate(
             source, np.zeros(256, np.int32), np.array(limits, np.int32), np.int32(exited), grid=(4,), block=(64,)
         )
-        assert {violation.kind for violation in out.violations} == ({"divergent-barrier"} if exited else set())
+        assert {violation.kind for violation in out.violations} == set()
         threads = 64 - exited
         for block, limit in enumerate(limits):
             count = sum(t > limit for t in range(threads))

@@ -1,4 +1,4 @@
-"""Barriers of a block, and what its threads find out together at one: of how many a predicate is true."""
+"""Barriers of a block: what the instructions ask for, who has come to each, and who may go on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.floats import Values
+from mmcore_emulator.lanes import WARP, Batch
 from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.warps import Warps
 
 _THREADS = (1, 3, 5)
 # By what the instruction says it finds out, and of which type that is.
@@ -18,24 +20,43 @@ _FINDINGS: dict[tuple[str, str], Callable[[Values, Values], Any]] = {
     ("or", "pred"): lambda votes, present: (votes & present).any(_THREADS, keepdims=True),
     ("and", "pred"): lambda votes, present: (votes | ~present).all(_THREADS, keepdims=True),
 }
-_NAMES = [(name, *scope) for name in ("bar", "barrier") for scope in ((), ("cta",))]
-BLOCK_BARRIERS = {(*name, "sync", *aligned) for name in _NAMES for aligned in ((), ("aligned",))}
-_REDUCTIONS = {
-    (*name, "red", finding, *aligned, kind): (finding, kind)
-    for name in _NAMES
-    for aligned in (((), ("aligned",)) if name[0] == "barrier" else ((),))
-    for finding, kind in _FINDINGS
-}
 
 
-def is_reduction(instruction: Instruction) -> bool:
-    """Whether it is a barrier of a block that tells its threads something about all of them."""
-    return instruction.opcode in _REDUCTIONS
+@dataclass(frozen=True)
+class BarrierKind:
+    """What a barrier instruction does.
+
+    Attributes:
+        action: "sync", "arrive" (go on at once) or "red" (wait, and find out something together).
+        aligned: whether all threads of a warp must come to it together.
+        finding, kind: of "red", what is found out and its PTX type.
+    """
+
+    action: str
+    aligned: bool = True
+    finding: str = ""
+    kind: str = ""
 
 
-def kind_of(instruction: Instruction) -> str:
-    """PTX type of what such a barrier tells."""
-    return _REDUCTIONS[instruction.opcode][1]
+def _kinds() -> dict[tuple[str, ...], BarrierKind]:
+    kinds: dict[tuple[str, ...], BarrierKind] = {}
+    names: list[tuple[str, ...]] = [("bar",), ("barrier",), ("bar", "cta"), ("barrier", "cta")]
+    for name in names:
+        modifiers: list[tuple[str, ...]] = [(), ("aligned",)] if name[0] == "barrier" else [()]
+        for aligned in modifiers:
+            together = name[0] == "bar" or bool(aligned)
+            kinds |= {(*name, action, *aligned): BarrierKind(action, together) for action in ("sync", "arrive")}
+            for finding, kind in _FINDINGS:
+                kinds[*name, "red", finding, *aligned, kind] = BarrierKind("red", together, finding, kind)
+    return kinds
+
+
+_KINDS = _kinds()
+
+
+def barrier_kind(instruction: Instruction) -> BarrierKind | None:
+    """What it does if it is a barrier of a block."""
+    return _KINDS.get(instruction.opcode)
 
 
 @dataclass(frozen=True)
@@ -51,6 +72,106 @@ class Reduction:
     slot: int
 
 
-def reduction(instruction: Instruction, slot: int) -> Reduction:
+def reduction(kind: BarrierKind, slot: int) -> Reduction:
     """What a barrier tells to the register of that number."""
-    return Reduction(_FINDINGS[_REDUCTIONS[instruction.opcode]], slot)
+    return Reduction(_FINDINGS[kind.finding, kind.kind], slot)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What lanes bring to a barrier of their block, as lanes each.
+
+    Attributes:
+        wanted: who takes part, where the instruction is guarded.
+        number: the barrier's.
+        count: threads that it waits for; None for all that have not left the kernel.
+        vote: the predicate that a reduction is about.
+    """
+
+    wanted: Values | None
+    number: Values
+    count: Values | None
+    vote: Values | None
+
+
+class BlockBarriers:
+    """The barriers of a batch's blocks.
+
+    Attributes:
+        number, count, vote: what each lane that waits at one has brought; a count of 0 stands for all threads.
+    """
+
+    def __init__(self, batch: Batch, warps: Callable[[], Warps]) -> None:
+        self._batch = batch
+        self._warps = warps
+        self.number: Values = np.zeros((1,) * 6, np.uint32)
+        self.count: Values = np.zeros((1,) * 6, np.uint32)
+        self.vote: Values = np.zeros((1,) * 6, np.bool_)
+        # Threads of each block that have arrived at a barrier and gone on, by its number.
+        self._arrived: dict[int, Values] = {}
+
+    @property
+    def plain(self) -> bool:
+        """Whether all who wait are at one barrier, for all threads of their blocks."""
+        return not self._arrived and self.number.size == 1 and self.count.size == 1 and not self.count.item()
+
+    def arrive(self, lanes: Values, number: Values, count: Values | None) -> None:
+        """Lanes that do not wait."""
+        numbers = np.broadcast_to(number, self._batch.shape)
+        here = np.broadcast_to(lanes, self._batch.shape)
+        for each in np.unique(numbers[here]).tolist():
+            self._arrived[each] = self._arrived.get(each, 0) + self._threads(here & (numbers == each))
+
+    def complete(self, waiting: Values, present: Values) -> Values:
+        """Of the lanes that wait, those whose barrier is complete.
+
+        Args:
+            waiting: who is at a barrier of its block.
+            present: who has not left the kernel.
+        """
+        numbers, counts = (np.broadcast_to(each, self._batch.shape) for each in (self.number, self.count))
+        going = np.zeros(self._batch.shape, np.bool_)
+        for each in np.unique(numbers[waiting]).tolist():
+            here = waiting & (numbers == each)
+            arrived = self._arrived.get(each, np.zeros((1,) * 6, np.int64))
+            wanted = np.where(here, counts, 0).max(_THREADS, keepdims=True)
+            missing = self._threads(present & ~here) - arrived
+            come = self._threads(here) + arrived
+            complete = np.where(wanted, come >= wanted, missing <= 0)
+            goes = here & complete
+            # More than it waits for: the first go on, the others wait for the next time.
+            late = complete & (wanted != 0) & (come > wanted)
+            if late.any():
+                goes &= ~late | (self._rank(here) < wanted - arrived)
+            going |= goes
+            if each in self._arrived:
+                self._arrived[each] = np.where(complete & here.any(_THREADS, keepdims=True), 0, arrived)
+        return going
+
+    def come(self, lane: tuple[int, ...], waiting: Values) -> int:
+        """How many threads have come to the barrier at which a lane waits."""
+        numbers = np.broadcast_to(self.number, self._batch.shape)
+        number = int(numbers[lane])
+        block = (lane[0], 0, lane[2], 0, lane[4], 0)
+        come = self._threads(waiting & (numbers == number)) + self._arrived.get(number, 0)
+        return int(np.broadcast_to(come, (*self._blocks(),))[block])
+
+    def _blocks(self) -> tuple[int, ...]:
+        return tuple(1 if axis in _THREADS else size for axis, size in enumerate(self._batch.shape))
+
+    def _threads(self, lanes: Values) -> Values:
+        """How many threads of each block these are; the threads that its last warp lacks count as the warp's others."""
+        threads = np.asarray(lanes.sum(_THREADS, np.int64, keepdims=True))
+        size = self._batch.block.size
+        if size % WARP:
+            last = np.broadcast_to(self._batch.thread_index() >= size // WARP * WARP, self._batch.shape)
+            whole = (lanes | ~last).all(_THREADS, keepdims=True)
+            threads = threads + np.where(whole, WARP - size % WARP, 0)
+        return threads
+
+    def _rank(self, lanes: Values) -> Values:
+        """For each lane, how many of these precede it in its block, by whole warps."""
+        warps = self._warps()
+        taking_part = warps.rows(lanes).any(axis=1).reshape(-1, warps.count // self._batch.extent.size)
+        before: Values = np.asarray(np.cumsum(taking_part, axis=1) - taking_part) * WARP
+        return warps.lanes(np.repeat(before.reshape(-1, 1), WARP, axis=1))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator import memory
+from mmcore_emulator.atomics import Combine
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.launch_run import Run
@@ -73,6 +74,7 @@ class Ports:
     ) -> None:
         """Write elements from the lanes' addresses on, in one access that must be aligned to all of them."""
         self._tell("store", space, address, len(values) * dtype.itemsize, mask, at)
+        self._run.changes += 1
         if len(values) > 1:
             self._align(space, address, len(values) * dtype.itemsize, mask, at)
         for element, value in zip(_elements(address, dtype, len(values)), values, strict=True):
@@ -84,9 +86,36 @@ class Ports:
     ) -> None:
         """Add to the lanes' addresses, one lane after the other."""
         self._tell("atomic", space, address, dtype.itemsize, mask, at)
+        self._run.changes += 1
         for name, each, part in self._resolved(space, address, mask):
             lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
             memory.accumulate(self.spaces[name], each, value, dtype, lanes, self._reporter(at, part))
+
+    def atomic(
+        self,
+        space: str,
+        address: Values,
+        operands: Sequence[Values],
+        dtype: np.dtype[Any],
+        combine: Combine,
+        mask: Mask | None,
+        at: Instruction,
+    ) -> Values:
+        """Another value at the lanes' addresses, one lane after the other; what each found there."""
+        self._tell("atomic", space, address, dtype.itemsize, mask, at)
+        found = np.zeros((1,) * 6, dtype)
+        for name, each, part in self._resolved(space, address, mask):
+            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
+            reporter = self._reporter(at, part)
+            old, changed = memory.atomic(self.spaces[name], each, operands, dtype, lanes, reporter, combine)
+            found = np.where(lanes, old, found)
+            self._run.changes += changed
+        return found
+
+    def fence(self, scope: str, mask: Mask | None) -> None:
+        """Accesses before it are made before those that come after it."""
+        for observer in self._observers:
+            observer.fence(scope, mask)
 
     def guarded(self, mask: Mask | None, at: Instruction) -> None:
         """Only ``mask`` executes an instruction that the other lanes of its block step over."""

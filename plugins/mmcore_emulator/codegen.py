@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.barriers import Reduction, is_reduction, kind_of, reduction
+from mmcore_emulator.atomics import atomic_operation
+from mmcore_emulator.barriers import Arrival, BarrierKind, Reduction, barrier_kind, reduction
 from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
@@ -28,12 +29,8 @@ _CACHE_HINTS = {
 }
 _SPACES = {space: space for space in ("global", "shared", "local", "param", "const")} | {"shared::cta": "shared"}
 _WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
-_ATOMIC_KINDS = ("u32", "s32", "u64", "s64", "f32", "f64")
-# What orders accesses to memory has nothing to do where they are made in order.
-_NOTHING_TO_DO = {
-    *(("membar", scope) for scope in ("cta", "gl", "sys")),
-    *(("fence", kind, scope) for kind in ("acq_rel", "sc") for scope in ("cta", "gpu", "sys")),
-}
+_FENCES = ("membar", "fence")
+_SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gpu"}
 
 
 # Of a register that nothing was written to: NaN in every floating-point type, which arithmetic hands on, and no index
@@ -81,7 +78,10 @@ class Writer:
         namespace = self._globals
         exec(compile("\n".join(lines), "<translated PTX>", "exec"), namespace)
         instructions = len(block.body) + (block.end is not None)
-        return Step(namespace.pop("run"), block, instructions, self._reduction(block.end))
+        barrier = barrier_kind(block.end) if block.end else None
+        found = self._reduction(block.end)
+        polling_at = block.polling_at(self._read)
+        return Step(namespace.pop("run"), block, instructions, barrier, found, polling_at, tuple(entering))
 
     def _result(self, block: Block) -> str:
         """What the machine wants to know of the instruction that ends a block."""
@@ -90,21 +90,35 @@ class Writer:
             return "None"
         if block.is_warp_barrier and end.guard is None and len(end.operands) == 1:
             return self._source(end, end.operands[0], "u32")
-        if is_reduction(end) and end.guard is None and len(end.operands) == 3 and end.operands[1] == Constant(0):
-            return self._source(end, end.operands[2], "pred")
-        # Barriers for some threads of a block only are not known.
-        if block.is_barrier and (end.guard is not None or end.operands != (Constant(0),)):
+        kind = barrier_kind(end)
+        if kind is not None:
+            return self._arrival(end, kind)
+        if block.is_barrier:
             raise unsupported(end)
         return self._name(end.guard) if end.guard is not None else "None"
 
+    def _arrival(self, end: Instruction, kind: BarrierKind) -> str:
+        """``bar.sync a{, b}``, ``bar.arrive a, b``, ``bar.red p, a{, b}, c``."""
+        operands = list(end.operands)
+        vote = "None"
+        if kind.action == "red":
+            vote = self._source(end, operands.pop(), "pred") if len(operands) > 2 else "None"
+            operands = operands[1:]
+        if len(operands) not in ((2,) if kind.action == "arrive" else (1, 2)):
+            raise unsupported(end)
+        number, *count = [self._source(end, operand, "u32") for operand in operands]
+        wanted = "None" if end.guard is None else f"{'~' if end.negated else ''}{self._name(end.guard)}"
+        return f"{self._global(Arrival)}({wanted}, {number}, {(*count, 'None')[0]}, {vote})"
+
     def _reduction(self, end: Instruction | None) -> Reduction | None:
         """What threads find out together at the barrier that ends a block, if anything."""
-        if end is None or not is_reduction(end):
+        kind = barrier_kind(end) if end is not None else None
+        if end is None or kind is None or kind.action != "red":
             return None
         target = end.operands[0]
-        if not isinstance(target, Register) or NUMPY[target.type] != NUMPY[kind_of(end)]:
+        if not isinstance(target, Register) or NUMPY[target.type] != NUMPY[kind.kind]:
             raise unsupported(end)
-        return reduction(end, self._slot(target))
+        return reduction(kind, self._slot(target))
 
     def _slot(self, register: Register) -> int:
         return self._slots.setdefault(register, len(self._slots))
@@ -123,19 +137,31 @@ class Writer:
             wanted = f"~{self._name(guard)}" if instruction.negated else self._name(guard)
             self._lines.append(f"wanted = {wanted}")
         name = instruction.opcode[0]
-        if instruction.opcode in _NOTHING_TO_DO:
+        if name in _FENCES:
+            self._fence(instruction)
+            return
+        if name == "nanosleep":
             return
         write = {
             "ld": self._load,
             "st": self._store,
-            "red": self._accumulate,
-            "atom": self._accumulate,
+            "red": self._atomic,
+            "atom": self._atomic,
             "mov": self._move,
             "cvta": self._window,
         }.get(name, self._compute)
         write(instruction)
         if guard is not None:
             self._lines.append(f"ports.guarded({self._guarded_mask(instruction)}, {self._global(instruction)})")
+
+    def _fence(self, instruction: Instruction) -> None:
+        """A fence has nothing to do where accesses are made in order, but that observers are told of it."""
+        name, *modifiers = instruction.opcode
+        kinds = {"membar": ((),), "fence": (("acq_rel",), ("sc",), ("acquire",), ("release",))}[name]
+        if instruction.operands or tuple(modifiers[:-1]) not in kinds or modifiers[-1] not in _SCOPES:
+            raise unsupported(instruction)
+        mask, scope = self._guarded_mask(instruction), _SCOPES[modifiers[-1]]
+        self._lines.append(f"ports.fence({scope!r}, {mask})")
 
     def _guarded_mask(self, instruction: Instruction) -> str:
         if instruction.guard is None:
@@ -332,18 +358,27 @@ class Writer:
         if len(instruction.operands) != 2:
             raise unsupported(instruction)
 
-    def _accumulate(self, instruction: Instruction) -> None:
-        """red.add, or atom.add whose old value nobody asks for: an atomic addition."""
+    def _atomic(self, instruction: Instruction) -> None:
+        """``red.op.type [a], b`` and ``atom.op.type d, [a], b{, c}``."""
         parts = [part for part in instruction.opcode[1:] if part not in _CACHE_HINTS]
         space = _SPACES[parts.pop(0)] if parts and parts[0] in _SPACES else "generic"
-        if len(instruction.operands) < 2:
-            raise unsupported(instruction)
-        *old, address, value = instruction.operands
-        if len(parts) != 2 or parts[0] != "add" or parts[1] not in _ATOMIC_KINDS or not self._read.isdisjoint(old):
+        operands = list(instruction.operands)
+        target = operands.pop(0) if instruction.opcode[0] == "atom" and operands else None
+        combine = atomic_operation(*parts) if len(parts) == 2 else None
+        if combine is None or len(operands) != (3 if parts[0] == "cas" else 2):
             raise unsupported(instruction)
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
-        where, source = self._address(instruction, address), self._source(instruction, value, parts[1])
-        self._lines.append(f"ports.accumulate({space!r}, {where}, {source}, {dtype}, {mask}, {at})")
+        where, *sources = self._address(instruction, operands[0]), *self._sources(instruction, operands[1:], parts[1])
+        if parts[0] == "add" and (target is None or target not in self._read):
+            self._lines.append(f"ports.accumulate({space!r}, {where}, {sources[0]}, {dtype}, {mask}, {at})")
+            return
+        given = f"[{', '.join(sources)}], {dtype}, {self._global(combine)}"
+        self._lines.append(f"old = ports.atomic({space!r}, {where}, {given}, {mask}, {at})")
+        if target is not None and target in self._read:
+            self._assign(instruction, target, "old", parts[1])
+
+    def _sources(self, instruction: Instruction, operands: list[Operand], kind: str) -> list[str]:
+        return [self._source(instruction, operand, kind) for operand in operands]
 
 
 def _never_set(dtype: np.dtype[Any]) -> Values:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mmcore_emulator.barriers import BLOCK_BARRIERS, is_reduction
+from mmcore_emulator.barriers import barrier_kind
 from mmcore_emulator.ptx import Address, Function, Instruction, Operand, Register, Symbol
 from mmcore_emulator.ptx_types import PtxError
 
 EXIT = -1
 
 _JUMPS = ("bra", "ret", "exit")
-_NO_RESULT = ("st", "red", "bar", "barrier", *_JUMPS)
+_NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", *_JUMPS)
 _WARP_BARRIER = ("bar", "warp", "sync")
+STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel"))
+"""How an access says that others may access the same meanwhile."""
 
 
 @dataclass
@@ -30,8 +32,20 @@ class Block:
 
     @property
     def is_barrier(self) -> bool:
-        """Whether it ends where threads wait for each other."""
+        """Whether it ends at a barrier, of a block or a warp."""
         return self.end is not None and is_barrier(self.end)
+
+    def polling_at(self, read: frozenset[Register]) -> Instruction | None:
+        """The first instruction that asks for what other threads may have written, as one does who waits for them.
+
+        ``read`` are the registers that the function reads at all.
+        """
+        for each in self.body:
+            kind = each.opcode[0]
+            strong = kind == "ld" and not STRONG.isdisjoint(each.opcode)
+            if strong or kind == "nanosleep" or (kind == "atom" and not read.isdisjoint(destinations(each))):
+                return each
+        return None
 
     @property
     def is_warp_barrier(self) -> bool:
@@ -47,9 +61,9 @@ class Block:
 
 
 def is_barrier(instruction: Instruction) -> bool:
-    """Whether it makes the threads of a block or a warp wait for each other."""
+    """Whether it makes the threads of a block or a warp wait for each other, or lets others know that they came."""
     opcode = instruction.opcode
-    return opcode in BLOCK_BARRIERS or opcode == _WARP_BARRIER or is_reduction(instruction)
+    return opcode == _WARP_BARRIER or barrier_kind(instruction) is not None
 
 
 def reads(instruction: Instruction) -> Iterator[Register]:
@@ -68,7 +82,8 @@ def reads(instruction: Instruction) -> Iterator[Register]:
 
 def destinations(instruction: Instruction) -> tuple[Register, ...]:
     """Registers that an instruction writes."""
-    without_result = instruction.opcode[0] in _NO_RESULT and not is_reduction(instruction)
+    kind = barrier_kind(instruction)
+    without_result = instruction.opcode[0] in _NO_RESULT and (kind is None or kind.action != "red")
     if without_result or not instruction.operands:
         return ()
     first = instruction.operands[0]

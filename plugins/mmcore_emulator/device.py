@@ -18,14 +18,16 @@ from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
-from mmcore_emulator.lockstep import execute
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
 from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
 from mmcore_emulator.ptx_types import PtxError
+from mmcore_emulator.scheduler import execute
 from mmcore_emulator.translate import Translation, translate
+from mmcore_occupancy.capabilities import multiprocessor
+from mmcore_occupancy.theoretical import Occupancy
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
 _COPIES = 4
@@ -113,6 +115,7 @@ class EmulatedModule:
                 self._deadline,
                 (observer(translation),),
                 progress,
+                _resident_blocks(call, translation),
             )
 
     def function(self, call: BoundLaunch) -> Function:
@@ -145,6 +148,15 @@ class EmulatedModule:
     def close(self) -> None:
         self._translations.clear()
         self._module_memory.close()
+
+
+def _resident_blocks(call: BoundLaunch, translation: Translation) -> int:
+    """How many blocks of a launch the emulated device holds at once."""
+    properties = DeviceProperties()
+    shared = sum(translation.layout.shared_sizes) + call.launch.shared_bytes
+    one = multiprocessor(properties.compute_capability)
+    fitting = Occupancy(one, call.launch.block_dim.size, call.function.registers, shared).active_blocks
+    return properties.multiprocessors * max(1, fitting)
 
 
 def _check_threads(function: Function, block: Dim3) -> None:

@@ -63,8 +63,10 @@ class Run:
         deadline: when what is still running is stopped.
         observers: who is told of everything that happens.
         progress: of all the launches that this one belongs to.
+        resident_blocks: how many blocks the device holds at once; the others begin when one of these has ended.
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
+        changes: how often something was written to memory.
     """
 
     translation: Translation
@@ -76,8 +78,10 @@ class Run:
     deadline: Deadline
     observers: tuple[Observer, ...]
     progress: Progress
+    resident_blocks: int = 1
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
+    changes: int = 0
 
     def batches(self) -> Iterable[Batch]:
         """The whole grid, in batches that fit the host's cache."""

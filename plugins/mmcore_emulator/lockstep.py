@@ -1,66 +1,110 @@
-"""One batch of blocks in lockstep: diverged threads apart, barriers together."""
+"""One batch of blocks in lockstep: diverged threads apart, barriers together, those that poll last."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.barriers import Reduction
+from mmcore_emulator.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.batch_memory import Ports
 from mmcore_emulator.control_flow import EXIT
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.launch_run import Run
-from mmcore_emulator.observer import LaneViolation, Observer
+from mmcore_emulator.observer import LaneViolation
 from mmcore_emulator.step import Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 
-
-def execute(run: Run) -> None:
-    """Run every block of a launch; raises TimeLimit where that is reached."""
-    with np.errstate(all="ignore"):
-        for batch in run.batches():
-            before = run.thread_instructions
-            watching = [observer for observer in run.observers if observer.wants(batch)]
-            for observer in watching:
-                observer.begin(batch)
-            BatchRun(run, batch, watching).execute()
-            for observer in watching:
-                observer.end()
-            for observer in run.observers:
-                observer.ran(batch, run.thread_instructions - before)
-            run.progress.done += batch.lanes
+_TORN = "comes to a barrier to which other threads of its warp come elsewhere in the code"
+_POLLS = "waits here for a value in memory that nobody is left to write"
+_NO_COUNT = np.zeros((1,) * 6, np.uint32)
 
 
 class BatchRun(Ports):
     """One batch of blocks."""
 
-    def __init__(self, run: Run, batch: Batch, observers: Sequence[Observer]) -> None:
-        super().__init__(run, batch, observers)
+    def __init__(self, run: Run, batch: Batch) -> None:
+        watching = [(each, each.begin(batch)) for each in run.observers]
+        super().__init__(run, batch, [own for _, own in watching if own is not None])
+        self._watching = watching
+        self._thread_instructions = 0
         self._registers = list(run.translation.registers)
         # Which lanes wait to enter which step; None stands for all lanes of the batch.
         self._ready: dict[int, Mask | None] = {0: None}
+        # Likewise of steps that ask for what other threads may have written: they go on when nobody else can.
+        self._polling: dict[int, Mask | None] = {}
         self._at_barrier: dict[int, Mask | None] = {}
+        self._barriers = BlockBarriers(batch, lambda: self._warps)
         # The mask that each lane names which waits at a barrier of its warp.
         self._named: Values = np.zeros((1,) * 6, np.uint32)
-        # The predicate that each lane brings which waits at a barrier where threads find out something together.
-        self._votes: Values = np.zeros((1,) * 6, np.bool_)
 
-    def execute(self) -> None:
-        """Run the batch to its end."""
+    def advance(self) -> bool:
+        """Run until the batch has ended (True), or its threads only poll (False); again, to let them poll once."""
+        self._ready, self._polling = self._ready | self._polling, {}
         steps = self._run.translation.steps
         while True:
             while self._ready:
                 # The first in order lets lanes that are behind catch up with those that wait further on.
                 index = min(self._ready)
                 self._step(steps[index], index, self._ready.pop(index))
-            if not self._at_barrier:
-                return
-            self._release()
+            if self._at_barrier and self._release():
+                continue
+            if self._polling:
+                return False
+            if self._at_barrier:
+                self.give_up()
+            return True
+
+    def state(self) -> object:
+        """What equals that of an earlier time if the threads that poll have come to know nothing new."""
+        steps = self._run.translation.steps
+        polling = []
+        for index, mask in self._polling.items():
+            values = tuple(self._registers[slot].tobytes() for slot in steps[index].live_slots)
+            polling.append((index, None if mask is None else mask.key, values))
+        return polling, [(index, None if mask is None else mask.key) for index, mask in self._at_barrier.items()]
+
+    def give_up(self) -> None:
+        """Report the lanes that are left: each waits for another."""
+        steps = self._run.translation.steps
+        waiting = self._lanes_of(list(self._at_barrier), self._at_barrier)
+        for index, mask in self._at_barrier.items():
+            text = self._missing_in_warp() if steps[index].block.is_warp_barrier else self._missing(waiting)
+            self._report(LaneViolation("deadlock", None, steps[index].block.end, self._lanes(mask), text))
+        for index, mask in self._polling.items():
+            at, lanes = steps[index].polling_at, self._lanes(mask)
+            self._report(LaneViolation("deadlock", None, at, lanes, lambda _: _POLLS))
+        self._at_barrier, self._polling = {}, {}
+
+    def _missing(self, waiting: Values) -> Callable[[tuple[int, ...]], str]:
+        brought = (self._barriers.count, self._barriers.number)
+        counts, numbers = (np.broadcast_to(each, self._batch.shape) for each in brought)
+
+        def text(lane: tuple[int, ...]) -> str:
+            count = int(counts[lane])
+            awaited = f"{count} threads" if count else "all threads of its block that have not ended"
+            come = self._barriers.come(lane, waiting)
+            return f"waits at barrier {int(numbers[lane])} for {awaited}; {come} have come, and no others will"
+
+        return text
+
+    def _missing_in_warp(self) -> Callable[[tuple[int, ...]], str]:
+        named = np.broadcast_to(self._named, self._batch.shape)
+        return lambda lane: (
+            f"waits for its warp with the mask {int(named[lane]):#010x}, and not all whom that names come"
+        )
+
+    def end(self) -> int:
+        """Tell observers that the batch has ended; the number of its blocks."""
+        for observer, own in self._watching:
+            observer.ran(self._batch, self._thread_instructions, own)
+        self._run.thread_instructions += self._thread_instructions
+        self._run.progress.done += self._batch.lanes
+        return self._batch.extent.size
 
     def _step(self, step: Step, index: int, mask: Mask | None) -> None:
         for observer in self._observers:
@@ -69,32 +113,56 @@ class BatchRun(Ports):
         if time.monotonic() > self._run.deadline.end:
             lanes = np.array(True) if mask is None else mask.lanes
             self._run.stop(next(iter(block.body), block.end), self._batch, lanes)
-        self._run.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
+        self._thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
         keep = mask is not None and self._others_need(block.defines)
-        predicate = step.run(self._registers, mask, keep, self)
-        if block.is_barrier:
-            if block.is_warp_barrier:
-                self._named = self._brought(predicate, mask, self._named)
-            elif step.reduction is not None:
-                self._votes = self._brought(predicate, mask, self._votes)
+        result = step.run(self._registers, mask, keep, self)
+        if step.barrier is not None:
+            self._arrive(step, index, mask, result)
+        elif block.is_warp_barrier:
+            self._named = self._brought(result, mask, self._named)
             self._join(self._at_barrier, index, mask)
-        elif predicate is None:
+        elif result is None:
             self._enter(block.following if block.taken is None else block.taken, mask)
         else:
             assert block.end is not None
             assert block.taken is not None
-            taken = ~predicate if block.end.negated else predicate
+            taken = ~result if block.end.negated else result
             self._branch(taken, mask, block.taken, block.following)
 
-    def _brought(self, values: Values | None, mask: Mask | None, others: Values) -> Values:
+    def _arrive(self, step: Step, index: int, mask: Mask | None, arrival: Arrival) -> None:
+        """Lanes have come to a barrier of their block."""
+        assert step.barrier is not None
+        if arrival.wanted is not None:
+            passing = self.narrow(mask, ~arrival.wanted)
+            mask = self.narrow(mask, arrival.wanted)
+            if passing is None or passing.count:
+                self._enter(step.block.following, passing)
+            if mask is not None and not mask.count:
+                return
+        if step.barrier.action == "arrive":
+            self._barriers.arrive(self._lanes(mask), arrival.number, arrival.count)
+            for observer in self._observers:
+                observer.arrive(step, arrival.number, mask)
+            self._enter(step.block.following, mask)
+            return
+        barriers = self._barriers
+        barriers.number = self._brought(arrival.number, mask, barriers.number)
+        barriers.count = self._brought(_NO_COUNT if arrival.count is None else arrival.count, mask, barriers.count)
+        if arrival.vote is not None:
+            barriers.vote = self._brought(arrival.vote, mask, barriers.vote)
+        self._join(self._at_barrier, index, mask)
+
+    def _lanes(self, mask: Mask | None) -> Values:
+        return np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape)
+
+    def _brought(self, values: Values, mask: Mask | None, others: Values) -> Values:
         """What lanes bring to a barrier, beside what ``others`` have brought."""
-        assert values is not None
         return values if mask is None else self.merge(mask, values, others)
 
     def _others_need(self, defined: frozenset[Any]) -> bool:
         """Whether lanes that wait elsewhere will read a register that the running step is about to define."""
         steps = self._run.translation.steps
-        waiting = [steps[index].block.live_in for index in self._ready]
+        waiting = [steps[index].block.live_in for index in (*self._ready, *self._polling)]
         waiting += [steps[index].block.live_out for index in self._at_barrier]
         return any(not defined.isdisjoint(needed) for needed in waiting)
 
@@ -110,7 +178,8 @@ class BatchRun(Ports):
 
     def _enter(self, index: int, mask: Mask | None) -> None:
         if index != EXIT:
-            self._join(self._ready, index, mask)
+            polls = self._run.translation.steps[index].polling_at is not None
+            self._join(self._polling if polls else self._ready, index, mask)
 
     def _join(self, waiting: dict[int, Mask | None], index: int, mask: Mask | None) -> None:
         if index in waiting:
@@ -122,35 +191,84 @@ class BatchRun(Ports):
     def _warps(self) -> Warps:
         return Warps(self._batch)
 
-    def _release(self) -> None:
-        """Let lanes at barriers go on, as every lane that has not left the kernel is at one; warps first."""
+    def _release(self) -> bool:
+        """Let lanes at barriers go on for whom everybody has come; whether there were any. Warps come first."""
         steps = self._run.translation.steps
         of_warps = [index for index in self._at_barrier if steps[index].block.is_warp_barrier]
-        if of_warps:
-            self._release_warps(of_warps)
-            return
-        for index, mask in self._at_barrier.items():
-            if mask is not None:
-                self._check_barrier(steps[index], mask)
-        for index in list(self._at_barrier):
-            mask = self._at_barrier.pop(index)
-            for observer in self._observers:
-                observer.synchronise(steps[index], mask)
-            self._reduce(steps[index].reduction, mask)
-            self._enter(steps[index].block.following, mask)
+        if of_warps and self._release_warps(of_warps):
+            return True
+        sites = [index for index in self._at_barrier if index not in of_warps]
+        if not sites:
+            return False
+        if len(self._at_barrier) == 1 and not self._polling and self._barriers.plain:
+            self._leave(self._at_barrier)
+            return True
+        waiting = self._lanes_of(sites, self._at_barrier)
+        others = {**self._polling, **{index: self._at_barrier[index] for index in of_warps}}
+        present = waiting | self._lanes_of(list(others), others) if others else waiting
+        going = self._barriers.complete(waiting, present)
+        if not going.any():
+            return False
+        if len(sites) > 1:
+            self._check_warps(sites, going)
+        leaving, staying = {}, {}
+        for index in sites:
+            mask = self._at_barrier[index]
+            goes, stays = self.narrow(mask, going), self.narrow(mask, ~going)
+            if goes is None or goes.count:
+                leaving[index] = goes
+            if stays is not None and stays.count:
+                staying[index] = stays
+        self._leave(leaving)
+        self._at_barrier |= staying
+        return True
+
+    def _leave(self, leaving: dict[int, Mask | None]) -> None:
+        """Lanes leave a barrier of their blocks, at which they have met."""
+        steps = self._run.translation.steps
+        left = [(steps[index], mask) for index, mask in leaving.items()]
+        for observer in self._observers:
+            observer.synchronise(left, self._barriers.number, self._barriers.count)
+        for (step, mask), index in zip(left, list(leaving), strict=True):
+            self._at_barrier.pop(index)
+            self._reduce(step.reduction, mask)
+            self._enter(step.block.following, mask)
+
+    def _lanes_of(self, indices: list[int], waiting: dict[int, Mask | None]) -> Values:
+        """The lanes that wait at any of these steps."""
+        lanes = np.zeros(self._batch.shape, np.bool_)
+        for index in indices:
+            lanes |= self._lanes(waiting[index])
+        return lanes
+
+    def _check_warps(self, sites: list[int], going: Values) -> None:
+        """Report threads of one warp that come to a barrier of their block from different places of the code."""
+        rows = self._warps.rows
+        here = np.stack([rows(self._lanes(self._at_barrier[index]) & going) for index in sites])
+        torn = here.any(axis=2).sum(axis=0) > 1
+        if torn.any():
+            steps = self._run.translation.steps
+            for index, each in zip(sites, here, strict=True):
+                lanes = self._warps.lanes(each & torn[:, np.newaxis])
+                barrier = steps[index].barrier
+                if lanes.any() and barrier is not None and barrier.aligned:
+                    end = steps[index].block.end
+                    self._report(LaneViolation("divergent-barrier", None, end, lanes, lambda _: _TORN))
 
     def _reduce(self, reduction: Reduction | None, mask: Mask | None) -> None:
         """Tell lanes at a barrier what they have found out together."""
         if reduction is None:
             return
         present = np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape)
-        told = reduction.of(np.broadcast_to(self._votes, self._batch.shape), present)
+        told = reduction.of(np.broadcast_to(self._barriers.vote, self._batch.shape), present)
         before = self._registers[reduction.slot]
         self._registers[reduction.slot] = told if mask is None else self.merge(mask, told, before)
 
-    def _release_warps(self, indices: list[int]) -> None:
-        """Let those lanes go on from the barriers of their warps that wait for nobody any more."""
+    def _release_warps(self, indices: list[int]) -> bool:
+        """Let those lanes go on from the barriers of their warps that wait for nobody any more; whether any do."""
         going = self._gathered(indices)
+        if not going.any():
+            return False
         for observer in self._observers:
             observer.meet(going, self._named)
         steps = self._run.translation.steps
@@ -161,31 +279,24 @@ class BatchRun(Ports):
                 self._enter(steps[index].block.following, goes)
             if stays is None or stays.count:
                 self._at_barrier[index] = stays
+        return True
 
     def _gathered(self, indices: list[int]) -> Values:
-        """Of the lanes at these barriers of their warps, those that may go on; all if nobody can."""
-        waiting = self._at_any(indices)
-        if len(indices) == len(self._at_barrier) and ((self._named == EVERY_LANE) | ~waiting).all():
+        """Of the lanes at these barriers of their warps, those that may go on."""
+        waiting = self._lanes_of(indices, self._at_barrier)
+        alone = len(indices) == len(self._at_barrier) and not self._polling
+        if alone and ((self._named == EVERY_LANE) | ~waiting).all():
             return waiting
-        present = self._at_any(list(self._at_barrier))
+        present = self._lanes_of(list(self._at_barrier), self._at_barrier)
+        if self._polling:
+            present |= self._lanes_of(list(self._polling), self._polling)
         gathering = Gathering(*map(self._warps.rows, (waiting, self._named, present)))
         strays = self._warps.lanes(gathering.strays())
         self._report_at(
             indices, strays, "comes to a barrier of its warp with the mask {:#010x}, which does not name it"
         )
         going = strays | self._warps.lanes(gathering.complete())
-        if going.any():
-            return np.asarray(going)
-        self._report_at(indices, waiting, "waits for its warp with the mask {:#010x}, and not all whom that names come")
-        return waiting
-
-    def _at_any(self, indices: list[int]) -> Values:
-        """The lanes that wait at any of these barriers."""
-        masks = [self._at_barrier[index] for index in indices]
-        lanes = np.zeros(self._batch.shape, np.bool_)
-        for mask in masks:
-            lanes |= np.True_ if mask is None else mask.lanes
-        return lanes
+        return np.asarray(going)
 
     def _report_at(self, indices: list[int], lanes: Values, text: str) -> None:
         """Report those of ``lanes`` that are at these barriers; ``text`` has room for the mask that one names."""
@@ -200,12 +311,3 @@ class BatchRun(Ports):
             if here.any():
                 end = self._run.translation.steps[index].block.end
                 self._report(LaneViolation("divergent-barrier", None, end, here, said))
-
-    def _check_barrier(self, step: Step, mask: Mask) -> None:
-        present = np.broadcast_to(mask.lanes, self._batch.shape)
-        threads = (1, 3, 5)
-        some, every = present.any(axis=threads, keepdims=True), present.all(axis=threads, keepdims=True)
-        if (some & ~every).any():
-            text = "does not come to the barrier that other threads of its block are in"
-            absent = ~present & some
-            self._report(LaneViolation("divergent-barrier", None, step.block.end, absent, lambda _: text))

@@ -269,6 +269,40 @@ def accumulate(
         add_at(array.view(dtype), array.index(address, dtype.itemsize)[permitted], value[permitted])
 
 
+def atomic(
+    space: Space,
+    address: Values,
+    operands: Sequence[Values],
+    dtype: np.dtype[Any],
+    lanes: NDArray[np.bool_],
+    report: Report,
+    combine: Callable[..., Values],
+) -> tuple[Values, bool]:
+    """Make ``combine`` of the value and the operands at the addresses of ``lanes`` (all axes in full), one by one.
+
+    Returns:
+        what each lane found there, and whether anything has changed.
+    """
+    address = np.broadcast_to(address, lanes.shape)
+    found, changed = np.zeros(lanes.shape, dtype), False
+    flush = flushed if space.flushes and dtype == np.float32 else np.asarray
+    for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
+        view, index = array.view(dtype), array.index(address, dtype.itemsize)[permitted]
+        given = [np.broadcast_to(each, lanes.shape)[permitted] for each in operands]
+        before, rest = np.empty(len(index), dtype), np.arange(len(index))
+        while rest.size:
+            # One access to each place; those that come to the same place follow.
+            _, first = np.unique(index[rest], return_index=True)
+            now = rest[first]
+            old = view[index[now]]
+            new = flush(combine(flush(old), *(flush(each[now]) for each in given)))
+            before[now], view[index[now]] = old, new
+            changed |= bool((new != old).any())
+            rest = np.delete(rest, first)
+        found[permitted] = before
+    return found, changed
+
+
 def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) -> None:
     """Add to ``stored`` as the GPU's atomics do to float32 in global memory: subnormal numbers are zero."""
     touched = np.concatenate([stored[index], value])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mmcore_emulator.floats import Values
@@ -46,12 +46,9 @@ class Observer:
 
     ignores: frozenset[str] = frozenset()
 
-    def wants(self, batch: Batch) -> bool:
-        """Whether it is to be told of a batch of blocks at all."""
-        return True
-
-    def begin(self, batch: Batch) -> None:
-        """A batch of blocks begins."""
+    def begin(self, batch: Batch) -> Observer | None:
+        """Who is to be told of a batch of blocks, which may run by turns with others; None for nobody."""
+        return self
 
     def enter(self, step: Step, mask: Mask | None) -> None:
         """These lanes (None for all) execute a basic block."""
@@ -62,8 +59,20 @@ class Observer:
     def access(self, access: Access) -> None:
         """Lanes access memory; the access may be a violation, of which :meth:`violation` is told."""
 
-    def synchronise(self, step: Step, mask: Mask | None) -> None:
-        """These lanes leave the barrier of the block that ends a basic block."""
+    def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
+        """Lanes leave a barrier of their blocks.
+
+        Args:
+            left: the basic blocks that end at it, and the lanes that leave it there; they have met.
+            number: the barrier's, as lanes.
+            count: how many threads it waited for, as lanes; 0 for all of the block.
+        """
+
+    def arrive(self, step: Step, number: Values, mask: Mask | None) -> None:
+        """These lanes have arrived at a barrier of that number, and do not wait there."""
+
+    def fence(self, scope: str, mask: Mask | None) -> None:
+        """These lanes order what they have accessed before what they will, as seen from a "cta" or the "gpu"."""
 
     def meet(self, lanes: Values, named: Values) -> None:
         """These lanes leave barriers of their warps, at which each has named a mask of lanes."""
@@ -71,8 +80,11 @@ class Observer:
     def violation(self, found: LaneViolation) -> None:
         """Lanes did what they must not do."""
 
-    def end(self) -> None:
-        """The batch has ended."""
+    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+        """A batch has ended.
 
-    def ran(self, batch: Batch, thread_instructions: int) -> None:
-        """A batch, wanted or not, has executed so many instructions, counted once per thread."""
+        Args:
+            batch: the batch, wanted or not.
+            thread_instructions: what it has executed, counted once per thread.
+            own: what :meth:`begin` returned.
+        """

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from mmcore_emulator.barriers import Reduction
+from mmcore_emulator.barriers import BarrierKind, Reduction
 from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
+from mmcore_emulator.ptx import Instruction
 
 # Generic addresses of shared and local memory; device arrays lie far above.
 SHARED_WINDOW = 1 << 32
@@ -20,7 +21,7 @@ Ports: TypeAlias = Any
 """The :class:`~mmcore_emulator.batch_memory.Ports` of the batch that translated code runs in."""
 
 Registers: TypeAlias = list[Values]
-Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Ports], "Values | None"]
+Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Ports], Any]
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,20 @@ class Step:
 
     Attributes:
         run: ``run(registers, mask, keep, ports)``; ``keep`` preserves what other lanes still need in registers. It
-            returns the predicate that the branch or barrier at the block's end asks for, or the mask that a warp's
-            barrier names.
+            returns the predicate that the branch at the block's end asks for, the mask that a warp's barrier names, or
+            the :class:`~mmcore_emulator.barriers.Arrival` at a block's.
         block: the block it was made from.
         instructions: how many instructions each lane executes in it.
-        reduction: what threads find out together at the barrier that ends it, if anything.
+        barrier: the barrier of the block of threads that ends it, if one does.
+        reduction: what threads find out together there, if anything.
+        polling_at: its first instruction that asks for what other threads may have written meanwhile, if one does.
+        live_slots: numbers of the registers whose values on entry may still be read.
     """
 
     run: Translated
     block: Block
     instructions: int
+    barrier: BarrierKind | None = None
     reduction: Reduction | None = None
+    polling_at: Instruction | None = None
+    live_slots: tuple[int, ...] = ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
+from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.observer import Access, Observer
 from mmcore_emulator.profiler.coalescing import Active, Rows, requests, sectors, transactions_cc1x, wavefronts
@@ -40,8 +42,10 @@ class Counting(Observer):
         """The counters of each line, in order."""
         return {line: Counters(**self._tallies[line]) for line in sorted(self._tallies)}
 
-    def begin(self, batch: Batch) -> None:
-        self._patterns.begin(batch)
+    def begin(self, batch: Batch) -> Observer:
+        own = copy(self)
+        own._patterns = self._patterns.of(batch)
+        return own
 
     def enter(self, step: Step, mask: Mask | None) -> None:
         extent = self._patterns.extent(mask)
@@ -51,9 +55,10 @@ class Counting(Observer):
     def guarded(self, at: Instruction, mask: Mask | None) -> None:
         self._tally(_line(at), _Executed(0, _fmas(at), _flops(at)), self._patterns.extent(mask))
 
-    def synchronise(self, step: Step, mask: Mask | None) -> None:
-        if step.block.end is not None:
-            self._tallies[_line(step.block.end)]["barriers"] += self._patterns.extent(mask).blocks
+    def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
+        for step, mask in left:
+            if step.block.end is not None:
+                self._tallies[_line(step.block.end)]["barriers"] += self._patterns.extent(mask).blocks
 
     def access(self, access: Access) -> None:
         if access.space in PERIODS:

@@ -6,6 +6,7 @@ So what each costs is worked out once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -41,13 +42,16 @@ class Patterns(Generic[_Cost]):
         self._cost = cost
         self._costs: dict[tuple[object, ...], _Cost] = {}
         self._extents: dict[tuple[object, ...], Extent] = {}
+        self._batch: Batch
 
     def __len__(self) -> int:
         return len(self._costs)
 
-    def begin(self, batch: Batch) -> None:
-        """Another batch of blocks runs."""
-        self._batch = batch
+    def of(self, batch: Batch) -> Patterns[_Cost]:
+        """The same for the accesses of a batch of blocks; what has been worked out is shared."""
+        own = copy(self)
+        own._batch = batch
+        return own
 
     def cost(self, access: Access) -> _Cost:
         """What an access to global or shared memory costs."""

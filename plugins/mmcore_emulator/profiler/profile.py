@@ -13,9 +13,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, prepared_cell
 from mmcore_emulator.device import check_emulates, emulated_runs
 from mmcore_emulator.launch_facts import Launched
-from mmcore_emulator.lockstep import execute
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, LaunchCounts, Line, Measured, ratio, total
+from mmcore_emulator.scheduler import execute
 from mmcore_emulator.translate import Translation
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.

@@ -23,10 +23,31 @@ _Shape = tuple[int, ...]
 _Done = tuple[int, int, int]
 
 
+_IGNORED = frozenset(("shared", "local", "param", "const"))
+
+
+class _Batch(Observer):
+    """Counts what one batch does."""
+
+    ignores = _IGNORED
+
+    def __init__(self, patterns: Patterns[int], number: int) -> None:
+        self._patterns = patterns
+        self.number = number
+        self.instructions = self.sectors = 0
+
+    def enter(self, step: Step, mask: Mask | None) -> None:
+        self.instructions += step.instructions * self._patterns.extent(mask).warps
+
+    def access(self, access: Access) -> None:
+        if access.space == "global" and len(self._patterns) <= _MOST_PATTERNS:
+            self.sectors += self._patterns.cost(access)
+
+
 class Figures(Observer):
     """Counts the warps' instructions and the global sectors of some launches, one after the other."""
 
-    ignores = frozenset(("shared", "local", "param", "const"))
+    ignores = _IGNORED
 
     def __init__(self) -> None:
         self._total = (0, 0)
@@ -41,32 +62,21 @@ class Figures(Observer):
         self._batches: Counter[_Shape] = Counter()
         self._varied: set[_Shape] = set()
 
-    def wants(self, batch: Batch) -> bool:
-        number = self._batches[batch.shape]
-        self._counting = not self._given_up and (number < 2 or number % _EVERY == 0 or batch.shape in self._varied)
-        return self._counting
-
-    def begin(self, batch: Batch) -> None:
-        self._patterns.begin(batch)
-        self._instructions = self._sectors = 0
-
-    def enter(self, step: Step, mask: Mask | None) -> None:
-        self._instructions += step.instructions * self._patterns.extent(mask).warps
-
-    def access(self, access: Access) -> None:
-        if access.space == "global" and not self._given_up:
-            self._sectors += self._patterns.cost(access)
-            self._given_up = len(self._patterns) > _MOST_PATTERNS
-
-    def ran(self, batch: Batch, thread_instructions: int) -> None:
+    def begin(self, batch: Batch) -> Observer | None:
         number = self._batches[batch.shape]
         self._batches[batch.shape] += 1
+        if self._given_up or not (number < 2 or number % _EVERY == 0 or batch.shape in self._varied):
+            return None
+        return _Batch(self._patterns.of(batch), number)
+
+    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
         done = self._done.get(batch.shape, (0, 0, 0))
-        if self._counting:
-            done = (thread_instructions, self._instructions, self._sectors)
+        if isinstance(own, _Batch):
+            done = (thread_instructions, own.instructions, own.sectors)
+            self._given_up |= len(self._patterns) > _MOST_PATTERNS
             if self._done.setdefault(batch.shape, done) != done:
                 # From the second on all are counted; later, some have gone by that nobody knows.
-                self._given_up |= number > 1 and batch.shape not in self._varied
+                self._given_up |= own.number > 1 and batch.shape not in self._varied
                 self._varied.add(batch.shape)
         elif done[0] != thread_instructions:
             self._given_up = True

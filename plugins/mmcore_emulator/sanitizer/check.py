@@ -19,9 +19,9 @@ from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of_product
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.launch_facts import Launched
-from mmcore_emulator.lockstep import execute
 from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
 from mmcore_emulator.sanitizer.recording import Recorder
+from mmcore_emulator.scheduler import execute
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     accesses = (least_access(module.function(call)) for call in loaded.calls)
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
     recorder = Recorder()
-    for run in emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation.layout)):
+    for run in emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation)):
         execute(run)
     return recorder.violations + unwritten(problem, shadows.of(output.array))
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem, dtype_named
+from mmcore_emulator.control_flow import STRONG, Block, destinations, reads
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.launch_run import place
-from mmcore_emulator.layout import Layout
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Function, Instruction
-from mmcore_emulator.ptx_types import TYPE_BYTES
+from mmcore_emulator.ptx_types import FLOATS, TYPE_BYTES
+from mmcore_emulator.sanitizer.ordering import Clocks, Order
 from mmcore_emulator.sanitizer.recording import Recorder
-from mmcore_emulator.sanitizer.shadow import Accessors, Flags, Indices, LastAccess, Shadow, WarpClocks
+from mmcore_emulator.sanitizer.shadow import Accesses, Flags, Indices, LastAccess, Shadow
 from mmcore_emulator.step import Step
+from mmcore_emulator.translate import Translation
 from mmcore_emulator.warps import Warps
 
 _MEANINGS = {
@@ -27,8 +30,10 @@ _MEANINGS = {
     "out-of-bounds-write": "a GPU would destroy what lies there, or stop the launch",
     "misaligned": "a GPU would stop the launch",
     "divergent-barrier": "on a GPU the block may hang, or go on too early",
+    "deadlock": "on a GPU the launch would not end",
 }
-_VERBS = {"load": "reads", "store": "writes", "atomic": "adds to"}
+# What data flows through from a read to the comparison that a thread waits with.
+_PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class _Hit:
     address: Values  # of all lanes
     index: Indices  # each piece
     lane: Indices  # whose access it belongs to, as a number among all lanes
-    who: Accessors  # that thread
+    who: Accesses  # that thread
 
     def what(self, entry: int) -> str:
         """What the thread of one entry does, and to which elements."""
@@ -50,7 +55,7 @@ class _Hit:
         size = TYPE_BYTES[self.access.at.opcode[-1]]
         first, last = offset // size, (offset + self.access.nbytes) // size - 1
         elements = f"element {first}" if first == last else f"elements {first} to {last}"
-        return f"{_VERBS[self.access.kind]} {elements} of {self.name}"
+        return f"{_verb(self.access.at)} {elements} of {self.name}"
 
 
 class GlobalShadows:
@@ -80,44 +85,59 @@ class GlobalShadows:
 class Checking(Observer):
     """Looks for hazards in one launch."""
 
-    def __init__(self, shadows: GlobalShadows, recorder: Recorder, layout: Layout) -> None:
+    def __init__(self, shadows: GlobalShadows, recorder: Recorder, translation: Translation) -> None:
         self._global = shadows
-        self._layout = layout
-        self._recorder = recorder
+        self._layout = translation.layout
+        self._launch_recorder = recorder
+        self._order = Order()
+        self._compared = _compared([step.block for step in translation.steps])
         # Every instruction that has accessed memory: LastAccess knows them by their index.
         self._instructions: list[Instruction] = []
         self._numbers: dict[int, int] = {}
         shadows.begin_launch()
 
-    def begin(self, batch: Batch) -> None:
+    def begin(self, batch: Batch) -> Checking:
+        own = copy(self)
+        own._enter(batch)
+        return own
+
+    def _enter(self, batch: Batch) -> None:
         self._batch = batch
-        self._recorder.begin(batch)
+        self._recorder = self._launch_recorder.of(batch)
         self._shared: dict[int, Shadow] = {}
-        self._epoch = np.zeros(batch.shape, np.int64)
         self._warps = Warps(batch)
-        self._clocks = WarpClocks(self._warps.count)
-        in_block = batch.thread_index()
-        in_grid = batch.number_in_grid()
-        warps = -(-batch.block.size // WARP)
+        in_block, in_grid = batch.thread_index(), batch.number_in_grid()
         self._thread = np.broadcast_to(in_grid * batch.block.size + in_block + 1, batch.shape)
-        self._warp = np.broadcast_to(in_grid * warps + in_block // WARP, batch.shape)
+        self._warp = np.broadcast_to(in_block // WARP, batch.shape)
         self._block = np.broadcast_to(in_grid, batch.shape)
+        self._order.blocks, self._order.block_size = batch.grid.size, batch.block.size
+        self._clocks = Clocks(self._order, batch, self._warps, self._thread, self._block)
 
-    def end(self) -> None:
-        self._recorder.end()
+    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+        assert isinstance(own, Checking)
+        own._recorder.end()
 
-    def synchronise(self, step: Step, mask: Mask | None) -> None:
-        self._epoch += np.True_ if mask is None else mask.lanes
+    def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
+        lanes = np.zeros(self._batch.shape, np.bool_)
+        for _, mask in left:
+            lanes |= np.True_ if mask is None else mask.lanes
+        self._clocks.barrier(lanes, number, count)
+
+    def arrive(self, step: Step, number: Values, mask: Mask | None) -> None:
+        self._clocks.arrive(np.asarray(np.True_) if mask is None else mask.lanes, number)
+
+    def fence(self, scope: str, mask: Mask | None) -> None:
+        self._clocks.fence(scope, np.asarray(np.True_) if mask is None else mask.lanes)
 
     def meet(self, lanes: Values, named: Values) -> None:
-        self._clocks.meet(self._warps.rows(lanes), self._warps.rows(named))
+        self._clocks.meet(lanes, named)
 
     def violation(self, found: LaneViolation) -> None:
         meaning = _MEANINGS[found.kind]
         self._recorder.record(replace(found, text=lambda lane: f"{found.text(lane)}; {meaning}"))
 
     def access(self, access: Access) -> None:
-        look = {"load": self._load, "store": self._store, "atomic": self._add}[access.kind]
+        look = {"load": self._load, "store": self._store, "atomic": self._store}[access.kind]
         if access.space in ("global", "shared"):
             for hit in self._hits(access):
                 look(hit)
@@ -142,8 +162,8 @@ class Checking(Observer):
         index = np.broadcast_to(array.index(address, piece), self._batch.shape)[inside]
         index = (index[:, np.newaxis] + np.arange(access.nbytes // piece)).reshape(-1)
         lane = np.repeat(np.flatnonzero(inside), access.nbytes // piece)
-        every = (self._thread, self._warp, self._block, self._epoch, self._warps.place)
-        who = Accessors(self._clocks, *(numbers.reshape(-1)[lane] for numbers in every))
+        every = (self._thread, self._warp, self._block, self._clocks.horizon, self._warps.place)
+        who = Accesses(self._clocks, *(numbers.reshape(-1)[lane] for numbers in every))
         shared_name = self._layout.shared_name(array.base) if access.space == "shared" else ""
         name = shared_name or array.label
         return _Hit(access, array, name, self._shadow(access.space, array), address, index, lane, who)
@@ -156,31 +176,61 @@ class Checking(Observer):
         return self._shared[array.base]
 
     def _load(self, hit: _Hit) -> None:
-        shadow = hit.shadow
+        shadow, at = hit.shadow, hit.access.at
         self._unwritten(hit)
-        look = self._stale if "nc" in hit.access.at.opcode else self._races
-        look(hit, shadow.stores, "writes")
-        look(hit, shadow.atomics, "adds to")
+        strong = self._strong(at)
+        look = self._stale if "nc" in at.opcode else self._races
+        look(hit, shadow.stores)
+        if not strong:
+            look(hit, shadow.strong_stores)
         shadow.unread[hit.index] = False
-        shadow.loads.note(hit.index, hit.who, self._number(hit.access.at))
+        (shadow.strong_loads if strong else shadow.loads).note(hit.index, hit.who, self._number(at))
+        if strong:
+            shadow.strong_stores.observe(hit.index, hit.who)
+            self._flags(hit, reads=True, writes=False)
 
     def _store(self, hit: _Hit) -> None:
-        shadow = hit.shadow
-        racing = self._at_once(hit)
-        for last, verb in ((shadow.stores, "writes"), (shadow.loads, "reads"), (shadow.atomics, "adds to")):
-            racing |= self._races(hit, last, verb)
-        if hit.array is self._global.output:
+        shadow, at = hit.shadow, hit.access.at
+        atomic = hit.access.kind == "atomic"
+        strong = atomic or not STRONG.isdisjoint(at.opcode)
+        if atomic:
+            self._unwritten(hit)
+        racing = np.zeros(hit.index.shape, np.bool_) if strong else self._at_once(hit)
+        earlier = (shadow.stores, shadow.loads)
+        for last in earlier if strong else (*earlier, shadow.strong_stores, shadow.strong_loads):
+            racing |= self._races(hit, last)
+        if hit.array is self._global.output and not atomic:
             self._lost(hit, shadow.unread[hit.index] & ~racing)
         shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
-        shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
+        (shadow.strong_stores if strong else shadow.stores).note(hit.index, hit.who, self._number(at))
+        if strong:
+            if at.opcode[0] == "atom":
+                shadow.strong_stores.observe(hit.index, hit.who)
+            self._flags(hit, reads=at.opcode[0] == "atom", writes=True)
 
-    def _add(self, hit: _Hit) -> None:
-        shadow = hit.shadow
-        self._unwritten(hit)
-        self._races(hit, shadow.stores, "writes")
-        self._races(hit, shadow.loads, "reads")
-        shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
-        shadow.atomics.note(hit.index, hit.who, self._number(hit.access.at))
+    def _strong(self, at: Instruction) -> bool:
+        """Whether a read is of what others may write meanwhile. A volatile one is if its value is compared: a flag."""
+        if "volatile" in at.opcode:
+            return id(at) in self._compared
+        return not STRONG.isdisjoint(at.opcode)
+
+    def _places(self, hit: _Hit) -> Iterator[tuple[tuple[int, ...], int]]:
+        """For each piece that is accessed, what tells it from all others, and its lane."""
+        for index, lane, block in zip(hit.index.tolist(), hit.lane.tolist(), hit.who.block.tolist(), strict=True):
+            yield (hit.array.base, index, -1 if hit.access.space == "global" else block), lane
+
+    def _flags(self, hit: _Hit, *, reads: bool, writes: bool) -> None:
+        """Strong accesses, one after the other: each may tell its thread what others have told, or the others."""
+        at = hit.access.at
+        acquires, releases = _scope(at, "acquire"), _scope(at, "release")
+        threads, blocks = self._thread.reshape(-1), self._block.reshape(-1)
+        if writes:
+            self._order.tick()
+        for where, lane in self._places(hit):
+            if reads:
+                self._order.read(where, int(threads[lane]), int(blocks[lane]), acquires)
+            if writes:
+                self._clocks.write(where, lane, releases, adds=hit.access.kind == "atomic")
 
     def _unwritten(self, hit: _Hit) -> None:
         what = ", where nothing has been written: its value may be anything"
@@ -196,17 +246,17 @@ class Checking(Observer):
         self._record(f"{hit.access.space}-race", hit, racing, lambda entry: hit.what(entry) + what)
         return racing
 
-    def _races(self, hit: _Hit, last: LastAccess, verb: str) -> Flags:
+    def _races(self, hit: _Hit, last: LastAccess) -> Flags:
         """Accesses that an earlier one is not in order with, told apart by the line of the earlier."""
         racing = last.unordered_with(hit.index, hit.who)
         for other, found in self._by_earlier(hit, last, racing):
-            self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, verb, other), other)
+            self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, other), other)
         return racing
 
-    def _stale(self, hit: _Hit, last: LastAccess, verb: str) -> None:
+    def _stale(self, hit: _Hit, last: LastAccess) -> None:
         """Reads through the non-coherent cache, which no barrier puts in order with what the launch has written."""
         for other, found in self._by_earlier(hit, last, last.made(hit.index)):
-            self._record(f"{hit.access.space}-race", hit, found, self._stale_text(hit, last, verb, other), other)
+            self._record(f"{hit.access.space}-race", hit, found, self._stale_text(hit, last, other), other)
 
     def _by_earlier(self, hit: _Hit, last: LastAccess, chosen: Flags) -> Iterator[tuple[Instruction, Flags]]:
         """The earlier instructions that chosen accesses meet with, each with those accesses."""
@@ -214,24 +264,24 @@ class Checking(Observer):
         for number in np.unique(numbers[chosen]).tolist():
             yield self._instructions[number], chosen & (numbers == number)
 
-    def _race_text(self, hit: _Hit, last: LastAccess, verb: str, other: Instruction) -> Callable[[int], str]:
+    def _race_text(self, hit: _Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
             own, one = int(hit.who.thread[entry]), np.array([entry])
             block, thread = self._batch.of_number(last.someone_else(hit.index[one], hit.who[one]) - 1)
             between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
             return (
-                f"{hit.what(entry)}, which {place(block, thread)} {verb}{_at_line(other)}, "
+                f"{hit.what(entry)}, which {place(block, thread)} {_verb(other)}{_at_line(other)}, "
                 f"with no {between} between them: which comes first is open"
             )
 
         return text
 
-    def _stale_text(self, hit: _Hit, last: LastAccess, verb: str, other: Instruction) -> Callable[[int], str]:
+    def _stale_text(self, hit: _Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
             writer = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
             return (
                 f"{hit.what(entry)} through the non-coherent cache ({hit.access.at.mnemonic}), "
-                f"which {writer} {verb}{_at_line(other)}, in the same launch: it may read what was there before"
+                f"which {writer} {_verb(other)}{_at_line(other)}, in the same launch: it may read what was there before"
             )
 
         return text
@@ -256,6 +306,39 @@ class Checking(Observer):
             self._numbers[id(at)] = len(self._instructions)
             self._instructions.append(at)
         return self._numbers[id(at)]
+
+
+def _verb(at: Instruction) -> str:
+    """What an instruction does to memory."""
+    if at.opcode[0] in ("atom", "red"):
+        return "adds to" if "add" in at.opcode else "changes"
+    return "reads" if at.opcode[0] == "ld" else "writes"
+
+
+def _scope(at: Instruction, what: str) -> str:
+    """How far an access releases or acquires ("cta" or "gpu"); empty where it does not."""
+    if what not in at.opcode and "acq_rel" not in at.opcode:
+        return ""
+    return "cta" if "cta" in at.opcode else "gpu"
+
+
+def _compared(blocks: Sequence[Block]) -> frozenset[int]:
+    """The reads, by identity, whose values are compared with something, perhaps after some integer arithmetic."""
+    instructions = [each for block in blocks for each in (*block.body, *([block.end] if block.end else ()))]
+    wanted = {register for each in instructions if each.opcode[0] == "setp" for register in reads(each)}
+    while True:
+        passing = [each for each in instructions if each.opcode[0] in _PASSING and not _computes(each)]
+        more = {source for each in passing if not wanted.isdisjoint(destinations(each)) for source in reads(each)}
+        if more <= wanted:
+            break
+        wanted |= more
+    loads = (each for each in instructions if each.opcode[0] == "ld")
+    return frozenset(id(each) for each in loads if not wanted.isdisjoint(destinations(each)))
+
+
+def _computes(at: Instruction) -> bool:
+    """Whether it makes another number of floating-point numbers."""
+    return at.opcode[-1] in FLOATS and at.opcode[0] in ("add", "sub")
 
 
 def _at_line(at: Instruction) -> str:

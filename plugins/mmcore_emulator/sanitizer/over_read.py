@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from mmcore.cell import Cell
@@ -13,8 +15,8 @@ from mmcore.kernel.problem import dtype_named
 from mmcore.measure import prepared_cell
 from mmcore_emulator.device import check_emulates, emulated_runs
 from mmcore_emulator.lanes import Batch
-from mmcore_emulator.lockstep import execute
 from mmcore_emulator.observer import Access, Observer
+from mmcore_emulator.scheduler import execute
 
 
 def over_read_elements(cell: Cell, device: Device, kernel: Kernel | None = None) -> dict[str, int]:
@@ -49,9 +51,12 @@ class Reach(Observer):
 
     def __init__(self) -> None:
         self.past: dict[str, int] = {}
+        self._shape: tuple[int, ...] = ()
 
-    def begin(self, batch: Batch) -> None:
-        self._shape = batch.shape
+    def begin(self, batch: Batch) -> Observer:
+        own = copy(self)
+        own._shape = batch.shape
+        return own
 
     def access(self, access: Access) -> None:
         if access.space != "global" or access.kind != "load":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,45 +15,42 @@ from mmcore_emulator.launch_run import place, place_in_source
 from mmcore_emulator.observer import LaneViolation
 
 
-@dataclass
-class _Record:
-    """A violation, how many threads of earlier batches commit it, and the lanes of the running batch that do."""
-
-    violation: Violation
-    count: int
-    lanes: NDArray[np.bool_]
-
-
 class Recorder:
     """Collects violations, launch after launch and batch after batch."""
 
     def __init__(self) -> None:
-        self._records: dict[tuple[Any, ...], _Record] = {}
+        self._violations: dict[tuple[Any, ...], Violation] = {}
+        self._counts: Counter[tuple[Any, ...]] = Counter()
 
     @property
     def violations(self) -> list[Violation]:
         """In the order in which they came up."""
-        return [replace(record.violation, count=record.count) for record in self._records.values()]
+        return [replace(violation, count=self._counts[key]) for key, violation in self._violations.items()]
 
-    def begin(self, batch: Batch) -> None:
-        """Threads of another batch."""
-        self._batch = batch
-        for record in self._records.values():
-            record.lanes = np.zeros(batch.shape, np.bool_)
+    def of(self, batch: Batch) -> BatchRecorder:
+        """A recorder of what the threads of a batch do."""
+        return BatchRecorder(batch, self._violations, self._counts)
 
-    def end(self) -> None:
-        """The batch's threads will do no more."""
-        for record in self._records.values():
-            record.count += int(record.lanes.sum())
+
+class BatchRecorder:
+    """Notes violations of the threads of a batch, and counts each thread once when the batch has ended."""
+
+    def __init__(self, batch: Batch, violations: dict[tuple[Any, ...], Violation], counts: Counter[Any]) -> None:
+        self._batch, self._violations, self._counts = batch, violations, counts
+        self._lanes: dict[tuple[Any, ...], NDArray[np.bool_]] = {}
 
     def record(self, found: LaneViolation) -> None:
         """Note what lanes of the batch do."""
         source, line = place_in_source(found.at)
         key = (found.kind, found.array, source, line, found.other and (found.other.source, found.other.line))
-        if key not in self._records:
+        if key not in self._violations:
             first = self._batch.first_of(found.lanes)
             block, thread = self._batch.position(first)
             message = f"{place(block, thread)} {found.text(first)}"
-            violation = Violation(found.kind, message, found.array, source, line, block, thread)
-            self._records[key] = _Record(violation, 0, np.zeros(self._batch.shape, np.bool_))
-        self._records[key].lanes |= found.lanes
+            self._violations[key] = Violation(found.kind, message, found.array, source, line, block, thread)
+        self._lanes[key] = self._lanes.get(key, np.zeros(self._batch.shape, np.bool_)) | found.lanes
+
+    def end(self) -> None:
+        """The batch's threads will do no more."""
+        for key, lanes in self._lanes.items():
+            self._counts[key] += int(lanes.sum())

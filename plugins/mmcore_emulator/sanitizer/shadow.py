@@ -1,9 +1,8 @@
 """Who accessed each piece of an array last, and whether others may have done so at the same time.
 
-Two accesses are in order when one thread makes both, when a barrier of their block lies between them, or, of threads of
-one warp, a barrier of the warp at which they meet, directly or through others; and in different launches. All others
-may happen in either order or at once. What order threads make among themselves with fences and flags in memory is not
-understood, and passes for none.
+Two accesses are in order when one thread makes both, when the later thread knows of the earlier access by barriers or
+flags (:mod:`mmcore_emulator.sanitizer.ordering`), directly or through others; and in different launches. All others may
+happen in either order or at once.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.lanes import WARP
 from mmcore_emulator.memory import Array
-from mmcore_emulator.warps import BIT, PerWarp, groups
+from mmcore_emulator.sanitizer.ordering import Accessors, Clocks
+from mmcore_emulator.warps import BIT
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -25,48 +25,53 @@ _SEVERAL = -2
 
 
 @dataclass(frozen=True)
-class Accessors:
-    """Threads that access something: one entry each, a thread as often as it accesses pieces.
+class Accesses:
+    """Accesses of threads to pieces: one entry each, a thread as often as it accesses pieces.
 
     Attributes:
-        clocks: what they know of the other threads of their warps.
+        clocks: what the threads of their batch know of each other.
         thread: their numbers in the grid, from 1.
-        warp, block: those of their warps and blocks, from 0.
-        epoch: barriers of its block that each has passed.
+        warp: those of their warps in their blocks, from 0.
+        block: those of their blocks, from 0.
+        horizon: until when each knows its whole block.
         place: of each among the lanes of the batch's warps.
     """
 
-    clocks: WarpClocks
+    clocks: Clocks
     thread: Indices
     warp: Indices
     block: Indices
-    epoch: Indices
+    horizon: Indices
     place: Indices
 
-    def __getitem__(self, chosen: Flags | Indices) -> Accessors:
-        numbers = (self.thread, self.warp, self.block, self.epoch, self.place)
-        return Accessors(self.clocks, *(each[chosen] for each in numbers))
+    def __getitem__(self, chosen: Flags | Indices) -> Accesses:
+        numbers = (self.thread, self.warp, self.block, self.horizon, self.place)
+        return Accesses(self.clocks, *(each[chosen] for each in numbers))
 
     @property
-    def bit(self) -> NDArray[np.uint32]:
+    def lane_bit(self) -> NDArray[np.uint32]:
         """What stands for each in a mask of its warp's lanes."""
         return BIT[self.place % WARP]
+
+    @property
+    def warp_bit(self) -> NDArray[np.uint32]:
+        """What stands for its warp in a mask of its block's warps."""
+        return BIT[self.warp]
 
 
 class LastAccess:
     """The last accesses of one kind to each piece of an array: as much of them as tells whether another is in order.
 
-    Where threads that are not in order with each other have accessed a piece, one of them stands for all, and its
-    warp or block is that of "several", which no other's equals. Which lanes they are is remembered of one warp, and
-    when the latest of them was there: where threads of a warp wait for each other in changing groups that overlap, an
-    access may be taken to be later than it was.
+    Where threads that are not in order with each other have accessed a piece, one of them stands for all, beside masks
+    of their lanes and warps and the time of the latest; of threads of several blocks no more is known than that. So an
+    access may be taken to be later than it was, or by more threads.
     """
 
     def __init__(self, pieces: int) -> None:
         # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
         self._thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
-        self._warp, self._block, self._epoch, self._time = (np.zeros(pieces, np.int32) for _ in range(4))
-        self._lanes = np.zeros(pieces, np.uint32)
+        self._block, self._time = (np.zeros(pieces, np.int32) for _ in range(2))
+        self._warps, self._lanes = (np.zeros(pieces, np.uint32) for _ in range(2))
         self.at = np.zeros(pieces, np.int32)
         self._empty = True
 
@@ -82,48 +87,102 @@ class LastAccess:
             return np.zeros(index.shape, np.bool_)
         return np.asarray(self._thread[index] != NOBODY)
 
-    def unordered_with(self, index: Indices, who: Accessors) -> Flags:
+    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
         """Which of these accesses is not in order with an earlier one to the same piece."""
         if self._empty:
             return np.zeros(index.shape, np.bool_)
-        before = (self._block[index] == who.block) & (self._epoch[index] < who.epoch)
-        unordered: Flags = np.asarray((self._thread[index] != NOBODY) & ~before)
-        in_warp = np.flatnonzero(unordered & (self._warp[index] == who.warp))
+        same_block = self._block[index] == who.block
+        unordered: Flags = np.asarray(
+            (self._thread[index] != NOBODY) & ~(same_block & (self._time[index] < who.horizon))
+        )
+        in_warp = np.flatnonzero(unordered & same_block & (self._warps[index] == who.warp_bit))
         if in_warp.size:
             unordered[in_warp] = self._strangers(index[in_warp], who[in_warp]) != 0
+        in_block = np.flatnonzero(unordered & same_block)
+        if in_block.size:
+            chosen = index[in_block]
+            unknown = who.clocks.unknown_warps(who.place[in_block], self._warps[chosen], self._time[chosen])
+            unordered[in_block] = unknown != 0
+        if who.clocks.order.told_anything:
+            for entry in np.flatnonzero(unordered).tolist():
+                thread, block = int(who.thread[entry]), int(who.block[entry])
+                unordered[entry] = not who.clocks.order.knows(thread, block, self._accessors(int(index[entry])))
         return unordered
 
-    def _strangers(self, index: Indices, who: Accessors) -> NDArray[np.uint32]:
+    def _accessors(self, piece: int) -> Accessors:
+        warps = int(self._warps[piece])
+        lanes = int(self._lanes[piece]) if warps & (warps - 1) == 0 else 0xFFFFFFFF
+        return Accessors(int(self._block[piece]), warps, lanes, int(self._time[piece]))
+
+    def _strangers(self, index: Indices, who: Accesses) -> NDArray[np.uint32]:
         """The lanes of each one's own warp that were at the piece, and of which it does not know that they were."""
-        return who.clocks.unknown(who.place, self._lanes[index] & ~who.bit, self._time[index])
+        return who.clocks.unknown_lanes(who.place, self._lanes[index] & ~who.lane_bit, self._time[index])
 
     def someone(self, piece: int) -> int:
         """A thread that has accessed a piece."""
         return int(self._thread[piece])
 
-    def someone_else(self, index: Indices, who: Accessors) -> int:
+    def someone_else(self, index: Indices, who: Accesses) -> int:
         """A thread that is not in order with the only one of ``who``, and has accessed the only piece of ``index``."""
         (piece,), (thread,), (place,) = index.tolist(), who.thread.tolist(), who.place.tolist()
-        if self._warp[piece] == who.warp[0]:
+        if self._block[piece] == who.block[0] and self._warps[piece] == who.warp_bit[0]:
             (strangers,) = self._strangers(index, who).tolist()
             first = (strangers & -strangers).bit_length() - 1
             return int(thread - place % WARP + first)
         return int(self._another[piece] if self._thread[piece] == thread else self._thread[piece])
 
-    def note(self, index: Indices, who: Accessors, at: int) -> None:
+    def note(self, index: Indices, who: Accesses, at: int) -> None:
         """Remember accesses by an instruction of that number; several may be to one piece."""
         replaced = ~self.unordered_with(index, who)
         fresh, by = index[replaced], who[replaced]
-        self._thread[fresh], self._warp[fresh], self._block[fresh] = by.thread, by.warp, by.block
-        self._epoch[fresh], self._lanes[fresh] = by.epoch, 0
+        self._thread[fresh], self._block[fresh] = by.thread, by.block
+        self._lanes[fresh] = self._warps[fresh] = 0
         self.at[fresh] = at
-        self._time[index] = who.clocks.now
-        np.bitwise_or.at(self._lanes, index, who.bit)
+        self._time[index] = who.clocks.order.now
+        np.bitwise_or.at(self._lanes, index, who.lane_bit)
+        np.bitwise_or.at(self._warps, index, who.warp_bit)
         self._block[index[self._block[index] != who.block]] = _SEVERAL
-        self._warp[index[self._warp[index] != who.warp]] = _SEVERAL
         others = self._thread[index] != who.thread
         self._another[index[others]] = who.thread[others]
         self._empty = False
+
+
+class LastStrongStores(LastAccess):
+    """The last strong stores of each thread to each piece: flags and counters, which many threads change."""
+
+    def __init__(self, pieces: int) -> None:
+        super().__init__(pieces)
+        self._by_thread: dict[int, dict[int, Accessors]] = {}
+        self._observed: dict[tuple[int, int], int] = {}
+
+    def forget(self) -> None:
+        super().forget()
+        self._by_thread.clear()
+        self._observed.clear()
+
+    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
+        unordered = super().unordered_with(index, who)
+        for entry in np.flatnonzero(unordered).tolist():
+            piece, thread, block = int(index[entry]), int(who.thread[entry]), int(who.block[entry])
+            observed, knows = self._observed.get((thread, piece), 0), who.clocks.order.knows
+            unordered[entry] = not all(
+                other == thread or each.time < observed or knows(thread, block, each)
+                for other, each in self._by_thread[piece].items()
+            )
+        return unordered
+
+    def note(self, index: Indices, who: Accesses, at: int) -> None:
+        super().note(index, who, at)
+        now = who.clocks.order.now
+        columns = (index, who.thread, who.block, who.warp_bit, who.lane_bit)
+        for piece, thread, block, warp, lane in zip(*(column.tolist() for column in columns), strict=True):
+            self._by_thread.setdefault(piece, {})[thread] = Accessors(block, warp, lane, now)
+
+    def observe(self, index: Indices, who: Accesses) -> None:
+        """Threads see what the stores so far have left, which lie before what these do to the same piece."""
+        now = who.clocks.order.now
+        for piece, thread in zip(index.tolist(), who.thread.tolist(), strict=True):
+            self._observed[thread, piece] = now + 1
 
 
 class Shadow:
@@ -134,63 +193,25 @@ class Shadow:
         written: pieces that hold what somebody wrote.
         stored: pieces that a launch stored or added something to.
         unread: pieces whose stored value nobody has read yet.
-        loads, stores, atomics: the last accesses of each kind.
+        loads, stores: the last accesses of each kind.
+        strong_loads, strong_stores: likewise, of those that others may make at the same time: atomics, flags.
     """
 
     def __init__(self, array: Array, piece: int) -> None:
         self.piece = piece
         pieces = len(array.content) // piece
         self.written, self.stored, self.unread = (np.zeros(pieces, np.bool_) for _ in range(3))
-        self.loads, self.stores, self.atomics = (LastAccess(pieces) for _ in range(3))
+        self.loads, self.stores, self.strong_loads = (LastAccess(pieces) for _ in range(3))
+        self.strong_stores = LastStrongStores(pieces)
         self._scratch = np.zeros(pieces, np.int64)
 
     def begin_launch(self) -> None:
         """Everything so far lies before what this launch does."""
-        for last in (self.loads, self.stores, self.atomics):
+        for last in (self.loads, self.stores, self.strong_loads, self.strong_stores):
             last.forget()
 
-    def at_once(self, index: Indices, who: Accessors) -> Flags:
+    def at_once(self, index: Indices, who: Accesses) -> Flags:
         """Which accesses of one instruction go where another thread's goes, too."""
         self._scratch[index] = who.thread
         self._scratch[index[self._scratch[index] != who.thread]] = NOBODY
         return np.asarray(self._scratch[index] == NOBODY)
-
-
-class WarpClocks:
-    """The knowledge of the threads of a batch's warps.
-
-    Attributes:
-        now: the time.
-    """
-
-    def __init__(self, warps: int) -> None:
-        self.now = 0
-        # Until when each lane (second axis) of each warp knows what each other (third axis) did.
-        self._known = np.zeros((warps, WARP, WARP), np.int32)
-
-    def meet(self, lanes: PerWarp, named: PerWarp) -> None:
-        """Lanes that name the same mask meet; those that do not name themselves meet nobody."""
-        self.now += 1
-        for group in groups(np.asarray(lanes & ((named & BIT) != 0)), named):
-            whole = np.asarray(group.all(axis=1))
-            self._known[whole] = self.now
-            self._meet_in_part(group, np.asarray(group.any(axis=1) & ~whole))
-
-    def _meet_in_part(self, group: PerWarp, warps: NDArray[np.bool_]) -> None:
-        together, known = group[warps], self._known[warps]
-        shared = np.where(together[:, :, np.newaxis], known, 0).max(axis=1, initial=0)
-        shared = np.where(together, self.now, shared)
-        self._known[warps] = np.where(together[:, :, np.newaxis], shared[:, np.newaxis, :], known)
-
-    def unknown(self, place: NDArray[np.int64], others: NDArray[np.uint32], time: NDArray[np.int32]) -> PerWarp:
-        """Of ``others``, a mask of lanes, those of whom the thread at each place does not know what they did at a time.
-
-        Args:
-            place: threads, as :class:`~mmcore_emulator.warps.Warps` numbers them.
-            others: a mask for each.
-            time: a time for each.
-        """
-        if not self.now:
-            return others
-        known = self._known.reshape(-1, WARP)[place] > time[:, np.newaxis]
-        return np.asarray(others & ~np.packbits(known, axis=1, bitorder="little").view("<u4")[:, 0])
