@@ -23,6 +23,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.saved_results import describe
+from mmcore.verify.inputs import draw
 from mmcore.verify.verify_launches import verify_launches
 from mmcore_cuda.device import CudaModule
 from mmcore_cuda.event_timer import elapsed
@@ -67,7 +68,7 @@ def _measured(opened: Device, case: tuple[str, int, int], measure: Measure) -> d
     kernel = kernels()[name]
     problem = kernel.problem(n, n, n)
     with LoadedKernel(plan(kernel, problem, kernel.config(block), opened.properties), opened) as loaded:
-        if not verify_launches(loaded, problem, 1).right:
+        if not verify_launches(loaded, problem, draw(problem, 1)).right:
             raise SystemExit(f"{name} at {n} is wrong; nothing was timed")
         assert isinstance(loaded.module, CudaModule)
         times = measure(loaded.module, loaded.calls)

@@ -12,7 +12,6 @@ from mmcore.devices.base import Buffer, Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import InvalidProblem, KernelError
 from mmcore.executor import measure_cell
-from mmcore.executor.choose_device import chosen
 from mmcore.executor.worker import opened
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Shape
@@ -53,8 +52,7 @@ def run(
     Raises:
         MmcoreError: the request cannot be carried out; one sentence says why.
     """
-    copies = Timing("end-to-end", memory, **BRIEFLY)
-    timings = (Timing("kernel", "warm", **BRIEFLY), copies) if chosen(device)[0].supports_timing else ()
+    timings = Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)
     asked, nameless = cell(kernel, size, device=device, timings=timings, **launch)
     return measure_cell(asked, kernel=nameless)
 

@@ -18,9 +18,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.result import LaunchRecord, Result, Time
 from mmcore.timing import measure_time
-from mmcore.verify.inputs import fresh_seed
+from mmcore.verify.inputs import draw, fresh_seed
 from mmcore.verify.repeatability import compare_repeats
-from mmcore.verify.verify_launches import upload_inputs, verify_again, verify_launches
+from mmcore.verify.verify_launches import mixed_inputs, upload_inputs, verify_again, verify_launches
 
 _CLOCK_ERROR = 0.02  # how much short a reading of the clock may be before a time counts as impossible
 
@@ -70,11 +70,12 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
         with phases("allocate"):
             loaded = memory.enter_context(LoadedKernel(planned, device, module))
         with phases("verify"):
-            timed = bool(cell.timings) and device.supports_timing
-            verified = verify_launches(loaded, problem, seed, mixed=not timed)
+            # How fast a GPU is depends on its inputs: what is timed is verified with those that are timed.
+            matrices = draw(problem, seed) if cell.timings else mixed_inputs(loaded, problem, seed)
+            verified = verify_launches(loaded, problem, matrices)
             figures = _figures(loaded, device) if verified.right else {}
         try:
-            if verified.right and timed:
+            if verified.right and cell.timings and device.supports_timing:
                 with phases("time"):
                     times = tuple(measure_time(loaded, timing) for timing in cell.timings)
                 with phases("verify"):

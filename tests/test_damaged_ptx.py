@@ -19,7 +19,8 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import MmcoreError
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, plan
-from mmcore.verify.verify_launches import mixed_inputs, rows_of_product, verify_launches
+from mmcore.verify.inputs import draw_mixed
+from mmcore.verify.verify_launches import rows_of_product, verify_launches
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import PtxError
@@ -93,7 +94,8 @@ def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
     problem = made.problem
     try:
         with ending_within(1), LoadedKernel(made, Emulator()) as damaged:
-            verified = verify_launches(damaged, problem, seed=1)
+            matrices = draw_mixed(problem, made.kernel.accumulator, 1)
+            verified = verify_launches(damaged, problem, matrices)
             flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
             damaged.buffers["C"].download(flat)
             product = widened(problem, rows_of_product(made, flat))
@@ -101,7 +103,7 @@ def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
         return "never ends"
     except MmcoreError:
         return "refused"
-    truth = truth_of(problem, made.kernel.accumulator, mixed_inputs(made.kernel, problem, 1))
+    truth = truth_of(problem, made.kernel.accumulator, matrices)
     assert verified.verification is not None
     assert not (verified.verification.verified and truth.wrong(product))
     assert not (truth.right(product) and not verified.verification.verified)

@@ -13,7 +13,7 @@ from mmcore import Kernel
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
-from mmcore.verify.verify_launches import Verified, verify_again, verify_launches
+from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_again, verify_launches
 from mmcore_emulator.device import Emulator
 
 SOURCE = """
@@ -49,7 +49,7 @@ def messages(verified: Verified) -> list[str]:
 
 def test_a_right_kernel_is_right_again_and_again(cu_file: Path) -> None:
     with loaded(cu_file) as (kernel, problem):
-        first = verify_launches(kernel, problem, 1)
+        first = verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1))
         assert first.right
         assert first.host_seconds > 0
         assert verify_again(kernel, problem, 1).right
@@ -69,7 +69,7 @@ def test_a_right_kernel_is_right_again_and_again(cu_file: Path) -> None:
 )
 def test_what_a_kernel_must_not_touch_is_compared(cu_file: Path, more: str, violation: str) -> None:
     with loaded(cu_file, more=more) as (kernel, problem):
-        verified = verify_launches(kernel, problem, 1)
+        verified = verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1))
     assert messages(verified) == [violation]
     assert verified.verification is not None
     assert verified.verification.verified
@@ -78,7 +78,7 @@ def test_what_a_kernel_must_not_touch_is_compared(cu_file: Path, more: str, viol
 
 def test_a_write_out_of_bounds_is_told(cu_file: Path) -> None:
     with loaded(cu_file, more="A[1 << 20] = 0.0f") as (kernel, problem):
-        verified = verify_launches(kernel, problem, 1)
+        verified = verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1))
     assert not verified.right
     assert messages(verified)[0].startswith("out-of-bounds-write")
 
@@ -86,7 +86,7 @@ def test_a_write_out_of_bounds_is_told(cu_file: Path) -> None:
 @pytest.mark.parametrize("wrong_in", ["number == 1", "number == 2", "number > 0"])
 def test_a_kernel_that_is_wrong_in_a_later_launch_is_unrepeatable(cu_file: Path, wrong_in: str) -> None:
     with loaded(cu_file, total=f"{wrong_in} ? 0.0f : sum") as (kernel, problem):
-        assert verify_launches(kernel, problem, 1).right
+        assert verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1)).right
         again = verify_again(kernel, problem, 1)
     assert messages(again) == ["unrepeatable: it was verified at first, and run again on other inputs it is wrong"]
     assert again.verification is not None
@@ -95,20 +95,20 @@ def test_a_kernel_that_is_wrong_in_a_later_launch_is_unrepeatable(cu_file: Path,
 
 def test_a_kernel_that_remembers_its_first_product_is_unrepeatable(cu_file: Path) -> None:
     with loaded(cu_file, total="number ? C[row * ldc + column] : sum") as (kernel, problem):
-        assert verify_launches(kernel, problem, 1).right
+        assert verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1)).right
         assert messages(verify_again(kernel, problem, 1))[0].startswith("unrepeatable")
 
 
 def test_a_violation_in_a_later_launch_is_told_with_the_first_being_right(cu_file: Path) -> None:
     with loaded(cu_file, more="if (number > 1) A[0] = 0.0f") as (kernel, problem):
-        assert verify_launches(kernel, problem, 1).right
+        assert verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1)).right
         again = messages(verify_again(kernel, problem, 1))
     assert [message.partition(":")[0] for message in again] == ["unrepeatable", "input-overwritten"]
 
 
 def test_a_time_limit_says_nothing_of_the_kernel(cu_file: Path) -> None:
     with loaded(cu_file, more="for (volatile int i = 0; number > 0; ++i);") as (kernel, problem):
-        assert verify_launches(kernel, problem, 1).right
+        assert verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1)).right
         with kernel.module._deadline.within(0.3):  # type: ignore[attr-defined]
             again = verify_again(kernel, problem, 1)
     assert [violation.kind for violation in again.violations] == ["timeout"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import widen
-from mmcore.verify.inputs import Kind, draw_mixed
+from mmcore.verify.inputs import Kind, draw_mixed, partly_redrawn
 from tests.narrowing import narrow
 from tests.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
 
@@ -154,8 +154,8 @@ def test_the_mixture_is_another_each_time_and_the_same_for_a_seed() -> None:
     assert np.array_equal(one.a, again.a)
     assert not (one.rows == other.rows).all()
     assert set(one.rows) == set(Kind)
-    assert set(one.columns) == {Kind.UNIFORM, Kind.WHOLE, Kind.UNIT, Kind.ZERO}
-    assert np.count_nonzero(np.diff(one.columns)) == 3
+    assert set(one.columns) == {Kind.UNIFORM, Kind.WHOLE, Kind.UNIT, Kind.SUBNORMAL, Kind.ZERO}
+    assert np.count_nonzero(np.diff(one.columns)) == 4
 
 
 def test_sums_of_whole_numbers_are_exact_in_every_type_that_they_pass() -> None:
@@ -167,8 +167,7 @@ def test_sums_of_whole_numbers_are_exact_in_every_type_that_they_pass() -> None:
             a, b = np.abs(widen(matrices.a, dtype)), np.abs(widen(matrices.b, dtype))[:, columns]
             before = np.abs(widen(matrices.c, output))[:, columns]
             sums = (a[rows] @ b) + before[rows]
-            narrowest = {"float32": 2**24, "float64": 2**53, "float16": 2**11, "bfloat16": 2**8}[output]
-            assert (sums <= narrowest).all()
+            assert np.array_equal(widen(narrow(sums, output), output), sums)
             assert b.any()
 
 
@@ -184,3 +183,21 @@ def test_a_kernel_that_flushes_subnormal_numbers_is_not_given_any() -> None:
     matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, subnormal=False)
     assert Kind.SUBNORMAL not in set(matrices.rows)  # type: ignore[arg-type]
     assert (np.abs(matrices.a[matrices.a != 0]) >= 2.0**-126).all()
+
+
+def test_about_half_of_the_inputs_are_as_before_the_ends_among_them() -> None:
+    for accumulate in (False, True):
+        problem = Problem(60, 50, 40, ldc=64, accumulate=accumulate)
+        one = draw_mixed(problem, "float32", 1)
+        other = partly_redrawn(problem, "float32", 2, one, subnormal=True)
+        rows, columns = (other.a == one.a).all(axis=1), (other.b == one.b).all(axis=0)
+        assert rows[[0, -1]].all()
+        assert columns[[0, -1]].all()
+        assert 15 < rows.sum() < 50
+        assert 10 < columns.sum() < 42
+        assert np.isfinite(other.c).all()
+        assert other.c.base is not None
+        assert accumulate or np.isnan(other.c.base[:, 50:]).all()
+    problem = Problem(1, 2, 40)
+    one = draw_mixed(problem, "float32", 1)
+    assert not (partly_redrawn(problem, "float32", 2, one, subnormal=True).a == one.a).all()

@@ -12,6 +12,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
+from mmcore.verify.inputs import draw
 from mmcore.verify.repeatability import compare_repeats
 from mmcore.verify.verify_launches import verify_launches
 from mmcore_emulator.device import EmulatedBuffer, Emulator
@@ -54,7 +55,7 @@ def loaded() -> Iterator[LoadedKernel]:
     kernel, device = registry().kernel("upc.kernel01"), Emulator()
     planned = plan(kernel, kernel.problem(8, 8, 8), kernel.config(block=(8, 8)), device.properties)
     with LoadedKernel(planned, device) as found:
-        assert verify_launches(found, planned.problem, 1).right
+        assert verify_launches(found, planned.problem, draw(planned.problem, 1)).right
         yield found
 
 

@@ -10,7 +10,6 @@ from mmcore.cell import BRIEFLY, WAYS, Timing
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
 from mmcore.executor import measure_cell
-from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
 
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 def run(kernel: str, device: str, memory: str, quiet: bool, as_json: bool, **asked: Any) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    timed = chosen(device)[0].supports_timing
-    timings = (Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)) if timed else ()
+    timings = Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)
     result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings))
     if as_json:
         write_json(result.to_json())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -28,7 +28,7 @@ _WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """A, B and C of one problem, in host memory before a launch; C is poison where the product is not added to it.
+    """A, B and C of one problem, in host memory before a launch; C is poison, or any numbers, where it is not added to.
 
     Each is a 2-D view, in storage dtype, whose rows lie a leading dimension apart; its ``base`` is the whole
     contiguous (rows, leading dimension) array, poison in the columns beyond the matrix.
@@ -93,52 +93,105 @@ def _random(rng: np.random.Generator, rows: int, columns: int, leading: int, dty
 class Kind(IntEnum):
     """What the numbers of a row of A or a column of B are like."""
 
-    UNIFORM = 0  # random signs, magnitudes in [0.5, 1), as of mmcore.verify.inputs.draw
-    WHOLE = 1  # whole numbers, so few and small that the sum of a row's and a column's is exact
+    UNIFORM = 0  # magnitudes in [0.5, 1), as of mmcore.verify.inputs.draw; half of such columns are of one sign
+    WHOLE = 1  # whole numbers, so few and small that the sum of a row's and a column's is exact; rows times 2^e each
     UNIT = 2  # one number of magnitude 1, and zeros
-    SMALL = 3  # uniform numbers, each scaled by a power of two of its own, and all by another
+    SCALED = 3  # uniform numbers, each scaled by a power of two of its own, and all by another
     ZERO = 4
     SUBNORMAL = 5
+    ONE_SIGN = 6  # some uniform numbers of one sign, and zeros
 
 
 # How often a row and a column is of each kind.
-_ROWS = {Kind.WHOLE: 0.45, Kind.UNIFORM: 0.3, Kind.UNIT: 0.08, Kind.SMALL: 0.08, Kind.SUBNORMAL: 0.06, Kind.ZERO: 0.03}
-_COLUMNS = {Kind.WHOLE: 0.5, Kind.UNIFORM: 0.38, Kind.UNIT: 0.1, Kind.ZERO: 0.02}
+_ROWS = {
+    Kind.WHOLE: 0.42,
+    Kind.UNIFORM: 0.28,
+    Kind.ONE_SIGN: 0.07,
+    Kind.UNIT: 0.08,
+    Kind.SCALED: 0.07,
+    Kind.SUBNORMAL: 0.05,
+    Kind.ZERO: 0.03,
+}
+_COLUMNS = {Kind.WHOLE: 0.48, Kind.UNIFORM: 0.36, Kind.UNIT: 0.1, Kind.SUBNORMAL: 0.04, Kind.ZERO: 0.02}
 # How often there is one of whole numbers at least, however few there are.
 _CERTAIN = 0.8
-# By how many powers of two SMALL rows are scaled at most, and their numbers apart from that.
-_SCALES, _USUAL_SCALES = {"float16": (4, 4)}, (40, 10)
+# By which powers of two SCALED and WHOLE rows are scaled, and by how many SCALED numbers are made smaller than that.
+_SCALES, _FLOAT16_SCALES = (-40, 60), (-8, 4)
+_SPREAD, _FLOAT16_SPREAD = 10, 4
 # Types of which all hardware computes with subnormal numbers as they are, and the bits of their fractions.
 _SUBNORMAL_BITS = {"float16": 10, "float32": 23}
 
 
-def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool = True) -> Matrices:
+def draw_mixed(
+    problem: Problem, accumulator: str, seed: int, *, subnormal: bool = True, like: Matrices | None = None
+) -> Matrices:
     """A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws its own.
 
     Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
-    columns of whole numbers. ``subnormal`` says whether the kernel computes with subnormal numbers.
+    columns of whole numbers.
+
+    Args:
+        problem, accumulator: the product, and the type it is summed in.
+        seed: of the random numbers.
+        subnormal: whether the kernel computes with subnormal numbers.
+        like: other mixed matrices of the problem, whose kinds are taken over.
 
     Raises:
         InvalidProblem: the host has no memory for them.
     """
     matrices, rng = draw(problem, seed), np.random.Generator(np.random.SFC64([seed, 1]))
-    kinds = dict(_ROWS)
-    if not subnormal or problem.dtype not in _SUBNORMAL_BITS:
-        del kinds[Kind.SUBNORMAL]
-    rows, columns = rng.permutation(_assigned(rng, kinds, problem.m)), _assigned(rng, _COLUMNS, problem.n)
+    if like is not None and like.rows is not None and like.columns is not None:
+        rows, columns = like.rows, like.columns
+    else:
+        some = subnormal and problem.dtype in _SUBNORMAL_BITS
+        of_rows, of_columns = (
+            {kind: share for kind, share in shares.items() if some or kind != Kind.SUBNORMAL}
+            for shares in (_ROWS, _COLUMNS)
+        )
+        rows, columns = rng.permutation(_assigned(rng, of_rows, problem.m)), _assigned(rng, of_columns, problem.n)
+    numbers = _Numbers(problem, rng)
     whole = _Whole(problem, accumulator, rng)
+    scales = np.where(rows == Kind.WHOLE, numbers.scales(problem.m) * rng.integers(2, size=problem.m), 0)
     for kind, at in _where(rows):
         if kind != Kind.UNIFORM:
             shape = (len(at), problem.k)
-            matrices.a[at] = whole.of(shape) if kind == Kind.WHOLE else _of(kind, problem.dtype, shape, rng)
+            matrices.a[at] = whole.of(shape, scales[at]) if kind == Kind.WHOLE else numbers.of(kind, shape)
     for kind, at in _where(columns):
-        if kind != Kind.UNIFORM:
+        if kind == Kind.UNIFORM:
+            _drop_signs(matrices.b[:, at[0] : at[0] + len(at) // 2])
+        else:
             shape = (len(at), problem.k)
-            numbers = whole.sparse(shape) if kind == Kind.WHOLE else _of(kind, problem.dtype, shape, rng)
-            matrices.b[:, at[0] : at[-1] + 1] = numbers.T
+            drawn = whole.sparse(shape) if kind == Kind.WHOLE else numbers.of(kind, shape)
+            matrices.b[:, at[0] : at[-1] + 1] = drawn.T
         if kind == Kind.WHOLE and problem.accumulate:
-            matrices.c[:, at] = whole.added((problem.m, len(at)))
+            matrices.c[:, at] = whole.added(scales, len(at))
     return Matrices(matrices.a, matrices.b, matrices.c, rows, columns)
+
+
+def partly_redrawn(problem: Problem, accumulator: str, seed: int, before: Matrices, *, subnormal: bool) -> Matrices:
+    """Mixed inputs of which about half of the rows of A and columns of B are as before, the first and last among them.
+
+    C, where it is not added to, holds numbers.
+    """
+    matrices = draw_mixed(problem, accumulator, seed, subnormal=subnormal, like=before)
+    rng = np.random.Generator(np.random.SFC64([seed, 2]))
+    rows, columns = (_kept(rng, count) for count in (problem.m, problem.n))
+    matrices.a[rows], matrices.b[:, columns] = before.a[rows], before.b[:, columns]
+    if problem.accumulate:
+        matrices.c[rows] = before.c[rows]
+        return matrices
+    return replace(matrices, c=_random(rng, problem.m, problem.n, problem.ldc, problem.output))
+
+
+def _kept(rng: np.random.Generator, count: int) -> NDArray[np.bool_]:
+    kept = rng.random(count) < 0.5
+    kept[[0, -1]] = count > 2
+    return kept
+
+
+def _drop_signs(numbers: NDArray[Any]) -> None:
+    bits = numbers.view(f"u{numbers.itemsize}")
+    bits &= bits.dtype.type(2 ** (8 * numbers.itemsize - 1) - 1)
 
 
 class _Whole:
@@ -152,42 +205,66 @@ class _Whole:
         largest = max(1, math.isqrt(self._sum // terms))
         self._largest = min(largest, round(1 / dtype_named(problem.dtype).unit_roundoff), 2**26)
 
-    def of(self, shape: tuple[int, int]) -> NDArray[Any]:
-        """Numbers other than 0."""
+    def of(self, shape: tuple[int, int], scales: NDArray[np.int64]) -> NDArray[Any]:
+        """Rows of numbers other than 0, times powers of two."""
+        return stored(np.ldexp(self._nonzero(shape), scales[:, np.newaxis]), self._problem.dtype)
+
+    def _nonzero(self, shape: tuple[int, int]) -> NDArray[Any]:
         numbers = self._rng.integers(-self._largest, self._largest, size=shape, dtype=np.int32)
         numbers += numbers >= 0
-        return stored(numbers, self._problem.dtype)
+        return numbers
 
     def sparse(self, shape: tuple[int, int]) -> NDArray[Any]:
-        """The same, with as many zeros as the sum asks for."""
-        numbers, most = self.of(shape), self._sum - self._problem.accumulate
+        """Rows with as many zeros as the sum asks for."""
+        numbers, most = self._nonzero(shape), self._sum - self._problem.accumulate
         if shape[1] > most:
             for row in numbers:
                 row[self._rng.permutation(shape[1])[most:]] = 0
-        return numbers
+        return stored(numbers, self._problem.dtype)
 
-    def added(self, shape: tuple[int, int]) -> NDArray[Any]:
-        """What C holds before."""
-        return stored(self._rng.integers(-1, 1, size=shape, endpoint=True), self._problem.output)
+    def added(self, scales: NDArray[np.int64], columns: int) -> NDArray[Any]:
+        """What C holds before, in rows scaled as A's are."""
+        numbers = self._rng.integers(-1, 1, size=(len(scales), columns), endpoint=True)
+        return stored(np.ldexp(numbers, scales[:, np.newaxis]), self._problem.output)
 
 
-def _of(kind: Kind, dtype: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
-    """Rows of one of the other kinds."""
-    rows, width = shape
-    numbers = np.zeros(shape)
-    if kind == Kind.UNIT:
-        numbers[np.arange(rows), rng.integers(width, size=rows)] = rng.choice((-1.0, 1.0), size=rows)
-    elif kind == Kind.SUBNORMAL:
-        bits = rng.integers(1, 2 ** _SUBNORMAL_BITS[dtype], size=shape)
-        sign = rng.integers(2, size=shape) << (8 * dtype_named(dtype).itemsize - 1)
-        return (bits | sign).astype(f"u{dtype_named(dtype).itemsize}").view(dtype)
-    elif kind == Kind.SMALL:
-        largest = round(1 / dtype_named(dtype).unit_roundoff)
-        significand = rng.integers(largest // 2, largest, size=shape) * rng.choice((-1.0, 1.0), size=shape)
-        of_rows, of_numbers = _SCALES.get(dtype, _USUAL_SCALES)
-        scale = rng.integers(of_rows, size=(rows, 1), endpoint=True) + rng.integers(of_numbers, size=shape)
-        numbers = np.ldexp(significand / largest, -scale)
-    return stored(numbers, dtype)
+class _Numbers:
+    """Rows of the other kinds."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._dtype, self._rng = problem.dtype, rng
+        narrow = "float16" in (problem.dtype, problem.output)
+        self._scales, self._spread = (_FLOAT16_SCALES, _FLOAT16_SPREAD) if narrow else (_SCALES, _SPREAD)
+
+    def scales(self, count: int) -> NDArray[np.int64]:
+        """A power of two for each row."""
+        return self._rng.integers(*self._scales, size=count, endpoint=True)
+
+    def of(self, kind: Kind, shape: tuple[int, int]) -> NDArray[Any]:
+        """Rows of a kind."""
+        (rows, width), rng = shape, self._rng
+        numbers = np.zeros(shape)
+        if kind == Kind.UNIT:
+            numbers[np.arange(rows), rng.integers(width, size=rows)] = rng.choice((-1.0, 1.0), size=rows)
+        elif kind == Kind.ONE_SIGN:
+            # So few that no order of the sum errs by more than the tolerance, even one that truncates.
+            terms = max(1, math.isqrt(width) // 2)
+            values = self._uniform((rows, terms)) * rng.choice((-1.0, 1.0), size=(rows, 1))
+            for row, value in zip(numbers, values, strict=True):
+                row[rng.choice(width, size=terms, replace=False)] = value
+        elif kind == Kind.SUBNORMAL:
+            bits = rng.integers(1, 2 ** _SUBNORMAL_BITS[self._dtype], size=shape)
+            sign = rng.integers(2, size=shape) << (8 * dtype_named(self._dtype).itemsize - 1)
+            return (bits | sign).astype(f"u{dtype_named(self._dtype).itemsize}").view(self._dtype)
+        elif kind == Kind.SCALED:
+            scale = self.scales(rows)[:, np.newaxis] - rng.integers(self._spread, size=shape)
+            numbers = np.ldexp(self._uniform(shape) * rng.choice((-1.0, 1.0), size=shape), scale)
+        return stored(numbers, self._dtype)
+
+    def _uniform(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Numbers of the type in [0.5, 1)."""
+        largest = round(1 / dtype_named(self._dtype).unit_roundoff)
+        return np.asarray(self._rng.integers(largest // 2, largest, size=shape) / largest)
 
 
 def stored(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:

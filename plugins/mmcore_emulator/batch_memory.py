@@ -40,9 +40,9 @@ class Ports:
             # Constants have addresses among the device's arrays, so that generic ones need no window.
             "const": run.device_memory,
             "shared": CopiedMemory(
-                "shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index(), layout.shared_name
+                "shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index(), run.fresh, layout.shared_name
             ),
-            "local": CopiedMemory("local", (layout.local_bytes,), thread_number),
+            "local": CopiedMemory("local", (layout.local_bytes,), thread_number, run.fresh),
             "param": _Whole(parameters),
         }
         self._specials: dict[str, Values] = {}

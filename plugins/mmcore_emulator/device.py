@@ -18,7 +18,7 @@ from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
-from mmcore_emulator.memory import Array, DeviceMemory
+from mmcore_emulator.memory import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
@@ -31,6 +31,8 @@ from mmcore_occupancy.theoretical import Occupancy
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
 _COPIES = 4
+# The run of a module in which memory that nobody wrote holds numbers instead of NaN, as it may on a GPU.
+_LEFTOVER_RUN = 3
 
 
 class EmulatedBuffer:
@@ -76,6 +78,7 @@ class EmulatedModule:
         self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
         self._translations: dict[str, Translation] = {}
+        self._runs = 0
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
         #: What the last :meth:`run` counted.
@@ -83,6 +86,9 @@ class EmulatedModule:
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
         violations: list[Violation] = []
+        self._runs += 1
+        if self._runs == _LEFTOVER_RUN:
+            self._memory.fill_over_reads()
         self.thread_instructions, self.figures = 0, Figures()
         for run in self.runs(calls, lambda translation: self.figures):
             self.figures.begin_launch()
@@ -116,6 +122,7 @@ class EmulatedModule:
                 (observer(translation),),
                 progress,
                 _resident_blocks(call, translation),
+                leftover if self._runs == _LEFTOVER_RUN else poisoned,
             )
 
     def function(self, call: BoundLaunch) -> Function:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -16,7 +16,7 @@ from mmcore.errors import TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, batches
-from mmcore_emulator.memory import Array, DeviceMemory
+from mmcore_emulator.memory import Array, DeviceMemory, poisoned
 from mmcore_emulator.observer import LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.translate import Translation
@@ -64,6 +64,7 @@ class Run:
         observers: who is told of everything that happens.
         progress: of all the launches that this one belongs to.
         resident_blocks: how many blocks the device holds at once; the others begin when one of these has ended.
+        fresh: makes the content of so many bytes of shared or local memory.
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
         changes: how often something was written to memory.
@@ -79,6 +80,7 @@ class Run:
     observers: tuple[Observer, ...]
     progress: Progress
     resident_blocks: int = 1
+    fresh: Callable[[int], NDArray[np.uint8]] = poisoned
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
     changes: int = 0

@@ -31,6 +31,13 @@ def poisoned(nbytes: int) -> NDArray[np.uint8]:
     return np.full((nbytes + _PADDING) // 2, POISON_HALFWORD, dtype=np.uint16).view(np.uint8)
 
 
+def leftover(nbytes: int) -> NDArray[np.uint8]:
+    """Bytes as others may have left them: random float32 numbers, with room behind as of :func:`poisoned`."""
+    words = np.random.default_rng().integers(2**32, size=1024, dtype=np.uint32)
+    words = (words & np.uint32(0x807F_FFFF)) | np.uint32(0x3F00_0000)
+    return np.resize(words.view(np.uint8), nbytes + _PADDING)
+
+
 def _zeros(nbytes: int) -> NDArray[np.uint8]:
     return np.zeros(nbytes + _PADDING, np.uint8)
 
@@ -155,6 +162,13 @@ class DeviceMemory:
         """The array of that label."""
         return next((array for array in self._arrays.values() if array.label == label), None)
 
+    def fill_over_reads(self) -> None:
+        """Let the room behind the arrays, which may be read, hold numbers."""
+        for array in self._arrays.values():
+            room = array.readable - array.writable
+            if room > 0:
+                array.content[array.writable : array.readable] = leftover(room)[:room]
+
     def free(self, array: Array) -> None:
         """Forget an array; a later access to it is out of bounds."""
         self._arrays.pop(array.base >> _RANGE_BITS, None)
@@ -175,15 +189,20 @@ class CopiedMemory:
     flushes = False
 
     def __init__(
-        self, label: str, sizes: Sequence[int], owner: NDArray[np.int64], name: Callable[[int], str] = lambda base: ""
+        self,
+        label: str,
+        sizes: Sequence[int],
+        owner: NDArray[np.int64],
+        fresh: Callable[[int], NDArray[np.uint8]] = poisoned,
+        name: Callable[[int], str] = lambda base: "",
     ) -> None:
         """``owner`` numbers, as lanes, which copy is whose; there are as many as its largest number says.
 
-        ``name`` tells what the source calls the array at an address.
+        ``fresh`` makes the content, and ``name`` tells what the source calls the array at an address.
         """
         bases = [copied_base(number) for number in range(len(sizes))]
         self._arrays = [
-            _copied(label, base, nbytes, owner, name(base)) for base, nbytes in zip(bases, sizes, strict=True)
+            _copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in zip(bases, sizes, strict=True)
         ]
 
     def at(self, address: int) -> Array | None:
@@ -191,9 +210,11 @@ class CopiedMemory:
         return self._arrays[number] if number < len(self._arrays) else None
 
 
-def _copied(label: str, base: int, nbytes: int, owner: NDArray[np.int64], name: str) -> Array:
+def _copied(
+    label: str, base: int, nbytes: int, owner: NDArray[np.int64], fresh: Callable[[int], NDArray[np.uint8]], name: str
+) -> Array:
     stride = -(-nbytes // 16) * 16
-    content = poisoned(stride * (int(owner.max()) + 1))
+    content = fresh(stride * (int(owner.max()) + 1))
     return Array(label, base, nbytes, nbytes, content, owner.astype(np.uint64) * np.uint64(stride), name=name)
 
 

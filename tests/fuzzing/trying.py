@@ -17,7 +17,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.measure import measure
 from mmcore.result import Result
 from mmcore.verify import verify_launches as launches
-from mmcore.verify.inputs import Matrices
+from mmcore.verify.inputs import Matrices, draw_mixed
 from mmcore.verify.outcome import Verification
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
@@ -114,7 +114,7 @@ def _damaged(case: Case, device: Device, folder: Path) -> str:
     problem, kernel = case.problem, case.subject.kernel
     launch = kernel.launches(problem, kernel.config(case.block), device.properties)
     problem_on_device = problem if kernel.strided else problem.packed
-    matrices = launches.mixed_inputs(kernel, problem, case.seed)
+    matrices = draw_mixed(problem, kernel.accumulator, case.seed)
     truth = truth_of(problem, kernel.accumulator, matrices)
     at = Launched(problem_on_device, matrices, truth, launch.over_read.get("A", 0))
     pokes: list[Poke] = list(DAMAGES[case.kind](random.Random(case.seed), at))
