@@ -99,8 +99,16 @@ def test_kernel10_forced_to_65_reads_beyond_a_and_writes_beyond_c() -> None:
 
 
 def test_kernel11_naive_guard_forced_to_65_reads_what_threads_that_have_left_should_have_loaded() -> None:
-    violations = check("upc.kernel11_naive_guard", 65, block=32, force=True).violations
-    assert {violation.kind for violation in violations} == {"uninitialized-read"}
+    kernel = mmcore.kernels()["upc.kernel11_naive_guard"]
+    checked = check(kernel, 65, block=32, force=True)
+    assert {violation.kind for violation in checked.violations} == {"uninitialized-read"}
+    text = kernel.source_text().splitlines()
+    assert {text[(warning.line or 0) - 1].strip() for warning in checked.warnings} == {"__syncthreads();"}
+    # Blocks at the edge: 2 of 32 × 1 threads, 2 of 1 × 32 and the corner of 1 × 1 come to the barriers, the others do
+    # not.
+    assert {(warning.kind, warning.count) for warning in checked.warnings} == {
+        ("skipped-barrier", 4 * (1024 - 32) + 1024 - 1)
+    }
 
 
 def without(kernel: Kernel, path: Path, number: int) -> Kernel:
@@ -227,7 +235,7 @@ def test_who_comes_to_a_warps_barrier_must_be_named_by_its_mask(cu_file: Path) -
 
 
 def test_whom_the_mask_of_a_warps_barrier_names_must_come_to_it(cu_file: Path) -> None:
-    barrier = "if (threadIdx.x < 8) __syncwarp(0x1ff); __syncthreads();"
+    barrier = "if (threadIdx.x < 8) __syncwarp(0x1ff);\n__syncthreads();"
     violations = found(cu_file, NEIGHBOURS.format(barrier=barrier, distance=1))
     violation = next(each for each in violations if "mask" in each.message)
     assert {each.kind for each in violations} >= {"deadlock"}
@@ -376,7 +384,7 @@ def test_what_the_launch_has_not_written_may_be_read_through_the_non_coherent_ca
     cu_file: Path, before: str, address: str
 ) -> None:
     violations = found(cu_file, NON_COHERENT.format(before=before, address=address), accumulate=True)
-    assert [violation for violation in violations if violation.kind != "overwritten-output"] == []
+    assert violations == []
 
 
 def test_a_store_races_with_an_earlier_read(cu_file: Path) -> None:
@@ -446,8 +454,10 @@ def test_elements_that_nobody_writes_are_counted_and_the_first_is_named(cu_file:
 
 def test_a_result_that_is_stored_over_unread_is_lost(cu_file: Path) -> None:
     body = "volatile float* c = C + threadIdx.x;\nc[0] = A[0];\nc[0] = {again};"
-    violation = only(found(cu_file, body.format(again="A[1]")), "overwritten-output")
+    checked = check(own(cu_file, body.format(again="A[1]")))
+    violation = only(list(checked.warnings), "overwritten-output")
     assert (violation.line, violation.count) == (FIRST_LINE + 2, 32)
+    assert {violation.kind for violation in checked.violations} == {"unwritten-output"}
     assert found(cu_file, body.format(again="c[0] + A[1]")) == [], "a sum that grows in its place"
 
 

@@ -158,11 +158,10 @@ def test_kernel10_with_the_right_grid_and_the_wrong_size_reads_out_of_bounds() -
     assert read["thread"] == written["thread"] == [0, 1, 0]
 
 
-def test_kernel11s_first_try_drops_the_remainder_and_diverges_at_its_barrier() -> None:
+def test_kernel11s_first_try_drops_the_remainder() -> None:
     code, result = run_json("upc.kernel11_naive_guard")
     assert code == 1
     assert result["wrong_elements"] > 0.5 * result["compared_elements"]
-    assert "divergent-barrier" in {violation["kind"] for violation in result["violations"]}
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["asked", "forced"])

@@ -32,7 +32,7 @@ _KINDS = {
     "inputs": ("input-overwritten",),
     "repeatable": ("uninitialized-read",),
     "written": ("unwritten-output",),
-    "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "overwritten-output"),
+    "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "deadlock"),
 }
 
 CellJson: TypeAlias = Mapping[str, Any]

@@ -23,6 +23,8 @@ from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_acc
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.scheduler import execute
 
+_WARNINGS = ("overwritten-output", "skipped-barrier", "split-barrier")
+
 
 @dataclass(frozen=True)
 class Check:
@@ -30,15 +32,18 @@ class Check:
 
     launched: Launched  # what was launched, and where
     violations: tuple[Violation, ...]  # by line, then in the order they were found; empty when all is well
+    warnings: tuple[Violation, ...] = ()  # likewise, what is no mistake by itself but may be where one lies
 
     def to_json(self) -> dict[str, Any]:
         """The check as JSON-ready values."""
-        return {**self.launched.to_json(), "violations": [violation.to_json() for violation in self.violations]}
+        found = {"violations": self.violations, "warnings": self.warnings}
+        return {**self.launched.to_json(), **{name: [each.to_json() for each in found[name]] for name in found}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Check:
         """What :meth:`to_json` made."""
-        return cls(Launched.from_json(values), tuple(map(Violation.from_json, values["violations"])))
+        found = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
+        return cls(Launched.from_json(values), *found)
 
 
 def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
@@ -64,7 +69,8 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
         violations = _violations(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     violations.sort(key=lambda violation: (violation.source or "~", violation.line or 0))
-    return Check(Launched.of(loaded, device), tuple(violations))
+    warnings = tuple(violation for violation in violations if violation.kind in _WARNINGS)
+    return Check(Launched.of(loaded, device), tuple(each for each in violations if each not in warnings), warnings)
 
 
 def _violations(loaded: LoadedKernel) -> list[Violation]:

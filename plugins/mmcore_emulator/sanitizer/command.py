@@ -26,7 +26,7 @@ USUAL_SIZE = 128
 @timeout_option("everything together")
 @json_option
 def check(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
-    """Look for races, stray accesses and divergent barriers."""
+    """Look for races, stray accesses, uninitialised reads and deadlocks."""
     found = loaded_registry().kernel(kernel)
     result = checked(requested_cell(found, device, asked, USUAL_SIZE))
     if as_json:
@@ -43,6 +43,9 @@ def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
     """
     text = kernel.source_text().splitlines()
     lines = [line for violation in check.violations for line in _lines(violation, kernel.source.name, text)]
+    for warning in check.warnings:
+        heading, *more = _lines(warning, kernel.source.name, text)
+        lines += [f"warning: {heading}", *more]
     if not lines:
         lines = ["nothing found; whether the product is right, mmcore run tells"]
     result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")

@@ -13,7 +13,7 @@ from mmcore.kernel.problem import Problem, dtype_named
 from mmcore_emulator.control_flow import STRONG, Block, destinations, reads
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import WARP, Batch, Mask
-from mmcore_emulator.launch_run import place
+from mmcore_emulator.launch_run import place, place_in_source
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Function, Instruction
@@ -32,6 +32,11 @@ _MEANINGS = {
     "divergent-barrier": "on a GPU the block may hang, or go on too early",
     "deadlock": "on a GPU the launch would not end",
 }
+_THREADS = (1, 3, 5)
+_SKIPPED = (
+    "has ended and does not come to the barrier that other threads of its block are in; "
+    "they wait for it before compute capability 7.0"
+)
 # What data flows through from a read to the comparison that a thread waits with.
 _PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")
 
@@ -122,6 +127,19 @@ class Checking(Observer):
         for _, mask in left:
             lanes |= np.True_ if mask is None else mask.lanes
         self._clocks.barrier(lanes, number, count)
+        at = [np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape) for _, mask in left]
+        for (step, _), here in zip(left, at, strict=True):
+            absent = ~lanes & here.any(axis=_THREADS, keepdims=True) & (np.broadcast_to(count, lanes.shape) == 0)
+            if absent.any():
+                self._recorder.record(
+                    LaneViolation("skipped-barrier", None, step.block.end, absent, lambda _: _SKIPPED)
+                )
+        for (step, _), here in zip(left, at, strict=True):
+            for (other, _), there in zip(left, at, strict=True):
+                apart = place_in_source(step.block.end) != place_in_source(other.block.end)
+                together = here & there.any(axis=_THREADS, keepdims=True)
+                if apart and together.any():
+                    self._recorder.record(LaneViolation("split-barrier", None, step.block.end, together, _meets(other)))
 
     def arrive(self, step: Step, number: Values, mask: Mask | None) -> None:
         self._clocks.arrive(np.asarray(np.True_) if mask is None else mask.lanes, number)
@@ -306,6 +324,11 @@ class Checking(Observer):
             self._numbers[id(at)] = len(self._instructions)
             self._instructions.append(at)
         return self._numbers[id(at)]
+
+
+def _meets(other: Step) -> Callable[[tuple[int, ...]], str]:
+    where = _at_line(other.block.end) if other.block.end else ""
+    return lambda _: f"comes to a barrier together with threads of its block that come to one{where}"
 
 
 def _verb(at: Instruction) -> str:
