@@ -62,6 +62,14 @@ class ConstraintViolation(MmcoreError):
         super().__init__(f"{kernel}: {'; '.join(self.reasons)}")
 
 
+class SharedMemoryExceeded(ConstraintViolation):
+    """A block takes more shared memory than the device has; another device may have it."""
+
+
+class UnsupportedInstruction(MmcoreError):
+    """The kernel uses something that the device does not know; whether it is right cannot be told there."""
+
+
 class CompileError(MmcoreError):
     """NVRTC rejected the source; the text holds its log, with the .cu file's own name and lines."""
 

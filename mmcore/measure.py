@@ -16,6 +16,7 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import KernelError
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan_cell
+from mmcore.registry import registry
 from mmcore.result import LaunchRecord, Result, Time
 from mmcore.timing import measure_time
 from mmcore.verify.inputs import draw, fresh_seed
@@ -120,8 +121,6 @@ def prepared_cell(
 
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     """What plugins add."""
-    from mmcore.registry import registry
-
     found: dict[str, float | None] = {}
     try:
         for figures in registry().manager.hook.mmcore_figures(kernel=loaded, device=device):
@@ -163,9 +162,15 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
 def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
     """What is known of a cell before its launches."""
     planned, kernel = loaded.plan, loaded.plan.kernel
+    found = registry()
+    provider = device.name.partition(":")[0]
     return Result(
         cell=cell,
         kernel=kernel.name,
+        distributions={
+            "kernel": found.told(kernel.name, found.kernels) if cell.kernel == kernel.name else "",
+            "device": found.told(provider, found.providers),
+        },
         title=kernel.title,
         dtype=kernel.dtype,
         output=kernel.output,

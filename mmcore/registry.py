@@ -120,6 +120,30 @@ class Registry:
         self.distributions: dict[str, str] = {}
         self._origins: dict[object, Origin] = {}
 
+    def told(self, name: str, among: Named[Any]) -> str:
+        """The distribution that brings something, its version and content: "acme-tiled 1.0 sha256:0123456789ab"."""
+        if name not in among:
+            return ""
+        distribution = among[name].origin.distribution
+        return f"{distribution} {self.distributions[distribution]} {self.content(distribution)}".strip()
+
+    @functools.cache  # noqa: B019 - there is one registry
+    def content(self, distribution: str) -> str:
+        """A digest of the files of the packages that a distribution's plugins are in: "sha256:" and 12 digits."""
+        import hashlib  # only where results are written
+
+        folders = set()
+        for name, plugin in self.manager.list_name_plugin():
+            module = sys.modules.get(getattr(plugin, "__name__", "").partition(".")[0])
+            if name.startswith(f"{distribution}:") and module is not None:
+                folders |= {Path(folder) for folder in getattr(module, "__path__", ())} or {Path(str(module.__file__))}
+        digest = hashlib.sha256()
+        for folder in sorted(folders):
+            for path in sorted([folder] if folder.is_file() else folder.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    digest.update(f"{path.relative_to(folder.parent)}\0".encode() + path.read_bytes())
+        return f"sha256:{digest.hexdigest()[:12]}"
+
     def kernel(self, name: str) -> Kernel:
         """The kernel called ``name``. Raises DuplicateName or UnknownKernel."""
         return self.kernels.named(name, self.failed)

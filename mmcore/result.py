@@ -66,6 +66,7 @@ class Result:
 
     Attributes:
         cell: what was asked for, the device and seed that were taken included.
+        distributions: what has brought "kernel" and "device": name, version and content digest of each.
         kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
@@ -81,6 +82,7 @@ class Result:
 
     cell: Cell
     kernel: str
+    distributions: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
     dtype: str = "float32"
     output: str = "float32"
@@ -186,6 +188,7 @@ class Result:
         values = {
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in _PLAIN},
+            "distributions": dict(self.distributions),
             "device": self.device,
             "problem": {"m": self.cell.m, "n": self.cell.n, "k": self.cell.k},
             "leading_dimensions": {name: getattr(self.cell, name) for name in ("lda", "ldb", "ldc")},
@@ -232,6 +235,7 @@ class Result:
         return cls(
             cell=Cell.from_json(values["cell"]),
             **{name: values[name] for name in _PLAIN},
+            distributions=values.get("distributions", {}),
             violated_constraints=tuple(values["violated_constraints"]),
             launched=tuple(map(LaunchRecord.from_json, values["launched"])),
             verification=Verification.from_json(values),

@@ -9,10 +9,10 @@ import pytest
 
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch
-from mmcore.errors import DeviceError
+from mmcore.errors import DeviceError, UnsupportedInstruction
 from mmcore.kernel.launch import Launch
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx import UnsupportedInstruction, parse
+from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import Constant, PtxError
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, words

@@ -17,14 +17,14 @@ from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch, Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError
+from mmcore.errors import DeviceError, UnsupportedInstruction
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_emulator.declarations import Variable, module_variables, variable
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.layout import as_written
 from mmcore_emulator.profiler.counters import Counters
-from mmcore_emulator.ptx import UnsupportedInstruction, parse
+from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.sanitizer.over_read import over_read_elements
 from tests.emulation import emulate, ptx_kernel, ptx_of, words

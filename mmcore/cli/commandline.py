@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from mmcore.cli.output import keep_stdout_for_json
+from mmcore.cli.output import keep_stdout_for_json, say
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.registry import COMMANDS, DISTRIBUTION, registry
 
@@ -53,7 +53,7 @@ class CommandLine(click.Group):
             except click.Abort:
                 code = 130  # 128 + SIGINT
             except click.ClickException as error:
-                click.echo(f"Error: {error.format_message()}", err=True)
+                say(f"Error: {error.format_message()}")
                 code = 2
         sys.exit(code)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,25 @@ _MOST_LAUNCHES = 8
 _redirected = contextlib.ExitStack()
 
 
+# What a terminal obeys, or shows in another order: control characters but for line ends and tabs, and those of
+# bidirectional text.
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Text from a plugin, a source or a file, with what a terminal would obey written out: "\\x1b"."""
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def say(text: str) -> None:
+    """Write a line to stderr."""
+    click.echo(visible(text), err=True)
+
+
 def loaded_registry() -> Registry:
     """The registry; what is wrong with the plugins goes to stderr, one warning each."""
     for warning in registry().warnings():
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     return registry()
 
 
@@ -75,9 +91,14 @@ def render(*parts: RenderableType) -> None:
 def rendered(*parts: RenderableType, terminal: bool) -> str:
     """Rich's rendering of some parts: as wide as the terminal and in colour, or as wide as it takes and plain."""
     from rich.console import Console
+    from rich.text import Text
+
+    class Careful(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(visible(text), **options)
 
     text, width = io.StringIO(), None if terminal else 10_000
-    console = Console(file=text, width=width, force_terminal=terminal, markup=False, emoji=False, highlight=False)
+    console = Careful(file=text, width=width, force_terminal=terminal, markup=False, emoji=False, highlight=False)
     for part in parts:
         console.print(part)
     return "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n"))

@@ -11,11 +11,11 @@ from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, Device, HostArray, HostCopies, MatrixMap
 from mmcore.devices.violations import Violation
-from mmcore.errors import ConstraintViolation, InvalidKernel
+from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, TensorMap, Workspace, scalar_value
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import dtype_named
-from mmcore.planning.plan import Plan, resource_violations
+from mmcore.planning.plan import Plan, resource_violations, violation
 
 
 class LoadedKernel:
@@ -99,7 +99,7 @@ class LoadedKernel:
             shared_bytes = function.static_shared_bytes + launch.shared_bytes
             reasons += resource_violations(device.properties, launch.block_dim, function.registers, shared_bytes)
         if reasons:
-            raise ConstraintViolation(self.plan.kernel.name, list(dict.fromkeys(reasons)))
+            raise violation(self.plan.kernel, reasons)
 
     def _dtype(self, matrix: str) -> str:
         return self.plan.problem.output if matrix == "C" else self.plan.problem.dtype

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from mmcore.devices.base import Device, DeviceProvider
 from mmcore.errors import MmcoreError, NoDevice
-from mmcore.registry import registry
+from mmcore.registry import DISTRIBUTION, registry
 
 _T = TypeVar("_T")
 
@@ -19,7 +19,7 @@ def device_name(spec: str) -> str:
 
 
 def open_device(spec: str) -> Device:
-    """Open "auto" (the first device that supports timing, else the first of any kind), "NAME" or "NAME:INDEX".
+    """Open "auto" (the first GPU, else the emulator; never a third party's device), "NAME" or "NAME:INDEX".
 
     Raises:
         NoDevice: there is none such; the text says what there is.
@@ -30,11 +30,13 @@ def open_device(spec: str) -> Device:
 
 def chosen(spec: str) -> tuple[DeviceProvider, int]:
     """The provider of the device that :func:`open_device` would open, and the device's index; nothing is opened."""
-    providers = {name: registered.item for name, registered in registry().providers.items()}
+    found = registry().providers
+    providers = {name: registered.item for name, registered in found.items()}
     if not isinstance(spec, str):
         raise NoDevice(f"a device is known by its name, such as 'cuda:0', not by {spec!r}")
     if spec == "auto":
-        for provider in sorted(providers.values(), key=lambda provider: not provider.supports_timing):
+        own = [each.item for each in found.values() if each.origin.distribution == DISTRIBUTION]
+        for provider in sorted(own, key=lambda provider: not provider.supports_timing):
             if _asked(provider, provider.count):
                 return provider, 0
         raise NoDevice("no device was found; mmcore doctor says why")

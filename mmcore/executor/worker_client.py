@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mmcore import errors
-from mmcore.errors import ConstraintViolation, DeviceLost, MmcoreError, TimeLimit
+from mmcore.errors import DeviceLost, MmcoreError, TimeLimit
 
 _GRACE_SECONDS = 3.0  # for a worker that has reached its time limit to say so before it is killed
 _START_SECONDS = 120.0  # for a process and its device to start
@@ -68,9 +68,8 @@ class WorkerProcess:
         if answer.get("lost"):
             self.end()
         if "error" in answer:
-            if answer["error"] == ConstraintViolation.__name__:
-                raise ConstraintViolation(answer["kernel"], answer["reasons"])
-            raise getattr(errors, answer["error"], MmcoreError)(answer["text"])
+            error = getattr(errors, answer["error"], MmcoreError)
+            raise error(answer["kernel"], answer["reasons"]) if "reasons" in answer else error(answer["text"])
         return answer["result"]
 
     def _next(self, end: float | None, phase: str, timeout: float | None) -> dict[str, Any]:

@@ -153,6 +153,7 @@ class Kernel:
             whole = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
             words = whole and isinstance(each.description, str) and each.description.strip()
             _require(words, f"{each!r} is not a constraint: it has no description or no violation")
+            _require("\n" not in each.description, f"the description of {each!r} has more than one line")
         for name in ("launch", "grid"):
             rule = getattr(self, name)
             _require(rule is None or callable(rule), f"its {name} rule is not callable")
@@ -274,8 +275,8 @@ class Kernel:
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
             reasons = [constraint.violation(problem, config) for constraint in self.constraints]
             for reason in reasons:
-                words = reason is None or (isinstance(reason, str) and reason.strip())
-                _require(words, f"it answers {reason!r} instead of a reason or None")
+                words = reason is None or (isinstance(reason, str) and reason.strip() and "\n" not in reason)
+                _require(words, f"it answers {reason!r} instead of a reason of one line or None")
         return [reason for reason in reasons if reason is not None]
 
     def fitting_config(self, problem: Problem) -> Config:

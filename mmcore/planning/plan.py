@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmcore.cell import Cell, referenced_kernel
-from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem
+from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem, SharedMemoryExceeded
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
@@ -14,6 +14,8 @@ from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
+
+_SHARED_MEMORY = "shared memory"
 
 
 @dataclass(frozen=True)
@@ -124,8 +126,17 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         sizes = f"{planned.device_bytes / 1e9:.1f} GB; the device has {device.memory_bytes / 1e9:.1f} GB"
         reasons.append(f"{what} take {sizes}")
     if reasons:
-        raise ConstraintViolation(kernel.name, list(dict.fromkeys(reasons)))
+        raise violation(kernel, reasons)
+    if all(launch.block_dim != config.block for launch in planned.launches):
+        blocks = ", ".join(dict.fromkeys(str(launch.block_dim) for launch in planned.launches))
+        raise InvalidKernel(f"{kernel.name}: its rule launches {blocks} blocks where the config says {config.block}")
     return planned
+
+
+def violation(kernel: Kernel, reasons: list[str]) -> ConstraintViolation:
+    """The error that says why a device cannot launch a kernel."""
+    of_memory = all(_SHARED_MEMORY in reason for reason in reasons)
+    return (SharedMemoryExceeded if of_memory else ConstraintViolation)(kernel.name, list(dict.fromkeys(reasons)))
 
 
 def _check_arguments(planned: Plan) -> None:
@@ -161,7 +172,7 @@ def launches(kernel: Kernel, problem: Problem, config: Config, device: DevicePro
 
 def launch_violations(device: DeviceProperties, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:
     """Why this geometry cannot be launched on the device; empty when it can."""
-    shared = f"a block asks for {dynamic_shared_bytes} bytes of dynamic shared memory"
+    shared = f"a block asks for {dynamic_shared_bytes} bytes of dynamic {_SHARED_MEMORY}"
     return _exceeded(
         (block.size, device.threads_per_block, f"a {block} block has {block.size} threads"),
         *(
@@ -184,7 +195,7 @@ def resource_violations(device: DeviceProperties, block: Dim3, registers: int, s
     threads = f"a {block} block of threads with {registers} registers each"
     return _exceeded(
         (needed, device.registers_per_block, f"{threads} takes {needed} registers"),
-        (shared_bytes, device.shared_bytes_optin, f"a block uses {shared_bytes} bytes of shared memory"),
+        (shared_bytes, device.shared_bytes_optin, f"a block uses {shared_bytes} bytes of {_SHARED_MEMORY}"),
     )
 
 

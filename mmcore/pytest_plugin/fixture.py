@@ -10,7 +10,8 @@ from typing import Any, NoReturn, TypeAlias
 import pytest
 
 from mmcore.cell import Cell, Timing
-from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.cli.output import visible
+from mmcore.errors import ConstraintViolation, MmcoreError, UnsupportedInstruction
 from mmcore.executor import measure_cell
 from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.reproduce import launch_command
@@ -61,10 +62,12 @@ class CellBenchmark:
             result = self.result = measure_cell(self.cell)
         except ConstraintViolation as violation:
             reason, skipped = "; ".join(violation.reasons), True
+        except UnsupportedInstruction as error:
+            reason, skipped = str(error), True
         except MmcoreError as error:
             reason = str(error)
         if skipped:
-            pytest.skip(reason)
+            pytest.skip(visible(reason))
         if reason:
             self._fail(reason)
         if not result.verified:
@@ -85,7 +88,7 @@ class CellBenchmark:
         __tracebackhide__ = True
 
         def fail() -> None:
-            raise MmcoreError(reason)
+            raise MmcoreError(visible(reason))
 
         with contextlib.suppress(MmcoreError):
             self.fixture.pedantic(fail)

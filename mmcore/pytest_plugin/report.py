@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mmcore.cli.output import visible
 from mmcore.pytest_plugin.collection import COUNTED
 from mmcore.pytest_plugin.fixture import CellBenchmark, Measured
 from mmcore.result import Result
@@ -54,7 +55,8 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
     for group, members in by_group(results).items():
         result = members[0][1]
         timed = f"{group}, on {result.device_description}"
-        parts += ["", Text(timed if result.times else f"{group.split(',')[0]}: {COUNTED}", "bold"), _table(members)]
+        title = timed if result.times else f"{group.split(',')[0]}: {COUNTED}"
+        parts += ["", Text(visible(title), "bold"), _table(members)]
     return parts
 
 

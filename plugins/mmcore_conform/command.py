@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mmcore.cli.options import device_option, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, render, say, write_json
 from mmcore.errors import UnknownKernel
 from mmcore_conform.conformance import Conformance, Progress, conform_kernel
 from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
@@ -37,7 +37,7 @@ def conform(
     """
     found, buggy = loaded_registry().matching(kernels)
     if buggy:
-        click.echo(f"left out for their known bugs unless named: {', '.join(each.name for each in buggy)}", err=True)
+        say(f"left out for their known bugs unless named: {', '.join(each.name for each in buggy)}")
     if not found:
         raise UnknownKernel("no other kernel matches")
     made: list[Conformance] = []

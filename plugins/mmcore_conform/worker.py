@@ -14,7 +14,7 @@ from mmcore.compile.compiler import compile_options, compile_plan
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError, TimeLimit
+from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError, SharedMemoryExceeded, TimeLimit
 from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
@@ -70,6 +70,8 @@ def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
             module = compile_plan(planned, device.architecture)
         with phases("verify"), LoadedKernel(planned, device, module) as loaded:
             return _verified(loaded, cell)
+    except SharedMemoryExceeded as error:
+        return [("product", SKIPPED, str(error))]
     except ConstraintViolation as error:
         return [("geometry", FAILED, f"its constraints allow what is refused: {error}")]
     # What these say is the kernel's failure; of other errors it is this machine that cannot tell.
@@ -135,9 +137,12 @@ def fit(device: Device, phases: Phases, cells: Sequence[CellJson], capability: s
         with phases("compile"):
             _, occupancies = compiled_occupancies(plans[-1], target)
     except (ConstraintViolation, InvalidKernel, CompileError) as error:
-        return FAILED, str(error)
-    crowded = [each.advice for each in occupancies if each.active_blocks == 0]
-    return (FAILED, crowded[0]) if crowded else (PASSED, "")
+        return SKIPPED if isinstance(error, SharedMemoryExceeded) else FAILED, str(error)
+    crowded = [each for each in occupancies if each.active_blocks == 0]
+    if not crowded:
+        return PASSED, ""
+    # How much shared memory it needs is what its launch rule declares.
+    return SKIPPED if {*crowded[0].exceeded} == {"shared"} else FAILED, crowded[0].advice
 
 
 def _runs(architecture: str, capability: tuple[int, int]) -> bool:

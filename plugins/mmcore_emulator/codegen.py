@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.atomics import atomic_operation
 from mmcore_emulator.barriers import Arrival, BarrierKind, Reduction, barrier_kind, reduction
 from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
 from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx import Address, Instruction, Operand, Register, Symbol, UnsupportedInstruction
+from mmcore_emulator.ptx import Address, Instruction, Operand, Register, Symbol
 from mmcore_emulator.ptx_types import NUMPY, TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
 

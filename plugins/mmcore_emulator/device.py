@@ -13,7 +13,7 @@ from mmcore.deadline import Deadline
 from mmcore.devices.base import BoundLaunch, Buffer, Device, HostArray, MatrixMap, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit
+from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit, UnsupportedInstruction
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
@@ -22,7 +22,7 @@ from mmcore_emulator.memory import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
-from mmcore_emulator.ptx import Function, UnsupportedInstruction, parse
+from mmcore_emulator.ptx import Function, parse
 from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.scheduler import execute
 from mmcore_emulator.translate import Translation, translate

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.declarations import Variable
 from mmcore_emulator.layout import as_written, used_variables
 from mmcore_emulator.memory import Array, DeviceMemory
-from mmcore_emulator.ptx import Function, UnsupportedInstruction
+from mmcore_emulator.ptx import Function
 
 _KEYWORDS = {"global": "__device__", "const": "__constant__"}
 

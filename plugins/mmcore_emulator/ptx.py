@@ -12,13 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mmcore.errors import MmcoreError
 from mmcore_emulator.declarations import Variable, module_variables, variable
 from mmcore_emulator.ptx_types import TYPE_BYTES, Constant, PtxError, integer, real, whole_number
-
-
-class UnsupportedInstruction(MmcoreError):
-    """The kernel uses something that the emulator does not know."""
 
 
 @dataclass(frozen=True)

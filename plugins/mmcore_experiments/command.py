@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.cli.output import json_option, loaded_registry, render, say, write_json
 from mmcore_experiments.preset import presets
 
 
@@ -33,7 +33,7 @@ def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> in
     known = len(registry.failed)
     found = presets(registry)
     for warning in (*registry.failed[known:], *map(found.conflict, sorted(found.duplicates))):
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     from mmcore_experiments.report import listing, outcome, report, summary
 
     if name is None:

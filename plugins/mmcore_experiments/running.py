@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import re
 import sys
@@ -14,11 +13,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
-import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from mmcore.cell import Cell, Timing
+from mmcore.cli.output import say
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
@@ -32,7 +31,6 @@ from mmcore_experiments.results import Record, Store, benchmark_record, document
 Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
 """The results of a preset that was run to its end, their file, and how many cells had been measured before."""
 
-_say = functools.partial(click.echo, err=True)
 _Cells: TypeAlias = dict[str, tuple[Benchmark, Cell]]  # by key
 _Missing: TypeAlias = dict[str, list[Record]]  # "refused" and "failed"
 
@@ -45,7 +43,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     """
     name, timed = device_name(device), chosen(device)[0].supports_timing
     if not timed and not quick:
-        _say("the device supports no timing: this only counts, and --quick takes less than a minute")
+        say("the device supports no timing: this only counts, and --quick takes less than a minute")
     found = run(name, "mmcore.executor.worker:describe")
     what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
     usual_folder = Path("experiments") / re.sub(r"[^a-z0-9]+", "-", found["facts"]["name"].lower()).strip("-")
@@ -56,15 +54,15 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
             store.forget()
         records = {key: record for key, record in store.measured(machine).items() if key in cells}
         before = len(records)
-        _say(f"{what}, {len(cells)} cells{f'; {before} of them measured before' if before else ''}")
+        say(f"{what}, {len(cells)} cells{f'; {before} of them measured before' if before else ''}")
         try:
             if timed and before < len(cells):
-                lock.take(lambda by: _say(f"{what} is being measured by {by}; waiting until it is free"))
+                lock.take(lambda by: say(f"{what} is being measured by {by}; waiting until it is free"))
             _measure(cells, store, records, missing)
         except KeyboardInterrupt:
             again = "the same command without --fresh" if fresh else "the same command"
             count = f"{len(records)} of {len(cells)} cells are measured and kept"
-            _say(f"interrupted: {count}; {again} goes on from there")
+            say(f"interrupted: {count}; {again} goes on from there")
             raise
         finally:
             lock.release()
@@ -155,6 +153,6 @@ def _progress(cells: int, before: int) -> Iterator[Callable[[str], None]]:
             if terminal:
                 bar.update(task, description=line)
             else:
-                _say(line)
+                say(line)
 
         yield done

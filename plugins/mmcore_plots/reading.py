@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cell import WAYS
+from mmcore.cli.output import visible
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
 from mmcore.saved_results import KEY, upgraded
@@ -74,7 +75,7 @@ def _read(path: Path) -> Results:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        document = _printable(json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant))
     except OSError as error:
         raise InvalidResults(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
@@ -84,6 +85,15 @@ def _document(path: Path) -> dict[str, Any]:
     if not document["benchmarks"]:
         raise InvalidResults(f"{path} holds no results: nothing was measured in that run")
     return document
+
+
+def _printable(value: Any) -> Any:
+    """A JSON value whose texts can be drawn: control characters and lone surrogates are written out."""
+    if isinstance(value, str):
+        return visible(value).encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_printable(each) for each in value]
+    return {_printable(name): _printable(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def _no_constant(name: str) -> None:

@@ -34,8 +34,8 @@ _MEANINGS = {
 }
 _THREADS = (1, 3, 5)
 _SKIPPED = (
-    "has ended and does not come to the barrier that other threads of its block are in; "
-    "they wait for it before compute capability 7.0"
+    "has ended, and does not come to the barrier that other threads of its block are in; "
+    "before compute capability 7.0 the others would wait for it"
 )
 # What data flows through from a read to the comparison that a thread waits with.
 _PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")
