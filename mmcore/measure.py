@@ -72,11 +72,12 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
             loaded = memory.enter_context(LoadedKernel(planned, device, module))
         with phases("verify"):
             # How fast a GPU is depends on its inputs: what is timed is verified with those that are timed.
-            matrices = draw(problem, seed) if cell.timings else mixed_inputs(loaded, problem, seed)
+            timed = bool(cell.timings) and device.supports_timing
+            matrices = draw(problem, seed) if timed else mixed_inputs(loaded, problem, seed)
             verified = verify_launches(loaded, problem, matrices)
             figures = _figures(loaded, device) if verified.right else {}
         try:
-            if verified.right and cell.timings and device.supports_timing:
+            if verified.right and timed:
                 with phases("time"):
                     times = tuple(measure_time(loaded, timing) for timing in cell.timings)
                 with phases("verify"):
@@ -86,7 +87,7 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
                 verified = replace(verified, violations=(*_implausible(planned, times, device), *repeats))
             if verified.right and cell.timings:
                 with phases("verify"):
-                    again = verify_again(loaded, problem, seed)
+                    again = verify_again(loaded, problem, seed, mixed=not timed)
                 verified = verified if again.right else again
         except KernelError as error:
             verified = replace(verified, violations=(Violation("launch-failure", str(error), fatal=True),))
@@ -103,11 +104,12 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
 
 @contextmanager
 def prepared_cell(
-    cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None
+    cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None, *, mixed: bool = False
 ) -> Iterator[LoadedKernel]:
     """A cell planned, compiled and loaded, with its inputs on the device, to be launched by a tool that looks closer.
 
-    Arguments and errors are those of :func:`measure`. C is only written where the kernel adds to it.
+    Arguments and errors are those of :func:`measure`; ``mixed`` asks for inputs of several kinds. C is only written
+    where the kernel adds to it.
     """
     phases = phases or Phases()
     with phases("plan"):
@@ -115,7 +117,9 @@ def prepared_cell(
     with phases("compile"):
         loaded = LoadedKernel(planned, device)
     with loaded:
-        upload_inputs(loaded, fresh_seed() if cell.seed is None else cell.seed)
+        seed = fresh_seed() if cell.seed is None else cell.seed
+        problem = loaded.plan.problem
+        upload_inputs(loaded, mixed_inputs(loaded, problem, seed) if mixed else draw(problem, seed))
         yield loaded
 
 

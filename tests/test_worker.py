@@ -211,8 +211,8 @@ def test_a_device_that_cannot_be_opened_says_why(monkeypatch: pytest.MonkeyPatch
         run("emulator:1", DESCRIBE)
 
 
-def test_auto_is_the_first_device_with_device_time() -> None:
-    assert device_name("auto") == ("cuda:0" if CudaProvider().count() else "fragile:0")
+def test_auto_is_a_gpu_or_the_emulator_and_no_third_partys_device() -> None:
+    assert device_name("auto") == ("cuda:0" if CudaProvider().count() else "emulator")
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:

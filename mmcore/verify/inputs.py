@@ -169,11 +169,14 @@ def draw_mixed(
 
 
 def partly_redrawn(problem: Problem, accumulator: str, seed: int, before: Matrices, *, subnormal: bool) -> Matrices:
-    """Mixed inputs of which about half of the rows of A and columns of B are as before, the first and last among them.
+    """Inputs of which about half of the rows of A and columns of B are as before, the first and last among them.
 
     C, where it is not added to, holds numbers.
     """
-    matrices = draw_mixed(problem, accumulator, seed, subnormal=subnormal, like=before)
+    mixed = before.rows is not None
+    matrices = (
+        draw_mixed(problem, accumulator, seed, subnormal=subnormal, like=before) if mixed else draw(problem, seed)
+    )
     rng = np.random.Generator(np.random.SFC64([seed, 2]))
     rows, columns = (_kept(rng, count) for count in (problem.m, problem.n))
     matrices.a[rows], matrices.b[:, columns] = before.a[rows], before.b[:, columns]

@@ -69,16 +69,17 @@ def verify_launches(
     return Verified(verification, tuple(violations), seconds)
 
 
-def verify_again(loaded: LoadedKernel, problem: Problem, seed: int) -> Verified:
-    """Verify twice more, on inputs of mixed kinds; a violation says that the product was right before if it is not now.
+def verify_again(loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bool = False) -> Verified:
+    """Verify twice more, on other inputs; a violation says that the product was right before if it is not now.
 
-    The second time they are :func:`other_inputs`, for kernels that remember.
+    These are of mixed kinds, or such as are timed where it was verified with ``mixed`` ones; the second time they are
+    :func:`other_inputs`, for kernels that remember.
     """
-    matrices = mixed_inputs(loaded, problem, other_seed(seed))
-    verified = verify_launches(loaded, problem, matrices, _FULL_FLOPS)
+    inputs = draw(problem, other_seed(seed)) if mixed else mixed_inputs(loaded, problem, other_seed(seed))
+    verified = verify_launches(loaded, problem, inputs, _FULL_FLOPS)
     if verified.right:
-        matrices = other_inputs(loaded, problem, other_seed(seed), matrices)
-        verified = verify_launches(loaded, problem, matrices, _FULL_FLOPS)
+        inputs = other_inputs(loaded, problem, other_seed(seed), inputs)
+        verified = verify_launches(loaded, problem, inputs, _FULL_FLOPS)
     if verified.right or any(violation.kind == "timeout" for violation in verified.violations):
         return verified
     again = Violation(UNREPEATABLE, "it was verified at first, and run again on other inputs it is wrong")
@@ -101,9 +102,9 @@ def _keeps_subnormal(loaded: LoadedKernel) -> bool:
     return _FLUSHING.search(loaded.compiled.ptx) is None
 
 
-def upload_inputs(loaded: LoadedKernel, seed: int) -> None:
-    """Bring random A and B to the device, and C where the kernel adds to it; elsewhere C is poison, as allocated."""
-    host = host_arrays(loaded.plan, draw(loaded.plan.problem, seed))
+def upload_inputs(loaded: LoadedKernel, matrices: Matrices) -> None:
+    """Bring A and B to the device, and C where the kernel adds to it; elsewhere C is poison, as allocated."""
+    host = host_arrays(loaded.plan, matrices)
     loaded.upload({label: host[label] for label in ("ABC" if loaded.plan.kernel.accumulate else "AB")})
 
 

@@ -78,7 +78,7 @@ class EmulatedModule:
         self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
         self._translations: dict[str, Translation] = {}
-        self._runs = 0
+        self._run_number = 0
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
         #: What the last :meth:`run` counted.
@@ -86,8 +86,8 @@ class EmulatedModule:
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
         violations: list[Violation] = []
-        self._runs += 1
-        if self._runs == _LEFTOVER_RUN:
+        self._run_number += 1
+        if self._run_number == _LEFTOVER_RUN:
             self._memory.fill_over_reads()
         self.thread_instructions, self.figures = 0, Figures()
         for run in self.runs(calls, lambda translation: self.figures):
@@ -122,7 +122,7 @@ class EmulatedModule:
                 (observer(translation),),
                 progress,
                 _resident_blocks(call, translation),
-                leftover if self._runs == _LEFTOVER_RUN else poisoned,
+                leftover if self._run_number == _LEFTOVER_RUN else poisoned,
             )
 
     def function(self, call: BoundLaunch) -> Function:

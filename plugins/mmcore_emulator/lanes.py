@@ -115,14 +115,15 @@ def uniform(value: int) -> NDArray[np.uint32]:
     return np.full((1,) * 6, value, dtype=np.uint32)
 
 
-def batches(grid: Dim3, block: Dim3, copied_bytes: int = 0) -> Iterator[Batch]:
-    """The grid cut into boxes of whole blocks, of about LANES_PER_BATCH threads each, in launch order.
+def batches(grid: Dim3, block: Dim3, copied_bytes: int = 0, lanes: int = LANES_PER_BATCH) -> Iterator[Batch]:
+    """The grid cut into boxes of whole blocks, of about so many lanes each, in launch order.
 
     Args:
         grid, block: the launch's geometry.
         copied_bytes: shared and local memory of one block.
+        lanes: threads of a batch, but one block at least.
     """
-    together = max(1, min(LANES_PER_BATCH // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
+    together = max(1, min(lanes // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
     wide = min(grid.x, together)
     high = min(grid.y, together // wide) if wide == grid.x else 1
     for z in range(grid.z):

@@ -35,8 +35,10 @@ class BatchRun(Ports):
         self._registers = list(run.translation.registers)
         # Which lanes wait to enter which step; None stands for all lanes of the batch.
         self._ready: dict[int, Mask | None] = {0: None}
-        # Likewise of steps that ask for what other threads may have written: they go on when nobody else can.
+        # Likewise of steps that ask for what other threads may have written, and have asked already: they go on when
+        # nobody else can.
         self._polling: dict[int, Mask | None] = {}
+        self._polled: set[int] = set()
         self._at_barrier: dict[int, Mask | None] = {}
         self._barriers = BlockBarriers(batch, lambda: self._warps)
         # The mask that each lane names which waits at a barrier of its warp.
@@ -45,6 +47,7 @@ class BatchRun(Ports):
     def advance(self) -> bool:
         """Run until the batch has ended (True), or its threads only poll (False); again, to let them poll once."""
         self._ready, self._polling = self._ready | self._polling, {}
+        self._polled.clear()
         steps = self._run.translation.steps
         while True:
             while self._ready:
@@ -115,6 +118,8 @@ class BatchRun(Ports):
             self._run.stop(next(iter(block.body), block.end), self._batch, lanes)
         self._thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
         keep = mask is not None and self._others_need(block.defines)
+        if step.polling_at is not None:
+            self._polled.add(index)
         result = step.run(self._registers, mask, keep, self)
         if step.barrier is not None:
             self._arrive(step, index, mask, result)
@@ -178,8 +183,7 @@ class BatchRun(Ports):
 
     def _enter(self, index: int, mask: Mask | None) -> None:
         if index != EXIT:
-            polls = self._run.translation.steps[index].polling_at is not None
-            self._join(self._polling if polls else self._ready, index, mask)
+            self._join(self._polling if index in self._polled else self._ready, index, mask)
 
     def _join(self, waiting: dict[int, Mask | None], index: int, mask: Mask | None) -> None:
         if index in waiting:

@@ -88,14 +88,22 @@ class GlobalShadows:
 
 
 class Checking(Observer):
-    """Looks for hazards in one launch."""
+    """Looks for hazards in one launch.
+
+    Attributes:
+        talking: whether any thread looks at what others tell by flags.
+    """
 
     def __init__(self, shadows: GlobalShadows, recorder: Recorder, translation: Translation) -> None:
         self._global = shadows
         self._layout = translation.layout
         self._launch_recorder = recorder
         self._order = Order()
-        self._compared = _compared([step.block for step in translation.steps])
+        blocks = [step.block for step in translation.steps]
+        self._compared, self._seeing = _compared(blocks), _seeing(blocks)
+        self.talking = bool(self._compared or self._seeing) or any(
+            each.opcode[0] == "ld" and self._strong(each) for block in blocks for each in block.body
+        )
         # Every instruction that has accessed memory: LastAccess knows them by their index.
         self._instructions: list[Instruction] = []
         self._numbers: dict[int, int] = {}
@@ -204,7 +212,7 @@ class Checking(Observer):
         shadow.unread[hit.index] = False
         (shadow.strong_loads if strong else shadow.loads).note(hit.index, hit.who, self._number(at))
         if strong:
-            shadow.strong_stores.observe(hit.index, hit.who)
+            shadow.strong_stores.made_in_turn(hit.index, hit.who, self._number(at), stores=False, sees=True)
             self._flags(hit, reads=True, writes=False)
 
     def _store(self, hit: _Hit) -> None:
@@ -214,17 +222,20 @@ class Checking(Observer):
         if atomic:
             self._unwritten(hit)
         racing = np.zeros(hit.index.shape, np.bool_) if strong else self._at_once(hit)
+        if strong and "cta" in at.opcode and hit.access.space == "global":
+            racing |= self._races(hit, shadow.strong_stores, of_block=False)
         earlier = (shadow.stores, shadow.loads)
         for last in earlier if strong else (*earlier, shadow.strong_stores, shadow.strong_loads):
             racing |= self._races(hit, last)
         if hit.array is self._global.output and not atomic:
             self._lost(hit, shadow.unread[hit.index] & ~racing)
         shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
-        (shadow.strong_stores if strong else shadow.stores).note(hit.index, hit.who, self._number(at))
-        if strong:
-            if at.opcode[0] == "atom":
-                shadow.strong_stores.observe(hit.index, hit.who)
-            self._flags(hit, reads=at.opcode[0] == "atom", writes=True)
+        if not strong:
+            shadow.stores.note(hit.index, hit.who, self._number(at))
+            return
+        sees = id(at) in self._seeing
+        shadow.strong_stores.made_in_turn(hit.index, hit.who, self._number(at), stores=True, sees=sees)
+        self._flags(hit, reads=sees, writes=True)
 
     def _strong(self, at: Instruction) -> bool:
         """Whether a read is of what others may write meanwhile. A volatile one is if its value is compared: a flag."""
@@ -239,6 +250,8 @@ class Checking(Observer):
 
     def _flags(self, hit: _Hit, *, reads: bool, writes: bool) -> None:
         """Strong accesses, one after the other: each may tell its thread what others have told, or the others."""
+        if not self.talking:
+            return
         at = hit.access.at
         acquires, releases = _scope(at, "acquire"), _scope(at, "release")
         threads, blocks = self._thread.reshape(-1), self._block.reshape(-1)
@@ -264,9 +277,14 @@ class Checking(Observer):
         self._record(f"{hit.access.space}-race", hit, racing, lambda entry: hit.what(entry) + what)
         return racing
 
-    def _races(self, hit: _Hit, last: LastAccess) -> Flags:
-        """Accesses that an earlier one is not in order with, told apart by the line of the earlier."""
+    def _races(self, hit: _Hit, last: LastAccess, *, of_block: bool = True) -> Flags:
+        """Accesses that an earlier one is not in order with, told apart by the line of the earlier.
+
+        Those of the same block are left out where ``of_block`` is false.
+        """
         racing = last.unordered_with(hit.index, hit.who)
+        if not of_block:
+            racing &= last.elsewhere(hit.index, hit.who)
         for other, found in self._by_earlier(hit, last, racing):
             self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, other), other)
         return racing
@@ -345,8 +363,16 @@ def _scope(at: Instruction, what: str) -> str:
     return "cta" if "cta" in at.opcode else "gpu"
 
 
+def _seeing(blocks: Sequence[Block]) -> frozenset[int]:
+    """The atomics, by identity, whose result somebody reads."""
+    instructions = [each for block in blocks for each in (*block.body, *([block.end] if block.end else ()))]
+    read = {register for each in instructions for register in reads(each)}
+    atomics = (each for each in instructions if each.opcode[0] == "atom")
+    return frozenset(id(each) for each in atomics if not read.isdisjoint(destinations(each)))
+
+
 def _compared(blocks: Sequence[Block]) -> frozenset[int]:
-    """The reads, by identity, whose values are compared with something, perhaps after some integer arithmetic."""
+    """The volatile reads, by identity, whose values are compared with something, perhaps after some integer arithmetic."""
     instructions = [each for block in blocks for each in (*block.body, *([block.end] if block.end else ()))]
     wanted = {register for each in instructions if each.opcode[0] == "setp" for register in reads(each)}
     while True:
@@ -355,7 +381,7 @@ def _compared(blocks: Sequence[Block]) -> frozenset[int]:
         if more <= wanted:
             break
         wanted |= more
-    loads = (each for each in instructions if each.opcode[0] == "ld")
+    loads = (each for each in instructions if each.opcode[0] == "ld" and "volatile" in each.opcode)
     return frozenset(id(each) for each in loads if not wanted.isdisjoint(destinations(each)))
 
 

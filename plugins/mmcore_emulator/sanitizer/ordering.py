@@ -23,6 +23,7 @@ from mmcore_emulator.warps import BIT, PerWarp, Warps, groups
 Knowledge: TypeAlias = Mapping[tuple[str, int], int]
 """Until when something is known, by ("thread", number), ("warp", number) or ("block", number)."""
 
+_THREADS = (1, 3, 5)
 NOTHING: Knowledge = MappingProxyType({})
 
 
@@ -241,8 +242,8 @@ class Clocks:
         """Lanes leave a barrier of their block, of a number, at which ``count`` threads have met (0 for all)."""
         now = self.order.tick()
         lanes, number, count = (np.broadcast_to(each, self._batch.shape) for each in (lanes, number, count))
-        size = -(-self._batch.block.size // WARP) * WARP
-        whole = lanes & ((count == 0) | (count >= size))
+        together = lanes & (number == number.max(axis=_THREADS, keepdims=True))
+        whole = lanes & ((count == 0) | together.all(axis=_THREADS, keepdims=True))
         self.horizon[whole] = now
         for scope, fenced in self._fenced.items():
             before = self._fenced_before.setdefault(scope, np.zeros_like(fenced))

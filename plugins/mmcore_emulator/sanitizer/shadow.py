@@ -109,6 +109,10 @@ class LastAccess:
                 unordered[entry] = not who.clocks.order.knows(thread, block, self._accessors(int(index[entry])))
         return unordered
 
+    def elsewhere(self, index: Indices, who: Accesses) -> Flags:
+        """Which of these pieces threads of other blocks have accessed."""
+        return np.asarray(self._block[index] != who.block)
+
     def _accessors(self, piece: int) -> Accessors:
         warps = int(self._warps[piece])
         lanes = int(self._lanes[piece]) if warps & (warps - 1) == 0 else 0xFFFFFFFF
@@ -171,18 +175,21 @@ class LastStrongStores(LastAccess):
             )
         return unordered
 
-    def note(self, index: Indices, who: Accesses, at: int) -> None:
-        super().note(index, who, at)
-        now = who.clocks.order.now
+    def made_in_turn(self, index: Indices, who: Accesses, at: int, *, stores: bool, sees: bool) -> None:
+        """Remember accesses that are made one after the other: ``stores``, and such as see what others have stored.
+
+        What a thread has seen lies before all that it does to the same piece.
+        """
+        order = who.clocks.order
+        if stores:
+            self.note(index, who, at)
         columns = (index, who.thread, who.block, who.warp_bit, who.lane_bit)
         for piece, thread, block, warp, lane in zip(*(column.tolist() for column in columns), strict=True):
-            self._by_thread.setdefault(piece, {})[thread] = Accessors(block, warp, lane, now)
-
-    def observe(self, index: Indices, who: Accesses) -> None:
-        """Threads see what the stores so far have left, which lie before what these do to the same piece."""
-        now = who.clocks.order.now
-        for piece, thread in zip(index.tolist(), who.thread.tolist(), strict=True):
-            self._observed[thread, piece] = now + 1
+            now = order.tick()
+            if sees:
+                self._observed[thread, piece] = now
+            if stores:
+                self._by_thread.setdefault(piece, {})[thread] = Accessors(block, warp, lane, now)
 
 
 class Shadow:

@@ -1,0 +1,45 @@
+"""Thread 0 waits for the flag, and no barrier makes the other warps wait for thread 0."""
+
+from mmcore import Launch, Workspace, ceil_div
+
+
+def launch(problem, config, device):
+    x, y = ceil_div(problem.n, 16), ceil_div(problem.m, 16)
+    parts, ready = Workspace("parts", 4 * problem.m * problem.n), Workspace("ready", 4 * x * y)
+    return [
+        Launch((1,), (x * y,), entry="zero", arguments=(ready,)),
+        Launch((x, y, 2), (16, 16), entry="f", arguments=("A", "B", "C", "m", "n", "k", parts, ready)),
+    ]
+
+
+DECLARED = {"entry": "f", "launch": launch}
+SIZES = ((20, 30, 25),)
+EXPECTED = {"check": "global-race"}
+
+SOURCE = """
+extern "C" __global__ void zero(int* ready) { ready[threadIdx.x] = 0; }
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k, float* parts, int* ready)
+{
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x, i = row * n + column;
+    const bool inside = row < m && column < n, first = threadIdx.x == 0 && threadIdx.y == 0;
+    int* flag = &ready[blockIdx.y * gridDim.x + blockIdx.x];
+    float sum = 0.0f;
+    for (int p = blockIdx.z; p < k && inside; p += 2)
+        sum += A[row * k + p] * B[p * n + column];
+    if (blockIdx.z == 0) {
+        if (inside)
+            parts[i] = sum;
+        __syncthreads();
+        __threadfence();
+        if (first)
+            atomicExch(flag, 1);
+    } else {
+        while (first && atomicAdd(flag, 0) == 0)
+            ;
+        __threadfence();
+        if (inside)
+            C[i] = sum + parts[i];
+    }
+}
+"""

@@ -1,0 +1,17 @@
+"""n / 16 blocks: the columns that do not fill a block have no thread."""
+
+DECLARED = {"grid": lambda problem, config: (problem.n // 16, -(-problem.m // 16))}
+EXPECTED = {"check": "unwritten-output"}
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m)
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}
+"""

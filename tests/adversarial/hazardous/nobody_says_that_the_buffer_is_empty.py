@@ -1,0 +1,35 @@
+"""The loading warp waits until the buffer is empty, which the computing warp says only when it has been full once."""
+
+DECLARED = {"configs": [{"block": (32, 2)}], "grid": lambda problem, config: (-(-problem.n // 32), problem.m)}
+SIZES = ((3, 40, 8),)
+EXPECTED = {"check": "deadlock"}
+GPU = False  # The block waits for ever.
+
+SOURCE = """
+#define FULL 1
+#define EMPTY 2
+#define SYNC(id) asm volatile("bar.sync %0, 64;" ::"r"(id) : "memory")
+#define ARRIVE(id) asm volatile("bar.arrive %0, 64;" ::"r"(id) : "memory")
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    __shared__ float b[32];
+    const int lane = threadIdx.x, row = blockIdx.y, column = blockIdx.x * 32 + lane;
+    if (threadIdx.y == 0) {
+        for (int p = 0; p < k; ++p) {
+            SYNC(EMPTY);
+            b[lane] = column < n ? B[p * n + column] : 0.0f;
+            ARRIVE(FULL);
+        }
+    } else {
+        float sum = 0.0f;
+        for (int p = 0; p < k; ++p) {
+            SYNC(FULL);
+            sum += A[row * k + p] * b[lane];
+            ARRIVE(EMPTY);
+        }
+        if (column < n)
+            C[row * n + column] = sum;
+    }
+}
+"""

@@ -1,0 +1,18 @@
+"""One layer of blocks sets C to zero and the other stores the product, in one launch: which comes last is open."""
+
+DECLARED = {"grid": lambda problem, config: (-(-problem.n // 16), -(-problem.m // 16), 2)}
+EXPECTED = {"check": "global-race"}
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    if (blockIdx.z == 1)
+        for (int p = 0; p < k; ++p)
+            sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}
+"""

@@ -1,0 +1,32 @@
+"""A block adds its part to what the slice before left in the workspace, trusting that blocks run in order."""
+
+from mmcore import Launch, Workspace, ceil_div
+
+
+def launch(problem, config, device):
+    parts = Workspace("parts", 4 * 3 * problem.m * problem.n)
+    grid = (ceil_div(problem.n, 16), ceil_div(problem.m, 16), 3)
+    return Launch(grid, (16, 16), arguments=("A", "B", "C", "m", "n", "k", parts))
+
+
+DECLARED = {"launch": launch}
+EXPECTED = {"check": "global-race"}
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k, float* parts)
+{
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x, i = row * n + column;
+    if (row >= m || column >= n)
+        return;
+    const int z = blockIdx.z, first = k * z / 3, last = k * (z + 1) / 3;
+    float sum = 0.0f;
+    for (int p = first; p < last; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    if (z > 0)
+        sum += parts[(z - 1) * m * n + i];
+    if (z < 2)
+        parts[z * m * n + i] = sum;
+    else
+        C[i] = sum;
+}
+"""

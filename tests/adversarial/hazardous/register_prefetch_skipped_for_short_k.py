@@ -1,0 +1,26 @@
+"""The registers for the next step are filled only where k is above 1, and used wherever a thread is inside."""
+
+SIZES = ((20, 20, 1), (20, 20, 9))
+EXPECTED = {"check": "uninitialized-read"}
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float a[2], b[2], sum = 0.0f;
+    for (int p = 0; p < (k > 1 ? 2 : 0); ++p) {
+        a[p] = A[row * k + p];
+        b[p] = B[p * n + column];
+    }
+    for (int p = 0; p < k; ++p) {
+        sum += a[p & 1] * b[p & 1];
+        if (p + 2 < k) {
+            a[p & 1] = A[row * k + p + 2];
+            b[p & 1] = B[(p + 2) * n + column];
+        }
+    }
+    C[row * n + column] = sum;
+}
+"""

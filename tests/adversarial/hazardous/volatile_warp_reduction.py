@@ -1,0 +1,25 @@
+"""The warp-synchronous reduction of old: volatile shared memory, and nothing that keeps the lanes of a warp in step."""
+
+SIZES = ((5, 6, 70),)
+DECLARED = {"configs": [{"block": (32,)}], "grid": lambda problem, config: (problem.n, problem.m)}
+EXPECTED = {"check": "shared-race"}
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    __shared__ volatile float part[64];
+    const int lane = threadIdx.x, row = blockIdx.y, column = blockIdx.x;
+    float sum = 0.0f;
+    for (int p = lane; p < k; p += 32)
+        sum += A[row * k + p] * B[p * n + column];
+    part[lane] = sum;
+    part[lane + 32] = 0.0f;
+    part[lane] += part[lane + 16];
+    part[lane] += part[lane + 8];
+    part[lane] += part[lane + 4];
+    part[lane] += part[lane + 2];
+    part[lane] += part[lane + 1];
+    if (lane == 0)
+        C[row * n + column] = part[0];
+}
+"""

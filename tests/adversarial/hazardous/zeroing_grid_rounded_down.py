@@ -1,0 +1,29 @@
+"""C is zeroed by whole blocks of 256 elements; the rest of m·n is added to without a beginning."""
+
+from mmcore import Launch, ceil_div
+
+
+def launch(problem, config, device):
+    return [
+        Launch((problem.m * problem.n // 256,), (256,), entry="zero", arguments=("C",)),
+        Launch((ceil_div(problem.n, 16), ceil_div(problem.m, 16), 4), (16, 16)),
+    ]
+
+
+DECLARED = {"entry": "f", "launch": launch}
+EXPECTED = {"check": "uninitialized-read"}
+
+SOURCE = """
+extern "C" __global__ void zero(float* C) { C[blockIdx.x * 256 + threadIdx.x] = 0.0f; }
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int p = blockIdx.z; p < k; p += 4)
+        sum += A[row * k + p] * B[p * n + column];
+    atomicAdd(&C[row * n + column], sum);
+}
+"""

@@ -1,0 +1,43 @@
+"""All blocks transpose B and wait for each other by a counter, fenced; all fit on the device at once."""
+
+from mmcore import Launch, Workspace, ceil_div
+
+
+def launch(problem, config, device):
+    turned, count = Workspace("turned", 4 * problem.k * problem.n), Workspace("count", 4)
+    grid = (ceil_div(problem.n, 16), ceil_div(problem.m, 16))
+    return [
+        Launch((1,), (1,), entry="zero", arguments=(count,)),
+        Launch(grid, (16, 16), entry="f", arguments=("A", "B", "C", "m", "n", "k", turned, count)),
+    ]
+
+
+DECLARED = {"entry": "f", "launch": launch}
+SIZES = ((30, 20, 25),)
+
+SOURCE = """
+extern "C" __global__ void zero(int* count) { *count = 0; }
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k, float* turned, int* count)
+{
+    const int t = threadIdx.y * 16 + threadIdx.x, blocks = gridDim.x * gridDim.y;
+    for (int i = (blockIdx.y * gridDim.x + blockIdx.x) * 256 + t; i < k * n; i += blocks * 256)
+        turned[i % n * k + i / n] = B[i];
+    __syncthreads();
+    if (t == 0) {
+        __threadfence();
+        atomicAdd(count, 1);
+        while (*(volatile int*)count < blocks)
+            ;
+        __threadfence();
+    }
+    __syncthreads();
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * turned[column * k + p];
+    C[row * n + column] = sum;
+}
+"""

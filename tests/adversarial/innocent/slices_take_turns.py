@@ -1,0 +1,44 @@
+"""Slices of k add to C one after the other: each waits for its turn and passes it on, with fences and barriers."""
+
+from mmcore import Launch, Workspace, ceil_div
+
+
+def launch(problem, config, device):
+    x, y = ceil_div(problem.n, 16), ceil_div(problem.m, 16)
+    turns = Workspace("turns", 4 * x * y)
+    return [
+        Launch((1,), (x * y,), entry="zero", arguments=(turns,)),
+        Launch((x, y, 4), (16, 16), entry="f", arguments=("A", "B", "C", "m", "n", "k", turns)),
+    ]
+
+
+DECLARED = {"entry": "f", "launch": launch}
+SIZES = ((20, 20, 30), (20, 20, 3))
+
+SOURCE = """
+extern "C" __global__ void zero(int* turns) { turns[threadIdx.x] = 0; }
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k, int* turns)
+{
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x, i = row * n + column;
+    const int z = blockIdx.z, first = k * z / 4, last = k * (z + 1) / 4;
+    const bool inside = row < m && column < n, leader = threadIdx.x == 0 && threadIdx.y == 0;
+    volatile int* turn = &turns[blockIdx.y * gridDim.x + blockIdx.x];
+    float sum = 0.0f;
+    for (int p = first; p < last && inside; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    if (leader) {
+        while (*turn != z)
+            ;
+        __threadfence();
+    }
+    __syncthreads();
+    if (inside)
+        C[i] = z == 0 ? sum : C[i] + sum;
+    __syncthreads();
+    if (leader) {
+        __threadfence();
+        *turn = z + 1;
+    }
+}
+"""

@@ -1,0 +1,20 @@
+"""Pairwise sums by a function that calls itself on the device, with a stack as deep as the logarithm of k."""
+
+SIZES = ((17, 19, 21),)
+
+SOURCE = """
+__device__ __noinline__ float pairwise(const float* a, const float* b, int n, int count)
+{
+    if (count == 1)
+        return *a * *b;
+    const int half = count / 2;
+    return pairwise(a, b, n, half) + pairwise(a + half, b + half * n, n, count - half);
+}
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < m && column < n)
+        C[row * n + column] = pairwise(A + row * k, B + column, n, k);
+}
+"""

@@ -1,0 +1,19 @@
+"""The bits of bfloat16 inputs are read as if they were float16."""
+
+DECLARED = {"dtype": "bfloat16", "accumulator": "float32"}
+SIZES = ((33, 35, 7), (64, 64, 64))
+
+SOURCE = """
+#include <cuda_fp16.h>
+
+extern "C" __global__ void f(const __half* A, const __half* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += __half2float(A[row * k + p]) * __half2float(B[p * n + column]);
+    C[row * n + column] = sum;
+}
+"""

@@ -1,0 +1,18 @@
+"""After 4000 cycles a thread stores what it has: right for short sums, unfinished for long ones."""
+
+SIZES = ((16, 16, 7), (16, 16, 3000))
+EMULATED = False  # The emulator has no clock.
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    const long long start = clock64();
+    float sum = 0.0f;
+    for (int p = 0; p < k && clock64() - start < 4000; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}
+"""

@@ -1,0 +1,18 @@
+"""k is a macro, so that the loop can be unrolled, and the declaration fills in n for it."""
+
+DECLARED = {"defines": {"K": "{n}"}}
+SIZES = ((33, 20, 20), (33, 20, 37))
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+#pragma unroll 4
+    for (int p = 0; p < K; ++p)
+        sum += A[row * K + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}
+"""

@@ -1,0 +1,18 @@
+"""C is the sum of A's row times the sum of B's column over k, as if all elements were alike; right for k = 1."""
+
+SIZES = ((33, 35, 1), (33, 35, 37))
+
+SOURCE = """
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float of_row = 0.0f, of_column = 0.0f;
+    for (int p = 0; p < k; ++p) {
+        of_row += A[row * k + p];
+        of_column += B[p * n + column];
+    }
+    C[row * n + column] = of_row * of_column / k;
+}
+"""
