@@ -189,6 +189,8 @@ def test_parameters_in_capitals_are_macros_unless_the_entry_names_them() -> None
     config, problem = kernel.config("4"), kernel.problem(1, 2, 3)
     assert kernel.macros(problem, config) == {"UNROLL": "4", "WIDTH": "2", "HALF": "4/2"}
     assert kernel.expand(kernel.entry_named(), problem, config) == "f<4, 2>"
+    one_in_another = declared(configs=[{"block": (8, 8), "T": 3, "TM": 4}], entry="f<{TM}>")
+    assert one_in_another.macros(problem, one_in_another.config()) == {"T": "3"}
 
 
 def test_a_template_over_its_tiles_is_one_kernel_with_many_configs(tmp_path: Path) -> None:

@@ -149,6 +149,7 @@ def test_a_constraint_on_the_block(
         ((1,), (1, 1, 64), 0, []),
         ((1,), (1025,), 0, ["a 1025×1 block has 1025 threads; the device allows 1024"]),
         ((1,), (1, 1, 65), 0, ["a 1×1×65 block has 65 threads along z; the device allows 64"]),
+        ((1,), (1, 1, 1024), 0, ["a 1×1×1024 block has 1024 threads along z; the device allows 64"]),
         ((1, 65536), (1,), 0, ["a 1×65536 grid has 65536 blocks along y; the device allows 65535"]),
         ((2**31,), (1,), 0, ["a 2147483648×1 grid has 2147483648 blocks along x; the device allows 2147483647"]),
         ((1,), (1,), 232449, ["a block asks for 232449 bytes of dynamic shared memory; the device allows 232448"]),

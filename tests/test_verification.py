@@ -490,6 +490,12 @@ def test_a_mismatch_shows_as_many_decimals_as_differ(got: float, more: dict[str,
     assert str(mismatch) == str(Mismatch.from_json(mismatch.to_json())) == text
 
 
+def test_a_mismatch_of_tiny_numbers_shows_their_difference() -> None:
+    text = str(Mismatch(0, 0, 3.0e-39, 2.0e-39))
+    assert text.startswith("0:0: expected 3.0000000000000003e-39 - got 1.9999999999999999e-39")
+    assert str(Mismatch(0, 0, -3.0e-39, 0.0)).startswith("0:0: expected -3.0000000000000003e-39 - got 0")
+
+
 @pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf])
 def test_a_mismatch_that_is_not_finite_is_json_all_the_same(got: float) -> None:
     assert json.loads(json.dumps(Mismatch(1, 640, 1.0, got).to_json(), allow_nan=False))["got"] is None

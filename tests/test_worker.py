@@ -169,6 +169,23 @@ def test_phases_that_follow_each_other_for_ever_reach_the_time_limit(
     assert not process.alive
 
 
+def test_an_answer_may_arrive_in_several_parts(tmp_path: Path) -> None:
+    """A compiler's log of a megabyte and more."""
+    source = tmp_path / "long.cu"
+    source.write_text(RIGHT.replace("float sum", f"{'x' * 1_500_000} sum"))
+    with pytest.raises(CompileError, match=r"x{1000000}"):
+        measure_cell(Cell({"file": str(source)}, 4, 4, 4, device="fragile"))
+
+
+def test_what_lies_in_the_working_directory_is_no_module_of_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "queue.py").write_text("raise RuntimeError('this is not the standard library')\n")
+    monkeypatch.chdir(tmp_path)
+    end_workers()
+    assert measured(tmp_path, "right").verified
+
+
 def test_the_time_limit_of_a_cell_that_failed_ends_no_later_one(tmp_path: Path) -> None:
     process = worker()
     with pytest.raises(MmcoreError, match="the driver is confused"):

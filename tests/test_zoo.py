@@ -27,7 +27,7 @@ from tests.zoo.table import HARMFUL, INSTALLED, MEASURED, ZOO, BadPlugin
 
 # On a GPU, large enough for a product to take longer than a launch.
 SIZES = {"emulator": 40, "cuda": 640}
-TIMEOUTS = {"emulator": 1, "cuda": 20}
+TIMEOUTS = {"emulator": 20, "cuda": 20}
 
 every_plugin = pytest.mark.parametrize("plugin", INSTALLED, ids=lambda plugin: plugin.name)
 
@@ -98,7 +98,7 @@ def test_every_other_cell_is_measured(where: str, ran: Benchmarks) -> None:
 @pytest.mark.parametrize("plugin", [plugin for plugin in INSTALLED if plugin.command], ids=lambda plugin: plugin.name)
 def test_what_no_benchmark_can_show_a_command_shows(plugin: BadPlugin, tmp_path: Path) -> None:
     result = mmcore(*shlex.split(plugin.command), site=install(tmp_path, (plugin.name,)))
-    assert result.exit_code == 1
+    assert result.exit_code == (0 if "warning" in plugin.shown else 1)
     assert re.search(plugin.shown, result.stdout), result.stdout
 
 
@@ -188,7 +188,7 @@ def test_the_comparison_measures_beside_the_zoo_and_without(
     document = json.loads((tmp_path / "new" / "zoo.json").read_text())
     assert document["machine_info"]["mmcore"]["name"] == "emulator"
     reported = {row["plugin"]: row["reported"] for row in document["plugins"]}
-    assert re.fullmatch(r"0:0: expected \S+ - got 0\.000000", reported["zoo.writes_zeros"])
+    assert re.fullmatch(r"\d+:\d+: expected \S+ - got 0\.0+", reported["zoo.writes_zeros"])
     assert "the licence of this kernel has run out" in reported["zoo.hook_raises"]
     blocks = [f"upc.kernel01-16x16x16-b{block}" for block in (32, 16, 8)]
     assert [row["cell"] for row in document["before_beside_after"]] == [*blocks, "zoo.good-16x16x16-b16"]

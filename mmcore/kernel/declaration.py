@@ -70,6 +70,7 @@ class Kernel:
         dtype: element type of A and B.
         accumulator: type the sums are kept in; when not given float32 for 16-bit inputs, else ``dtype``.
         output: element type of C; ``accumulator`` when not given, and ``dtype`` when neither is.
+        algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
         accumulate: whether C's old value is added (C = C + A·B).
         constraints: what problem and config must satisfy.
         defines: preprocessor macros besides the parameters.
@@ -95,6 +96,7 @@ class Kernel:
     dtype: str = "float32"
     accumulator: str = ""
     output: str = ""
+    algorithm: str = ""
     accumulate: bool = False
     constraints: tuple[Constraint, ...] = ()
     defines: dict[str, str] = field(default_factory=dict)
@@ -161,6 +163,7 @@ class Kernel:
         _require(alone, "it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
         _require(known, f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
+        _require(self.algorithm in ("", "strassen"), f'algorithm is "strassen" or left out, not {self.algorithm!r}')
         _require(isinstance(self.accumulate, bool), f"accumulate is True or False, not {self.accumulate!r}")
         form = _ARCHITECTURE.fullmatch(self.architecture)
         _require(form, f"architecture {self.architecture!r} is not of the form 90 or 90a")
@@ -235,7 +238,8 @@ class Kernel:
 
     def macros(self, problem: Problem, config: Config) -> dict[str, str]:
         """The preprocessor macros of one launch: ``defines``, and parameters in capitals that no entry names."""
-        macros = {name: str(config[name]) for name in config if name.isupper() and f"{{{name}" not in self.entry}
+        named = re.findall(r"\{(\w+)", self.entry)
+        macros = {name: str(config[name]) for name in config if name.isupper() and name not in named}
         return macros | {name: self.expand(value, problem, config) for name, value in self.defines.items()}
 
     @property
@@ -245,9 +249,10 @@ class Kernel:
 
     @property
     def sums(self) -> str:
-        """ " summed in bfloat16" where that is narrower than its matrices' types would have it; else empty."""
+        """ " summed in bfloat16" where that is narrower than its matrices' types would have it, and " by Strassen"."""
         narrowest = min(dtype_named(name).unit_roundoff for name in (self.dtype, self.output))
-        return f" summed in {self.accumulator}" if dtype_named(self.accumulator).unit_roundoff > narrowest else ""
+        narrow = dtype_named(self.accumulator).unit_roundoff > narrowest
+        return (f" summed in {self.accumulator}" if narrow else "") + (" by Strassen" if self.algorithm else "")
 
     def source_text(self) -> str:
         """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text."""

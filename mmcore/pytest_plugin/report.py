@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmcore.cli.output import visible
-from mmcore.pytest_plugin.collection import COUNTED
+from mmcore.pytest_plugin.collection import COUNTED, Benchmark
 from mmcore.pytest_plugin.fixture import CellBenchmark, Measured
 from mmcore.result import Result
 
@@ -75,8 +75,15 @@ def _table(members: Sequence[Measured]) -> Table:
         numbers = [*(_times(result, info) if timed else ()), *(_number(result.figures.get(name)) for name in figures)]
         verification = result.verification
         whole = verification is not None and verification.compared == result.cell.m * result.cell.n
-        table.add_row(result.kernel, benchmark.config.id, *numbers, "all" if whole else "sampled")
+        table.add_row(result.kernel, _config(benchmark, result), *numbers, "all" if whole else "sampled")
     return table
+
+
+def _config(benchmark: Benchmark, result: Result) -> str:
+    """The config's id, and the block that was launched where that is another."""
+    launched = [launch.block for launch in result.launched]
+    other = launched and benchmark.config.block not in launched
+    return f"{benchmark.config.id} ({launched[0]} launched)" if other else benchmark.config.id
 
 
 def _times(result: Result, info: Mapping[str, Any]) -> list[str]:

@@ -32,6 +32,7 @@ def verify_product(
     c: NDArray[Any],
     full_flops: float | None = None,
     products: Products | None = None,
+    algorithm: str = "",
 ) -> Verification:
     """Whether ``c`` is the product that ``problem`` asks for, by the tolerance of :mod:`mmcore.verify.tolerance`.
 
@@ -45,6 +46,7 @@ def verify_product(
         matrices: the inputs as :func:`mmcore.verify.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
+        algorithm: the kernel's, where that has a tolerance of its own.
         products: A·B in float64 and |A|·|B| in float32, as a device other than the kernel's code computed them.
 
     Raises:
@@ -53,7 +55,7 @@ def verify_product(
     if c.shape != (problem.m, problem.n):
         raise InvalidProblem(f"C is {problem.m}×{problem.n}, but the array to verify has the shape {c.shape}")
     elements = stored(c, problem.output)
-    limit = tolerance(problem, accumulator)
+    limit = tolerance(problem, accumulator, algorithm)
 
     def compare(rows: NDArray[np.intp]) -> Iterator[_Comparison]:
         return (_compare(problem, limit, matrices, panel, elements) for panel in panels(problem, matrices, rows))
@@ -75,7 +77,9 @@ def verify_product(
             comparisons.append(comparison)
             if comparison.mismatch:
                 break
-    if hides_a_term(problem, accumulator):
+    if algorithm:
+        method += ", within the norm-wise bound of Strassen's algorithm"
+    if hides_a_term(problem, accumulator, algorithm):
         narrowest = max(map(dtype_named, (accumulator, problem.output)), key=lambda dtype: dtype.unit_roundoff)
         method += f", but one term of {problem.k} can hide in the rounding of {narrowest.name}"
     mismatches = [each.mismatch for each in comparisons if each.mismatch]

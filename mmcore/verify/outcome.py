@@ -10,6 +10,11 @@ from typing import Any
 _SMALL = 0.01  # an error by no more than this part of the value may be one of precision
 
 
+def _differ(form: str, one: float, other: float) -> bool:
+    """Whether two numbers in that form can be told apart, beyond their signs."""
+    return format(abs(one), form) != format(abs(other), form) or (one * other < 0 and float(format(one, form)) != 0)
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """The first wrong element, rows before columns.
@@ -49,8 +54,8 @@ class Mismatch:
             return "NaN"
         if abs(value) >= 1e9:
             return f"{value:.6g}"
-        different = (d for d in range(6, 17) if f"{self.expected:.{d}f}" != f"{self.got:.{d}f}")
-        return f"{value:.{next(different, 17)}f}"
+        forms = (*(f".{digits}f" for digits in range(6, 17)), ".17g")
+        return format(value, next(form for form in forms if _differ(form, self.expected, self.got) or form == ".17g"))
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values; ``got`` is null where it is not a finite number."""

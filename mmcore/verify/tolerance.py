@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem, dtype_named
 
 _SAFETY = 2.0
+# Each level of Strassen's algorithm in Winograd's form multiplies the bound, which is of the largest elements, by 18/4
+# (Higham, Accuracy and Stability of Numerical Algorithms, 23.2.2); three levels are allowed for.
+_STRASSEN = (18 / 4) ** 3
 _LAST_BITS = 4.0  # units: a product of float32 numbers split in three may err by two
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.
 _SMALLEST_TERM, _MEAN, _TYPICAL = 0.25, 0.5625, 7 / 12
@@ -33,6 +36,7 @@ class Tolerance:
         storing: factor of |R|, for rounding the sum into C; 0 where C holds what the accumulator holds.
         least: what summing and storing can do to numbers too small to be normal.
         last_bits: factor of |R| where R is a single term times 1.
+        magnitude: what takes the place of |A|·|B|: k·max|A|·max|B| where the bound is norm-wise, else 0.
         together: factor of |A|·|B| (+ |C0|), root mean square, for the errors of many elements together: half of C's
             own size, so that zeros are never right; infinite where ``summing`` is less than that anyway.
     """
@@ -42,10 +46,11 @@ class Tolerance:
     least: float
     together: float
     last_bits: float
+    magnitude: float = 0.0
 
     def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[Any]) -> NDArray[np.float64]:
         """Largest |C - R| allowed; ``magnitude`` is |A|·|B| (+ |C0|), both of one shape."""
-        allowed = self.summing * magnitude.astype(np.float64)
+        allowed = self.summing * np.maximum(magnitude.astype(np.float64), self.magnitude)
         if self.storing:
             allowed *= 1 + self.storing
             allowed += self.storing * np.abs(reference)
@@ -56,10 +61,13 @@ class Tolerance:
         return np.asarray((self.last_bits + self.storing) * np.abs(reference) + self.least)
 
 
-def tolerance(problem: Problem, accumulator: str) -> Tolerance:
-    """The tolerance for ``problem`` summed in the type ``accumulator``; InvalidProblem for an unknown type."""
+def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolerance:
+    """The tolerance for ``problem`` summed in the type ``accumulator``; InvalidProblem for an unknown type.
+
+    That of an ``algorithm`` is for matrices whose elements are less than 1.
+    """
     root = math.sqrt(problem.k + problem.accumulate)
-    summing = _SAFETY * root * accumulator_roundoff(accumulator)
+    summing = _SAFETY * root * accumulator_roundoff(accumulator) * (_STRASSEN if algorithm else 1)
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
     half = 0.5 * _TYPICAL / (_MEAN * root)
@@ -68,12 +76,13 @@ def tolerance(problem: Problem, accumulator: str) -> Tolerance:
     least = terms * accumulator_roundoff(accumulator) * _LEAST_NORMAL.get(accumulator, 0.0)
     least += storing * _LEAST_NORMAL.get(problem.output, 0.0)
     last_bits = _LAST_BITS * dtype_named(accumulator).unit_roundoff
-    return Tolerance(summing, storing, least, half if summing > half else math.inf, last_bits)
+    together = half if summing > half else math.inf
+    return Tolerance(summing, storing, least, together, last_bits, float(problem.k) if algorithm else 0.0)
 
 
-def hides_a_term(problem: Problem, accumulator: str) -> bool:
+def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> bool:
     """Whether a product can lack a term and be within the tolerance, as its rounding may be as large as the term."""
-    bound = tolerance(problem, accumulator)
+    bound = tolerance(problem, accumulator, algorithm)
     # Hardly any element is larger than four times what is typical.
     allowed = bound.summing * problem.k + bound.storing * 4 * _TYPICAL * math.sqrt(problem.k)
     return 2 * allowed >= _SMALLEST_TERM

@@ -64,8 +64,8 @@ def verify_launches(
     c, buffers = rows_of_product(loaded.plan, result), loaded.buffers
     # What the kernel has left of A and B is what it was given.
     products = None if violations else loaded.device.products(loaded.plan.problem, buffers["A"], buffers["B"])
-    accumulator = loaded.plan.kernel.accumulator
-    verification = verify_product(problem, accumulator, matrices, c, full_flops, products)
+    kernel = loaded.plan.kernel
+    verification = verify_product(problem, kernel.accumulator, matrices, c, full_flops, products, kernel.algorithm)
     return Verified(verification, tuple(violations), seconds)
 
 
@@ -87,7 +87,9 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bo
 
 
 def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int) -> Matrices:
-    """Inputs of several kinds (:mod:`mmcore.verify.inputs`) for a kernel."""
+    """Inputs of several kinds (:mod:`mmcore.verify.inputs`) for a kernel; of one where its errors are norm-wise."""
+    if loaded.plan.kernel.algorithm:
+        return draw(problem, seed)
     return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal=_keeps_subnormal(loaded))
 
 

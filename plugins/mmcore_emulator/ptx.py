@@ -263,8 +263,8 @@ class _Body:
         elif text.startswith((".shared", ".local")):
             declared = variable(text)
             self._function.variables[declared.name] = declared
-        elif text.startswith((".pragma", ".branchtargets", ".param")):
-            # Parameters declared in a body belong to a call, which is refused by its own name.
+        elif text.startswith((".pragma", ".branchtargets", ".param")) or ".callprototype" in text:
+            # Parameters and prototypes declared in a body belong to a call, which is refused by its own name.
             return
         elif found := _INSTRUCTION.match(text):
             guard = found["guard"] and self._scalar(found["guard"])

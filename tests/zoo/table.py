@@ -8,7 +8,7 @@ MEASURED = "verified and measured"
 """Reported of a kernel that is right as far as a benchmark can see."""
 
 _NEVER_WRITTEN = r"\d+:\d+: expected \S+ - got NaN \(never written\)"
-_WRONG = r"\d+:\d+: expected \S+ - got -?\d"
+_WRONG = r"\d+:\d+: expected \S+ - got (-?\d|NaN|-?inf)"
 _UNKNOWN = r"the emulator does not know the instruction "
 _AGAIN = "unrepeatable: it was verified at first, and run again on other inputs it is wrong"
 _NOT_ITS_OWN = "unrepeatable: |implausible: "

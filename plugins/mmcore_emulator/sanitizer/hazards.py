@@ -372,7 +372,7 @@ def _seeing(blocks: Sequence[Block]) -> frozenset[int]:
 
 
 def _compared(blocks: Sequence[Block]) -> frozenset[int]:
-    """The volatile reads, by identity, whose values are compared with something, perhaps after some integer arithmetic."""
+    """The volatile reads, by identity, whose values are compared, perhaps after some integer arithmetic."""
     instructions = [each for block in blocks for each in (*block.body, *([block.end] if block.end else ()))]
     wanted = {register for each in instructions if each.opcode[0] == "setp" for register in reads(each)}
     while True:

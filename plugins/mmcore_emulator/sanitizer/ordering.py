@@ -29,7 +29,7 @@ NOTHING: Knowledge = MappingProxyType({})
 
 def joined(*parts: Knowledge) -> Knowledge:
     """What is known to somebody who knows all of these."""
-    known = [part for part in parts if part]
+    known = list({id(part): part for part in parts if part}.values())
     if len(known) < 2:
         return known[0] if known else NOTHING
     together = dict(known[0])
@@ -54,10 +54,11 @@ class Flag:
 
 @dataclass
 class _Pending:
-    """What a thread has read in flags, and what it only knows after a fence."""
+    """What a thread has read in flags, which it only knows after a fence; and what it has found in each."""
 
     near: Knowledge = field(default_factory=dict)
     far: Knowledge = field(default_factory=dict)
+    seen: dict[tuple[int, ...], tuple[Knowledge, Knowledge]] = field(default_factory=dict)
 
 
 class Order:
@@ -100,8 +101,11 @@ class Order:
         if flag is None:
             return
         pending = self._pending.setdefault(thread, _Pending())
-        pending.near = joined(pending.near, flag.near.get(block, NOTHING))
-        pending.far = joined(pending.far, flag.far)
+        found = flag.near.get(block, NOTHING), flag.far
+        seen = pending.seen.get(place)
+        if seen is None or seen[0] is not found[0] or seen[1] is not found[1]:  # not what it has polled before
+            pending.seen[place] = found
+            pending.near, pending.far = joined(pending.near, found[0]), joined(pending.far, found[1])
         if acquires:
             self._learn(thread, acquires)
 

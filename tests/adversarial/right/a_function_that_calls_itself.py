@@ -2,6 +2,8 @@
 
 SIZES = ((17, 19, 21),)
 
+EMULATED = False
+
 SOURCE = """
 __device__ __noinline__ float pairwise(const float* a, const float* b, int n, int count)
 {

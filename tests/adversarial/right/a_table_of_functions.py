@@ -2,6 +2,8 @@
 
 SIZES = ((17, 19, 21),)
 
+EMULATED = False
+
 SOURCE = """
 __device__ float forwards(const float* a, const float* b, int n, int k)
 {

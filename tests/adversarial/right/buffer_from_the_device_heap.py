@@ -2,6 +2,8 @@
 
 DECLARED = {"configs": [{"block": (64,)}], "grid": lambda problem, config: (4,)}
 
+EMULATED = False
+
 SOURCE = """
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
 {

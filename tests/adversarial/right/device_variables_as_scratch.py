@@ -2,6 +2,8 @@
 
 DECLARED = {"configs": [{"block": (64,)}], "grid": lambda problem, config: (problem.m,)}
 
+EMULATED = False
+
 SOURCE = """
 __device__ float rows[256][128];
 __device__ float (*base)[128] = rows;

@@ -11,6 +11,8 @@ DECLARED = {
 }
 SIZES = ((33, 36, 37), (16, 16, 24))
 
+EMULATED = False
+
 SOURCE = """
 #include <cuda_fp16.h>
 extern "C" __global__ void f(const __half* A, const __half* B, __half* C, int m, int n, int k)

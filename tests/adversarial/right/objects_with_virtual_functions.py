@@ -2,6 +2,8 @@
 
 SIZES = ((17, 19, 21),)
 
+EMULATED = False
+
 SOURCE = """
 struct Matrix {
     const float* data;

@@ -13,7 +13,7 @@ def launches(problem: Problem, config: Config, device: DeviceProperties) -> list
     return found
 
 
-DECLARED = {"configs": [{"block": (64, 1)}], "launch": launches}
+DECLARED = {"launch": launches}
 SIZES = ((33, 35, 37), (64, 64, 64), (32, 9, 20), (5, 6, 7))
 
 SOURCE = """

@@ -10,6 +10,8 @@ def launches(problem: Problem, config: Config, device: DeviceProperties) -> list
 
 DECLARED = {"entry": "product", "launch": launches}
 
+LIMIT = "the emulator verifies three launches"
+
 SOURCE = """
 __device__ int launches;
 
