@@ -7,7 +7,8 @@ A kernel is a file ``KIND/NAME.py`` that holds:
 - ``DECLARED`` (optional): attributes of :class:`mmcore.Kernel` besides its name and source;
 - ``SIZES`` (optional): the products it is tried with, (m, n, k) each;
 - ``EXPECTED`` (optional): by command, what differs from the kind's own verdict in :data:`EXPECTED`;
-- ``LIMIT`` (optional): why the emulator calls a wrong one verified, as docs/verification.md says;
+- ``LIMIT`` and ``GPU_LIMIT`` (optional): why the emulator, or a GPU, calls a wrong one verified, as
+  docs/verification.md says;
 - ``GPU`` (optional): False where a GPU must not, or cannot, run it; ``EMULATED``: False where the emulator cannot.
 """
 
