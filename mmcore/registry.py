@@ -125,7 +125,7 @@ class Registry:
         if name not in among:
             return ""
         distribution = among[name].origin.distribution
-        return f"{distribution} {self.distributions[distribution]} {self.content(distribution)}".strip()
+        return f"{distribution} {self.distributions.get(distribution, '')} {self.content(distribution)}"
 
     @functools.cache  # noqa: B019 - there is one registry
     def content(self, distribution: str) -> str:

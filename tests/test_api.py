@@ -315,7 +315,8 @@ def test_a_constraint_that_answers_with_a_number_is_the_kernels_error(source: Pa
     with pytest.raises(mmcore.InvalidKernel) as error:
         planned(kernel, 5)
     assert (
-        str(error.value) == "test.f: a constraint: it answers 1 instead of a reason or None (for 5×8×8 with block=1x1)"
+        str(error.value)
+        == "test.f: a constraint: it answers 1 instead of a reason of one line or None (for 5×8×8 with block=1x1)"
     )
 
 

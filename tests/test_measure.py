@@ -94,8 +94,8 @@ def test_a_device_without_timing_verifies_what_would_be_timed_again(cu_file: Pat
 
 
 def test_the_hosts_seconds_are_those_of_the_launches_that_were_verified_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slowly(*asked: Any) -> Verified:
-        return replace(verify_again(*asked), host_seconds=1e6)
+    def slowly(*asked: Any, **options: Any) -> Verified:
+        return replace(verify_again(*asked, **options), host_seconds=1e6)
 
     monkeypatch.setattr("mmcore.measure.verify_again", slowly)
     assert 0 < measure(Cell("upc.kernel01", 4, 4, 4, timings=BRIEF), open_device("emulator")).host_seconds < 1e3

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import widen
-from mmcore.verify.inputs import Kind, draw_mixed, partly_redrawn
+from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
 from tests.narrowing import narrow
 from tests.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
 
@@ -185,19 +185,28 @@ def test_a_kernel_that_flushes_subnormal_numbers_is_not_given_any() -> None:
     assert (np.abs(matrices.a[matrices.a != 0]) >= 2.0**-126).all()
 
 
-def test_about_half_of_the_inputs_are_as_before_the_ends_among_them() -> None:
+def test_about_half_of_the_inputs_change_places_and_the_ends_do_not() -> None:
     for accumulate in (False, True):
         problem = Problem(60, 50, 40, ldc=64, accumulate=accumulate)
-        one = draw_mixed(problem, "float32", 1)
-        other = partly_redrawn(problem, "float32", 2, one, subnormal=True)
+        one, other = (draw_mixed(problem, "float32", 1) for _ in range(2))
+        other = rearranged(problem, other, 2)
         rows, columns = (other.a == one.a).all(axis=1), (other.b == one.b).all(axis=0)
         assert rows[[0, -1]].all()
         assert columns[[0, -1]].all()
         assert 15 < rows.sum() < 50
-        assert 10 < columns.sum() < 42
+        assert 10 < columns.sum() < 45
+        assert sorted(np.abs(other.a).sum(axis=1)) == sorted(np.abs(one.a).sum(axis=1))
+        assert other.rows is not None
+        assert one.rows is not None
+        zero = (other.a == 0).all(axis=1)
+        assert (other.rows[zero] == Kind.ZERO).all()
         assert np.isfinite(other.c).all()
-        assert other.c.base is not None
-        assert accumulate or np.isnan(other.c.base[:, 50:]).all()
-    problem = Problem(1, 2, 40)
-    one = draw_mixed(problem, "float32", 1)
-    assert not (partly_redrawn(problem, "float32", 2, one, subnormal=True).a == one.a).all()
+        assert accumulate or np.isnan(np.asarray(other.c.base)[:, 50:]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_product_of_one_element_changes_its_sign(dtype: str) -> None:
+    problem = Problem(1, 1, 5, dtype, dtype)
+    one, other = (draw(problem, 1) for _ in range(2))
+    a = widen(rearranged(problem, other, 2).a, dtype)
+    assert np.array_equal(a, -widen(one.a, dtype))

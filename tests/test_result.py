@@ -78,6 +78,7 @@ def test_json_says_everything_by_these_names() -> None:
         "title": "fast",
         "device": "cuda:1",
         "device_description": "Test GPU",
+        "distributions": {},
         "dtype": "float16",
         "output": "float64",
         "accumulator": "float32",

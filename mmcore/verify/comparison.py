@@ -142,11 +142,20 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
             together = limit.together * panel.magnitude.astype(np.float64)
             if np.square(error).sum() >= np.square(together).sum():
                 wrong, allowed = np.flatnonzero(error >= together), together
+    largest = _largest(error, panel, matrices)
     if not wrong.size:
-        return _Comparison(float(error.max()), error.size)
+        return _Comparison(largest, error.size)
     at = index, column = divmod(int(wrong[0]), problem.n)
     row = int(panel.rows[index])
     expected, left, bound = float(panel.product[at]), float(got[at]), float(allowed[at])
     unwritten = not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0])
     mismatch = Mismatch(row, column, expected, left, unwritten, problem.output, bound)
-    return _Comparison(float(error.max()), error.size, wrong.size, mismatch)
+    return _Comparison(largest, error.size, wrong.size, mismatch)
+
+
+def _largest(error: NDArray[np.float64], panel: Panel, matrices: Matrices) -> float:
+    """The largest error where no scale tells how large it is; that of everything if it is not finite."""
+    if matrices.rows is None or not np.isfinite(error).all():
+        return float(error.max())
+    kinds = matrices.rows[panel.rows]
+    return float(error[(kinds != Kind.WHOLE) & (kinds != Kind.SCALED)].max(initial=0.0))

@@ -122,9 +122,7 @@ _SPREAD, _FLOAT16_SPREAD = 10, 4
 _SUBNORMAL_BITS = {"float16": 10, "float32": 23}
 
 
-def draw_mixed(
-    problem: Problem, accumulator: str, seed: int, *, subnormal: bool = True, like: Matrices | None = None
-) -> Matrices:
+def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool = True) -> Matrices:
     """A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws its own.
 
     Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
@@ -134,21 +132,17 @@ def draw_mixed(
         problem, accumulator: the product, and the type it is summed in.
         seed: of the random numbers.
         subnormal: whether the kernel computes with subnormal numbers.
-        like: other mixed matrices of the problem, whose kinds are taken over.
 
     Raises:
         InvalidProblem: the host has no memory for them.
     """
     matrices, rng = draw(problem, seed), np.random.Generator(np.random.SFC64([seed, 1]))
-    if like is not None and like.rows is not None and like.columns is not None:
-        rows, columns = like.rows, like.columns
-    else:
-        some = subnormal and problem.dtype in _SUBNORMAL_BITS
-        of_rows, of_columns = (
-            {kind: share for kind, share in shares.items() if some or kind != Kind.SUBNORMAL}
-            for shares in (_ROWS, _COLUMNS)
-        )
-        rows, columns = rng.permutation(_assigned(rng, of_rows, problem.m)), _assigned(rng, of_columns, problem.n)
+    some = subnormal and problem.dtype in _SUBNORMAL_BITS
+    of_rows, of_columns = (
+        {kind: share for kind, share in shares.items() if some or kind != Kind.SUBNORMAL}
+        for shares in (_ROWS, _COLUMNS)
+    )
+    rows, columns = rng.permutation(_assigned(rng, of_rows, problem.m)), _assigned(rng, of_columns, problem.n)
     numbers = _Numbers(problem, rng)
     whole = _Whole(problem, accumulator, rng)
     scales = np.where(rows == Kind.WHOLE, numbers.scales(problem.m) * rng.integers(2, size=problem.m), 0)
@@ -168,28 +162,40 @@ def draw_mixed(
     return Matrices(matrices.a, matrices.b, matrices.c, rows, columns)
 
 
-def partly_redrawn(problem: Problem, accumulator: str, seed: int, before: Matrices, *, subnormal: bool) -> Matrices:
-    """Inputs of which about half of the rows of A and columns of B are as before, the first and last among them.
+def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
+    """The same inputs in which about half of the rows of A and columns of B have changed places, and the rows signs.
 
-    C, where it is not added to, holds numbers.
+    The first and last row and column are as before where there are more than two. C, where it is not added to, holds
+    numbers. The arrays are those of ``before``, changed.
     """
-    mixed = before.rows is not None
-    matrices = (
-        draw_mixed(problem, accumulator, seed, subnormal=subnormal, like=before) if mixed else draw(problem, seed)
-    )
     rng = np.random.Generator(np.random.SFC64([seed, 2]))
-    rows, columns = (_kept(rng, count) for count in (problem.m, problem.n))
-    matrices.a[rows], matrices.b[:, columns] = before.a[rows], before.b[:, columns]
+    rows = _moved(rng, np.zeros(problem.m) if before.rows is None else np.zeros_like(before.rows))
+    columns = _moved(rng, np.zeros(problem.n) if before.columns is None else before.columns)
+    at = np.flatnonzero(rows >= 0)
+    changed = before.a[rows[at]]
+    bits = changed.view(f"u{changed.itemsize}")
+    bits ^= bits.dtype.type(2 ** (8 * changed.itemsize - 1))
+    before.a[at] = changed
+    to = np.flatnonzero(columns >= 0)
+    before.b[:, to] = before.b[:, columns[to]]
+    kinds = None if before.rows is None else np.where(rows >= 0, before.rows[rows], before.rows)
     if problem.accumulate:
-        matrices.c[rows] = before.c[rows]
-        return matrices
-    return replace(matrices, c=_random(rng, problem.m, problem.n, problem.ldc, problem.output))
+        before.c[at] = before.c[rows[at]]
+        return replace(before, rows=kinds)
+    numbers = np.resize(_random(rng, 1, _WORDS, _WORDS, problem.output), (problem.m, problem.ldc)).copy()
+    numbers[:, problem.n :] = poison((1,), problem.output)
+    return replace(before, c=numbers[:, : problem.n], rows=kinds)
 
 
-def _kept(rng: np.random.Generator, count: int) -> NDArray[np.bool_]:
-    kept = rng.random(count) < 0.5
-    kept[[0, -1]] = count > 2
-    return kept
+def _moved(rng: np.random.Generator, kinds: NDArray[Any]) -> NDArray[np.intp]:
+    """For each place what is to come there, one of its kind; -1 for those that stay as they are."""
+    moving = rng.random(len(kinds)) < 0.5
+    moving[[0, -1]] = len(kinds) < 3
+    moved = np.full(len(kinds), -1)
+    for kind in np.unique(kinds):
+        places = np.flatnonzero(moving & (kinds == kind))
+        moved[places] = rng.permutation(places)
+    return moved
 
 
 def _drop_signs(numbers: NDArray[Any]) -> None:

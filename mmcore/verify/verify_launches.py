@@ -15,7 +15,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison
-from mmcore.verify.inputs import Matrices, draw, draw_mixed, other_seed, partly_redrawn
+from mmcore.verify.inputs import Matrices, draw, draw_mixed, other_seed, rearranged
 from mmcore.verify.outcome import Verification
 
 UNREPEATABLE = "unrepeatable"
@@ -73,13 +73,12 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bo
     """Verify twice more, on other inputs; a violation says that the product was right before if it is not now.
 
     These are of mixed kinds, or such as are timed where it was verified with ``mixed`` ones; the second time they are
-    :func:`other_inputs`, for kernels that remember.
+    only :func:`~mmcore.verify.inputs.rearranged`, for kernels that remember.
     """
     inputs = draw(problem, other_seed(seed)) if mixed else mixed_inputs(loaded, problem, other_seed(seed))
     verified = verify_launches(loaded, problem, inputs, _FULL_FLOPS)
     if verified.right:
-        inputs = other_inputs(loaded, problem, other_seed(seed), inputs)
-        verified = verify_launches(loaded, problem, inputs, _FULL_FLOPS)
+        verified = verify_launches(loaded, problem, rearranged(problem, inputs, seed), _FULL_FLOPS)
     if verified.right or any(violation.kind == "timeout" for violation in verified.violations):
         return verified
     again = Violation(UNREPEATABLE, "it was verified at first, and run again on other inputs it is wrong")
@@ -91,12 +90,6 @@ def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int) -> Matrices:
     if loaded.plan.kernel.algorithm:
         return draw(problem, seed)
     return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal=_keeps_subnormal(loaded))
-
-
-def other_inputs(loaded: LoadedKernel, problem: Problem, seed: int, before: Matrices) -> Matrices:
-    """Inputs of which about half are as those of a seed were; C holds numbers where the kernel does not add to it."""
-    subnormal = _keeps_subnormal(loaded)
-    return partly_redrawn(problem, loaded.plan.kernel.accumulator, other_seed(seed), before, subnormal=subnormal)
 
 
 def _keeps_subnormal(loaded: LoadedKernel) -> bool:

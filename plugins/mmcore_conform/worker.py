@@ -16,12 +16,11 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError, SharedMemoryExceeded, TimeLimit
 from mmcore.kernel.arguments import MATRICES
-from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
-from mmcore.verify.inputs import Matrices
-from mmcore.verify.verify_launches import mixed_inputs, other_inputs, verify_launches
+from mmcore.verify.inputs import Matrices, rearranged
+from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_conform.cases import find_cases
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
 from mmcore_emulator.sanitizer.check import check_cell
@@ -103,25 +102,18 @@ def over_reads(device: Device, phases: Phases, values: CellJson, known: Sequence
 def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -> list[tuple[str, str]]:
     """What is wrong with the launches of a kernel, taken together: pairs of a config and the reason.
 
-    A launch rule that answers the same question differently fails, and so does one that ignores the config, or never
-    launches its block.
+    A launch rule that answers the same question differently fails, and so does one that ignores the config.
     """
-    blocks: dict[str, tuple[Dim3, set[Dim3]]] = {}
     answers: dict[str, dict[Problem, Any]] = {}
     failures: dict[str, str] = {}
     for values in cells:
         with contextlib.suppress(MmcoreError):  # running it fails for that
             plans = [_planned(device, phases, values)[1] for _ in range(3)]
-            launched = blocks.setdefault(plans[0].config.id, (plans[0].config.block, set()))[1]
-            launched |= {launch.block_dim for launch in plans[0].launches}
             first, *others = [(each.launches, each.entries, compile_options(each, "")) for each in plans]
             answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
             if any(answer != first for answer in others):
                 reason = "asked 3 times for the same launch, its rule does not give the same one"
                 failures[plans[0].config.id] = reason
-    for config, (block, launched) in blocks.items():
-        if block not in launched:
-            failures.setdefault(config, f"no launch has {block} blocks, but {', '.join(map(str, sorted(launched)))}")
     for one, other in itertools.combinations(answers, 2):
         common = answers[one].keys() & answers[other].keys()
         if common and all(answers[one][problem] == answers[other][problem] for problem in common):
@@ -207,12 +199,12 @@ def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str,
 
 
 def _of_second_run(loaded: LoadedKernel, problem: Problem, seed: int, matrices: Matrices) -> Iterator[tuple[str, str]]:
-    """What is wrong when a right kernel runs again on inputs of which about half are others.
+    """What is wrong when a right kernel runs again on the same inputs, rearranged.
 
     C holds numbers instead of poison then, and workspaces what the first run left in them, so that a kernel that
     computes with what it finds there is found out.
     """
-    verified = verify_launches(loaded, problem, other_inputs(loaded, problem, seed, matrices))
+    verified = verify_launches(loaded, problem, rearranged(problem, matrices, seed))
     if any(violation.fatal for violation in verified.violations):
         _failures(loaded.plan, verified.violations)
         yield "repeatable", f"the second run failed where the first did not: {verified.violations[-1]}"

@@ -26,7 +26,7 @@ USUAL_SIZE = 128
 @timeout_option("everything together")
 @json_option
 def check(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
-    """Look for races, stray accesses, uninitialised reads and deadlocks."""
+    """Look for races, stray accesses and deadlocks."""
     found = loaded_registry().kernel(kernel)
     result = checked(requested_cell(found, device, asked, USUAL_SIZE))
     if as_json:
