@@ -9,6 +9,8 @@ import contextlib
 import fnmatch
 import functools
 import importlib.metadata
+import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from mmcore.devices.base import DeviceProvider
 
 GROUP = "mmcore"
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+\.cu)[">]', re.MULTILINE)
 DISTRIBUTION = "mmcore-cuda"  # mmcore's own; another project is called mmcore on PyPI
 #: mmcore's own commands, in the order of ``mmcore --help``; no plugin can take their names.
 COMMANDS = {
@@ -129,19 +132,18 @@ class Registry:
 
     @functools.cache  # noqa: B019 - there is one registry
     def content(self, distribution: str) -> str:
-        """A digest of the files of the packages that a distribution's plugins are in: "sha256:" and 12 digits."""
+        """A digest of a distribution's packages, and of its kernels' sources: "sha256:" and 12 digits."""
         import hashlib  # only where results are written
 
-        folders = set()
+        files = {each.item.source for each in self.kernels.values() if each.origin.distribution == distribution}
         for name, plugin in self.manager.list_name_plugin():
             module = sys.modules.get(getattr(plugin, "__name__", "").partition(".")[0])
             if name.startswith(f"{distribution}:") and module is not None:
-                folders |= {Path(folder) for folder in getattr(module, "__path__", ())} or {Path(str(module.__file__))}
+                folders = [Path(folder) for folder in getattr(module, "__path__", ())]
+                files |= {path for folder in folders for path in folder.rglob("*")} or {Path(str(module.__file__))}
         digest = hashlib.sha256()
-        for folder in sorted(folders):
-            for path in sorted([folder] if folder.is_file() else folder.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    digest.update(f"{path.relative_to(folder.parent)}\0".encode() + path.read_bytes())
+        for path in sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts):
+            digest.update(f"{path.name}\0".encode() + path.read_bytes())
         return f"sha256:{digest.hexdigest()[:12]}"
 
     def kernel(self, name: str) -> Kernel:
@@ -255,6 +257,11 @@ def _located(kernel: object, plugin: Any) -> Kernel:
     folders = [Path(folder).resolve() for folder in getattr(root, "__path__", None) or [Path(root.__file__).parent]]
     if not any(source.is_relative_to(folder) for folder in folders):
         raise MmcoreError(f"the source of {kernel.name}, {source}, lies outside its package {folders[0]}")
+    text = source.read_bytes() if source.is_file() else b""
+    for name in _INCLUDED.findall(text):
+        included = (source.parent / os.fsdecode(name)).resolve()
+        if included.is_file() and not any(included.is_relative_to(folder) for folder in folders):
+            raise MmcoreError(f"the source of {kernel.name} includes {included}, which lies outside its package")
     return kernel
 
 

@@ -500,3 +500,12 @@ def test_a_time_limit_is_an_error_that_says_how_long_the_whole_would_take() -> N
     pattern = r"^thread .* was still running after 0.3 s at kernel01.cu:\d+; .* would take (about|at least) [\d.]+ s$"
     with pytest.raises(TimeLimit, match=pattern):
         check("upc.kernel01", 1500, block=32, timeout=0.3)
+
+
+def test_an_input_that_is_written_and_restored_is_told(cu_file: Path) -> None:
+    body = "float* a = const_cast<float*>(A) + threadIdx.x;\nconst float kept = *a;\n*a = 0.0f;\n*a = kept;"
+    violations = found(cu_file, body.replace("*a = 0.0f;", "*(volatile float*)a = 0.0f;"))
+    assert {(each.kind, each.array, each.line) for each in violations} == {
+        ("input-overwritten", "A", FIRST_LINE + 2),
+        ("input-overwritten", "A", FIRST_LINE + 3),
+    }

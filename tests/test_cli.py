@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from mmcore.cli import main
+from mmcore.cli.output import fields, rendered, visible
 from mmcore.registry import COMMANDS, registry
 from tests.command_line import install, installed, kernel_module, mmcore, process
 
@@ -251,3 +252,12 @@ def test_control_c_ends_a_run_and_its_worker_process_quietly(tmp_path: Path) -> 
     assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "worker").read_text()), 0)
+
+
+def test_what_a_plugin_says_is_shown_and_not_obeyed() -> None:
+    text = "red \x1b[31m, back \r, bell \a, right-to-left \u202e, next line \x85"
+    shown = "red \\x1b[31m, back \\r, bell \\x07, right-to-left \\u202e, next line \\x85"
+    assert visible(text) == shown
+    assert rendered(text, terminal=False) == shown
+    assert shown in rendered(fields([("title", text)]), terminal=False)
+    assert visible("a line\n\tand another: ×, ³, é") == "a line\n\tand another: ×, ³, é"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import widen
-from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
+from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged, with_a_row_not_finite
 from tests.narrowing import narrow
 from tests.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
 
@@ -210,3 +210,28 @@ def test_a_product_of_one_element_changes_its_sign(dtype: str) -> None:
     one, other = (draw(problem, 1) for _ in range(2))
     a = widen(rearranged(problem, other, 2).a, dtype)
     assert np.array_equal(a, -widen(one.a, dtype))
+
+
+@pytest.mark.parametrize("types", TYPES, ids="-".join)
+def test_a_row_that_is_not_finite_must_be_carried_and_no_other(types: tuple[str, str, str]) -> None:
+    dtype, accumulator, output = types
+    problem = Problem(9, 33, 20, dtype, output)
+    matrices = with_a_row_not_finite(problem, draw_mixed(problem, accumulator, 4), 4)
+    with np.errstate(all="ignore"):
+        c = widen(matrices.a, dtype) @ widen(matrices.b, dtype)
+
+    def verified(c: Values) -> bool:
+        return verify_product(problem, accumulator, matrices, narrow(c, output)).verified
+
+    assert matrices.rows is not None
+    (row,) = np.flatnonzero(matrices.rows == Kind.NOT_FINITE)
+    assert not np.isfinite(c[row]).any()
+    assert verified(c)
+    assert not verified(np.nan_to_num(c, posinf=0.0, neginf=0.0))
+    c[row - 1, 5] = np.nan
+    assert not verified(c)
+
+
+def test_a_matrix_of_two_rows_has_none_that_is_not_finite() -> None:
+    problem = Problem(2, 5, 5)
+    assert np.isfinite(with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1).a).all()

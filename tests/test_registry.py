@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,31 @@ def test_a_kernels_source_lies_in_its_own_package(tmp_path: Path) -> None:
     with installed(tmp_path):
         said = f"the source of acme.borrowed, {source}, lies outside its package {tmp_path}"
         assert [each.reason for each in registry().failed] == [said]
+
+
+def test_a_kernels_source_is_not_only_anothers(tmp_path: Path) -> None:
+    other = registry().kernel("upc.kernel01").source
+    install(tmp_path, "acme", "acme.borrowed", kernel_module("acme.borrowed"))
+    (tmp_path / "acme_module.cu").write_text(f'// mine\n  # include "{other}"\n')
+    with installed(tmp_path):
+        said = f"the source of acme.borrowed includes {other}, which lies outside its package"
+        assert [each.reason for each in registry().failed] == [said]
+
+
+def test_a_result_names_what_brought_its_kernel_and_its_device(tmp_path: Path) -> None:
+    install(tmp_path, "acme", "acme.own", kernel_module("acme.own"))
+    source = tmp_path / "acme_module.cu"
+    source.write_text('extern "C" __global__ void f(float* A, float* B, float* C) { C[0] = 0; }')
+    named = []
+    for changed in ("", "// changed"):
+        with source.open("a") as file:
+            file.write(changed)
+        with installed(tmp_path):
+            named.append(mmcore.run("acme.own", 4, device="emulator").distributions)
+    pattern = r"(acme|mmcore-cuda) \S+ sha256:[0-9a-f]{12}"
+    assert all(re.fullmatch(pattern, text) for each in named for text in each.values())
+    assert named[0]["device"] == named[1]["device"]
+    assert named[0]["kernel"] != named[1]["kernel"]
 
 
 def test_a_misspelt_kernel_is_answered_with_the_nearest_names() -> None:

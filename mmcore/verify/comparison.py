@@ -136,7 +136,12 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
         error = np.abs(got - panel.product)
         allowed = limit(panel.product, panel.magnitude)
         if matrices.rows is not None and matrices.columns is not None:
-            _narrow(allowed, problem, limit, matrices.rows[panel.rows], matrices.columns, panel.product)
+            kinds = matrices.rows[panel.rows]
+            _narrow(allowed, problem, limit, kinds, matrices.columns, panel.product)
+            # Such a row makes every element NaN or infinite, but where it is only multiplied by zeros.
+            lost = np.isfinite(got) & (matrices.columns != Kind.ZERO)
+            carried = (kinds == Kind.NOT_FINITE)[:, np.newaxis]
+            error, allowed = np.where(carried, np.where(lost, np.inf, 0), error), np.where(carried, 0, allowed)
         wrong = np.flatnonzero(~(error <= allowed))
         if not wrong.size and matrices.rows is None and error.size >= _MANY and math.isfinite(limit.together):
             together = limit.together * panel.magnitude.astype(np.float64)

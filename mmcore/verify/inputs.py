@@ -100,6 +100,7 @@ class Kind(IntEnum):
     ZERO = 4
     SUBNORMAL = 5
     ONE_SIGN = 6  # some uniform numbers of one sign, and zeros
+    NOT_FINITE = 7  # NaN and infinities; conformance tests alone have such a row
 
 
 # How often a row and a column is of each kind.
@@ -185,6 +186,18 @@ def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
     numbers = np.resize(_random(rng, 1, _WORDS, _WORDS, problem.output), (problem.m, problem.ldc)).copy()
     numbers[:, problem.n :] = poison((1,), problem.output)
     return replace(before, c=numbers[:, : problem.n], rows=kinds)
+
+
+def with_a_row_not_finite(problem: Problem, matrices: Matrices, seed: int) -> Matrices:
+    """Mixed inputs of which a row of A is NaN and infinities, where there are more than two rows."""
+    rng = np.random.Generator(np.random.SFC64([seed, 3]))
+    if matrices.rows is None or len(matrices.rows) < 3:
+        return matrices
+    row = int(rng.integers(1, len(matrices.rows) - 1))
+    matrices.a[row] = stored(rng.choice(np.array([np.nan, np.inf, -np.inf]), size=problem.k), problem.dtype)
+    kinds = matrices.rows.copy()
+    kinds[row] = Kind.NOT_FINITE
+    return replace(matrices, rows=kinds)
 
 
 def _moved(rng: np.random.Generator, kinds: NDArray[Any]) -> NDArray[np.intp]:

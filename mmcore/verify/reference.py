@@ -71,8 +71,9 @@ def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Pane
     for start in range(0, problem.k, step):
         a = widen(matrices.a[rows, start : start + step], problem.dtype)
         b = widen(matrices.b[start : start + step], problem.dtype)
-        product += a @ b
-        magnitude += np.abs(a, out=a).astype(np.float32) @ np.abs(b, out=b).astype(np.float32)
+        with np.errstate(invalid="ignore", over="ignore"):  # a row may be NaN
+            product += a @ b
+            magnitude += np.abs(a, out=a).astype(np.float32) @ np.abs(b, out=b).astype(np.float32)
     return Panel(rows, product, _not_too_small(problem, magnitude))
 
 

@@ -19,7 +19,7 @@ from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
-from mmcore.verify.inputs import Matrices, rearranged
+from mmcore.verify.inputs import Matrices, rearranged, with_a_row_not_finite
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_conform.cases import find_cases
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
@@ -199,12 +199,13 @@ def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str,
 
 
 def _of_second_run(loaded: LoadedKernel, problem: Problem, seed: int, matrices: Matrices) -> Iterator[tuple[str, str]]:
-    """What is wrong when a right kernel runs again on the same inputs, rearranged.
+    """What is wrong when a right kernel runs again on the same inputs, rearranged, and a row of NaN and infinities.
 
     C holds numbers instead of poison then, and workspaces what the first run left in them, so that a kernel that
     computes with what it finds there is found out.
     """
-    verified = verify_launches(loaded, problem, rearranged(problem, matrices, seed))
+    inputs = with_a_row_not_finite(problem, rearranged(problem, matrices, seed), seed)
+    verified = verify_launches(loaded, problem, inputs)
     if any(violation.fatal for violation in verified.violations):
         _failures(loaded.plan, verified.violations)
         yield "repeatable", f"the second run failed where the first did not: {verified.violations[-1]}"

@@ -227,6 +227,10 @@ class Checking(Observer):
         earlier = (shadow.stores, shadow.loads)
         for last in earlier if strong else (*earlier, shadow.strong_stores, shadow.strong_loads):
             racing |= self._races(hit, last)
+        if hit.access.space == "global" and hit.array.label in ("A", "B"):
+            what = ", which the kernel may only read"
+            every = np.ones(hit.index.shape, np.bool_)
+            self._record("input-overwritten", hit, every, lambda entry: hit.what(entry) + what)
         if hit.array is self._global.output and not atomic:
             self._lost(hit, shadow.unread[hit.index] & ~racing)
         shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
