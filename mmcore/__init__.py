@@ -23,6 +23,7 @@ from mmcore.errors import (
     MmcoreError,
     NoDevice,
     UnknownKernel,
+    UnsupportedInstruction,
 )
 from mmcore.hookspecs import hookimpl, hookspec
 from mmcore.kernel.arguments import Scalar, TensorMap, Workspace
@@ -44,7 +45,8 @@ __all__ = [
     "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "FlatBlock", "Int32Index",
     "InvalidBlock", "InvalidConfig", "InvalidKernel", "InvalidProblem", "Kernel", "KernelError", "Launch",
     "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock",
-    "TensorMap", "UnknownKernel", "Workspace", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
+    "TensorMap", "UnknownKernel", "UnsupportedInstruction", "Workspace",
+    "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
 ]  # fmt: skip
 
 _LAZY = {
