@@ -70,7 +70,7 @@ class Threads:
         """A warp arrives at a barrier that the other waits at."""
         one = np.full((1,) * 6, 2, np.uint32)
         self.clocks.arrive(self.lanes(warp), one)
-        self.clocks.barrier(self.lanes(other), one, np.full((1,) * 6, 64, np.uint32) * 0 + np.uint32(32))
+        self.clocks.barrier(self.lanes(other), one, np.full((1,) * 6, 32, np.uint32))
         arrived = [warp * LANES + lane for lane in range(LANES)]
         before = [(set(self.known[each]), set(self.fenced[each]), set(self.pending[each])) for each in arrived]
         self.meet(arrived + [other * LANES + lane for lane in range(LANES)])

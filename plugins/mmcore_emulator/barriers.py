@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import WARP, Batch
+from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.warps import Warps
 
-_THREADS = (1, 3, 5)
 # By what the instruction says it finds out, and of which type that is.
 _FINDINGS: dict[tuple[str, str], Callable[[Values, Values], Any]] = {
-    ("popc", "u32"): lambda votes, present: (votes & present).sum(_THREADS, np.uint32, keepdims=True),
-    ("or", "pred"): lambda votes, present: (votes & present).any(_THREADS, keepdims=True),
-    ("and", "pred"): lambda votes, present: (votes | ~present).all(_THREADS, keepdims=True),
+    ("popc", "u32"): lambda votes, present: (votes & present).sum(THREAD_AXES, np.uint32, keepdims=True),
+    ("or", "pred"): lambda votes, present: (votes & present).any(THREAD_AXES, keepdims=True),
+    ("and", "pred"): lambda votes, present: (votes | ~present).all(THREAD_AXES, keepdims=True),
 }
 
 
@@ -134,7 +133,7 @@ class BlockBarriers:
         for each in np.unique(numbers[waiting]).tolist():
             here = waiting & (numbers == each)
             arrived = self._arrived.get(each, np.zeros((1,) * 6, np.int64))
-            wanted = np.where(here, counts, 0).max(_THREADS, keepdims=True)
+            wanted = np.where(here, counts, 0).max(THREAD_AXES, keepdims=True)
             missing = self._threads(present & ~here) - arrived
             come = self._threads(here) + arrived
             complete = np.where(wanted, come >= wanted, missing <= 0)
@@ -145,33 +144,29 @@ class BlockBarriers:
                 goes &= ~late | (self._rank(here) < wanted - arrived)
             going |= goes
             if each in self._arrived:
-                self._arrived[each] = np.where(complete & here.any(_THREADS, keepdims=True), 0, arrived)
+                self._arrived[each] = np.where(complete & here.any(THREAD_AXES, keepdims=True), 0, arrived)
         return going
 
     def come(self, lane: tuple[int, ...], waiting: Values) -> int:
         """How many threads have come to the barrier at which a lane waits."""
         numbers = np.broadcast_to(self.number, self._batch.shape)
         number = int(numbers[lane])
-        block = (lane[0], 0, lane[2], 0, lane[4], 0)
         come = self._threads(waiting & (numbers == number)) + self._arrived.get(number, 0)
-        return int(np.broadcast_to(come, (*self._blocks(),))[block])
-
-    def _blocks(self) -> tuple[int, ...]:
-        return tuple(1 if axis in _THREADS else size for axis, size in enumerate(self._batch.shape))
+        return int(np.broadcast_to(come, self._batch.shape)[lane])
 
     def _threads(self, lanes: Values) -> Values:
         """How many threads of each block these are; the threads that its last warp lacks count as the warp's others."""
-        threads = np.asarray(lanes.sum(_THREADS, np.int64, keepdims=True))
+        threads = np.asarray(lanes.sum(THREAD_AXES, np.int64, keepdims=True))
         size = self._batch.block.size
         if size % WARP:
             last = np.broadcast_to(self._batch.thread_index() >= size // WARP * WARP, self._batch.shape)
-            whole = (lanes | ~last).all(_THREADS, keepdims=True)
+            whole = (lanes | ~last).all(THREAD_AXES, keepdims=True)
             threads = threads + np.where(whole, WARP - size % WARP, 0)
         return threads
 
     def _rank(self, lanes: Values) -> Values:
         """For each lane, how many of these precede it in its block, by whole warps."""
         warps = self._warps()
-        taking_part = warps.rows(lanes).any(axis=1).reshape(-1, warps.count // self._batch.extent.size)
+        taking_part = warps.rows(lanes).any(axis=1).reshape(-1, warps.per_block)
         before: Values = np.asarray(np.cumsum(taking_part, axis=1) - taking_part) * WARP
         return warps.lanes(np.repeat(before.reshape(-1, 1), WARP, axis=1))

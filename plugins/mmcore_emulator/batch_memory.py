@@ -88,7 +88,7 @@ class Ports:
         self._tell("atomic", space, address, dtype.itemsize, mask, at)
         self._run.changes += 1
         for name, each, part in self._resolved(space, address, mask):
-            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
+            lanes = self._batch.spread(part)
             memory.accumulate(self.spaces[name], each, value, dtype, lanes, self._reporter(at, part))
 
     def atomic(
@@ -105,7 +105,7 @@ class Ports:
         self._tell("atomic", space, address, dtype.itemsize, mask, at)
         found = np.zeros((1,) * 6, dtype)
         for name, each, part in self._resolved(space, address, mask):
-            lanes = np.broadcast_to(np.True_ if part is None else part.lanes, self._batch.shape)
+            lanes = self._batch.spread(part)
             reporter = self._reporter(at, part)
             old, changed = memory.atomic(self.spaces[name], each, operands, dtype, lanes, reporter, combine)
             found = np.where(lanes, old, found)

@@ -31,6 +31,11 @@ class Block:
     defines: frozenset[Register] = field(default_factory=frozenset)  # registers that the body writes
 
     @property
+    def instructions(self) -> list[Instruction]:
+        """The body and what ends it."""
+        return [*self.body, *([self.end] if self.end else [])]
+
+    @property
     def is_barrier(self) -> bool:
         """Whether it ends at a barrier, of a block or a warp."""
         return self.end is not None and is_barrier(self.end)
@@ -180,7 +185,7 @@ def _liveness(blocks: list[Block]) -> None:
     for block in blocks:
         exposed: set[Register] = set()
         defined: set[Register] = set()
-        for instruction in [*block.body, *([block.end] if block.end else [])]:
+        for instruction in block.instructions:
             exposed.update(register for register in reads(instruction) if register not in defined)
             defined.update(destinations(instruction))
         upward.append(exposed)

@@ -29,6 +29,7 @@ SPECIAL_REGISTERS = frozenset(
 )
 
 Shape6 = tuple[int, ...]
+THREAD_AXES = (1, 3, 5)
 _BLOCK_AXES = {"x": 4, "y": 2, "z": 0}
 _THREAD_AXES = {"x": 5, "y": 3, "z": 1}
 
@@ -58,6 +59,10 @@ class Batch:
     def lanes(self) -> int:
         """Number of threads."""
         return self.extent.size * self.block.size
+
+    def spread(self, mask: Mask | None) -> NDArray[np.bool_]:
+        """The lanes of a mask (None for all), along all axes in full."""
+        return np.broadcast_to(np.True_ if mask is None else mask.lanes, self.shape)
 
     def special(self, name: str) -> NDArray[np.uint32]:
         """One of the SPECIAL_REGISTERS, as lanes."""

@@ -20,6 +20,7 @@ from mmcore_emulator.step import Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
 
 _TORN = "comes to a barrier to which other threads of its warp come elsewhere in the code"
+_MISSING = "waits for its warp with the mask {:#010x}, and not all whom that names come"
 _POLLS = "waits here for a value in memory that nobody is left to write"
 _NO_COUNT = np.zeros((1,) * 6, np.uint32)
 
@@ -39,6 +40,7 @@ class BatchRun(Ports):
         # nobody else can.
         self._polling: dict[int, Mask | None] = {}
         self._polled: set[int] = set()
+        self._state: object = None
         self._at_barrier: dict[int, Mask | None] = {}
         self._barriers = BlockBarriers(batch, lambda: self._warps)
         # The mask that each lane names which waits at a barrier of its warp.
@@ -62,24 +64,28 @@ class BatchRun(Ports):
                 self.give_up()
             return True
 
-    def state(self) -> object:
-        """What equals that of an earlier time if the threads that poll have come to know nothing new."""
+    def unchanged(self) -> bool:
+        """Whether the threads that poll have come to know nothing new since the last time that this was asked."""
         steps = self._run.translation.steps
-        polling = []
-        for index, mask in self._polling.items():
-            values = tuple(self._registers[slot].tobytes() for slot in steps[index].live_slots)
-            polling.append((index, None if mask is None else mask.key, values))
-        return polling, [(index, None if mask is None else mask.key) for index, mask in self._at_barrier.items()]
+
+        def held(index: int) -> tuple[bytes, ...]:
+            return tuple(self._registers[slot].tobytes() for slot in steps[index].live_slots)
+
+        waiting = [
+            {index: mask and mask.key for index, mask in each.items()} for each in (self._polling, self._at_barrier)
+        ]
+        before, self._state = self._state, (waiting, {index: held(index) for index in self._polling})
+        return before == self._state
 
     def give_up(self) -> None:
         """Report the lanes that are left: each waits for another."""
         steps = self._run.translation.steps
         waiting = self._lanes_of(list(self._at_barrier), self._at_barrier)
         for index, mask in self._at_barrier.items():
-            text = self._missing_in_warp() if steps[index].block.is_warp_barrier else self._missing(waiting)
-            self._report(LaneViolation("deadlock", None, steps[index].block.end, self._lanes(mask), text))
+            text = self._with_mask(_MISSING) if steps[index].block.is_warp_barrier else self._missing(waiting)
+            self._report(LaneViolation("deadlock", None, steps[index].block.end, self._batch.spread(mask), text))
         for index, mask in self._polling.items():
-            at, lanes = steps[index].polling_at, self._lanes(mask)
+            at, lanes = steps[index].polling_at, self._batch.spread(mask)
             self._report(LaneViolation("deadlock", None, at, lanes, lambda _: _POLLS))
         self._at_barrier, self._polling = {}, {}
 
@@ -94,12 +100,6 @@ class BatchRun(Ports):
             return f"waits at barrier {int(numbers[lane])} for {awaited}; {come} have come, and no others will"
 
         return text
-
-    def _missing_in_warp(self) -> Callable[[tuple[int, ...]], str]:
-        named = np.broadcast_to(self._named, self._batch.shape)
-        return lambda lane: (
-            f"waits for its warp with the mask {int(named[lane]):#010x}, and not all whom that names come"
-        )
 
     def end(self) -> int:
         """Tell observers that the batch has ended; the number of its blocks."""
@@ -138,16 +138,14 @@ class BatchRun(Ports):
         """Lanes have come to a barrier of their block."""
         assert step.barrier is not None
         if arrival.wanted is not None:
-            passing = self.narrow(mask, ~arrival.wanted)
+            self._enter(step.block.following, self.narrow(mask, ~arrival.wanted))
             mask = self.narrow(mask, arrival.wanted)
-            if passing is None or passing.count:
-                self._enter(step.block.following, passing)
             if mask is not None and not mask.count:
                 return
         if step.barrier.action == "arrive":
-            self._barriers.arrive(self._lanes(mask), arrival.number, arrival.count)
+            self._barriers.arrive(self._batch.spread(mask), arrival.number, arrival.count)
             for observer in self._observers:
-                observer.arrive(step, arrival.number, mask)
+                observer.arrive(arrival.number, mask)
             self._enter(step.block.following, mask)
             return
         barriers = self._barriers
@@ -156,9 +154,6 @@ class BatchRun(Ports):
         if arrival.vote is not None:
             barriers.vote = self._brought(arrival.vote, mask, barriers.vote)
         self._join(self._at_barrier, index, mask)
-
-    def _lanes(self, mask: Mask | None) -> Values:
-        return np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape)
 
     def _brought(self, values: Values, mask: Mask | None, others: Values) -> Values:
         """What lanes bring to a barrier, beside what ``others`` have brought."""
@@ -175,17 +170,17 @@ class BatchRun(Ports):
         if taken.size == 1:
             self._enter(target if taken.item() else following, mask)
             return
-        goes, stays = self.narrow(mask, taken), self.narrow(mask, ~taken)
-        if goes is None or goes.count:
-            self._enter(target, goes)
-        if stays is None or stays.count:
-            self._enter(following, stays)
+        self._enter(target, self.narrow(mask, taken))
+        self._enter(following, self.narrow(mask, ~taken))
 
     def _enter(self, index: int, mask: Mask | None) -> None:
         if index != EXIT:
             self._join(self._polling if index in self._polled else self._ready, index, mask)
 
     def _join(self, waiting: dict[int, Mask | None], index: int, mask: Mask | None) -> None:
+        """Let lanes, if there are any in the mask, wait with those that are there already."""
+        if mask is not None and not mask.count:
+            return
         if index in waiting:
             already = waiting[index]
             mask = None if already is None or mask is None else self._masked(already.lanes | mask.lanes)
@@ -205,7 +200,8 @@ class BatchRun(Ports):
         if not sites:
             return False
         if len(self._at_barrier) == 1 and not self._polling and self._barriers.plain:
-            self._leave(self._at_barrier)
+            everybody, self._at_barrier = self._at_barrier, {}
+            self._leave(everybody)
             return True
         waiting = self._lanes_of(sites, self._at_barrier)
         others = {**self._polling, **{index: self._at_barrier[index] for index in of_warps}}
@@ -215,26 +211,20 @@ class BatchRun(Ports):
             return False
         if len(sites) > 1:
             self._check_warps(sites, going)
-        leaving, staying = {}, {}
+        leaving: dict[int, Mask | None] = {}
         for index in sites:
-            mask = self._at_barrier[index]
-            goes, stays = self.narrow(mask, going), self.narrow(mask, ~going)
-            if goes is None or goes.count:
-                leaving[index] = goes
-            if stays is not None and stays.count:
-                staying[index] = stays
+            mask = self._at_barrier.pop(index)
+            self._join(leaving, index, self.narrow(mask, going))
+            self._join(self._at_barrier, index, self.narrow(mask, ~going))
         self._leave(leaving)
-        self._at_barrier |= staying
         return True
 
     def _leave(self, leaving: dict[int, Mask | None]) -> None:
         """Lanes leave a barrier of their blocks, at which they have met."""
-        steps = self._run.translation.steps
-        left = [(steps[index], mask) for index, mask in leaving.items()]
+        left = [(self._run.translation.steps[index], mask) for index, mask in leaving.items()]
         for observer in self._observers:
             observer.synchronise(left, self._barriers.number, self._barriers.count)
-        for (step, mask), index in zip(left, list(leaving), strict=True):
-            self._at_barrier.pop(index)
+        for step, mask in left:
             self._reduce(step.reduction, mask)
             self._enter(step.block.following, mask)
 
@@ -242,13 +232,13 @@ class BatchRun(Ports):
         """The lanes that wait at any of these steps."""
         lanes = np.zeros(self._batch.shape, np.bool_)
         for index in indices:
-            lanes |= self._lanes(waiting[index])
+            lanes |= self._batch.spread(waiting[index])
         return lanes
 
     def _check_warps(self, sites: list[int], going: Values) -> None:
         """Report threads of one warp that come to a barrier of their block from different places of the code."""
         rows = self._warps.rows
-        here = np.stack([rows(self._lanes(self._at_barrier[index]) & going) for index in sites])
+        here = np.stack([rows(self._batch.spread(self._at_barrier[index]) & going) for index in sites])
         torn = here.any(axis=2).sum(axis=0) > 1
         if torn.any():
             steps = self._run.translation.steps
@@ -263,7 +253,7 @@ class BatchRun(Ports):
         """Tell lanes at a barrier what they have found out together."""
         if reduction is None:
             return
-        present = np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape)
+        present = self._batch.spread(mask)
         told = reduction.of(np.broadcast_to(self._barriers.vote, self._batch.shape), present)
         before = self._registers[reduction.slot]
         self._registers[reduction.slot] = told if mask is None else self.merge(mask, told, before)
@@ -278,11 +268,8 @@ class BatchRun(Ports):
         steps = self._run.translation.steps
         for index in indices:
             mask = self._at_barrier.pop(index)
-            goes, stays = self.narrow(mask, going), self.narrow(mask, ~going)
-            if goes is None or goes.count:
-                self._enter(steps[index].block.following, goes)
-            if stays is None or stays.count:
-                self._at_barrier[index] = stays
+            self._enter(steps[index].block.following, self.narrow(mask, going))
+            self._join(self._at_barrier, index, self.narrow(mask, ~going))
         return True
 
     def _gathered(self, indices: list[int]) -> Values:
@@ -296,22 +283,19 @@ class BatchRun(Ports):
             present |= self._lanes_of(list(self._polling), self._polling)
         gathering = Gathering(*map(self._warps.rows, (waiting, self._named, present)))
         strays = self._warps.lanes(gathering.strays())
-        self._report_at(
-            indices, strays, "comes to a barrier of its warp with the mask {:#010x}, which does not name it"
-        )
-        going = strays | self._warps.lanes(gathering.complete())
-        return np.asarray(going)
+        self._report_strays(indices, strays)
+        return np.asarray(strays | self._warps.lanes(gathering.complete()))
 
-    def _report_at(self, indices: list[int], lanes: Values, text: str) -> None:
-        """Report those of ``lanes`` that are at these barriers; ``text`` has room for the mask that one names."""
-        named = np.broadcast_to(self._named, self._batch.shape)
-
-        def said(lane: tuple[int, ...]) -> str:
-            return text.format(int(named[lane]))
-
+    def _report_strays(self, indices: list[int], strays: Values) -> None:
+        """Report the lanes at these barriers of their warps whom their masks do not name."""
+        text = self._with_mask("comes to a barrier of its warp with the mask {:#010x}, which does not name it")
         for index in indices:
-            mask = self._at_barrier[index]
-            here = lanes if mask is None else lanes & mask.lanes
+            here = strays & self._batch.spread(self._at_barrier[index])
             if here.any():
                 end = self._run.translation.steps[index].block.end
-                self._report(LaneViolation("divergent-barrier", None, end, here, said))
+                self._report(LaneViolation("divergent-barrier", None, end, here, text))
+
+    def _with_mask(self, text: str) -> Callable[[tuple[int, ...]], str]:
+        """What a lane at a barrier of its warp does; ``text`` has room for the mask that it names."""
+        named = np.broadcast_to(self._named, self._batch.shape)
+        return lambda lane: text.format(int(named[lane]))

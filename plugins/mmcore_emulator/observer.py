@@ -68,7 +68,7 @@ class Observer:
             count: how many threads it waited for, as lanes; 0 for all of the block.
         """
 
-    def arrive(self, step: Step, number: Values, mask: Mask | None) -> None:
+    def arrive(self, number: Values, mask: Mask | None) -> None:
         """These lanes have arrived at a barrier of that number, and do not wait there."""
 
     def fence(self, scope: str, mask: Mask | None) -> None:

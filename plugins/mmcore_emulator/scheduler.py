@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
 from mmcore_emulator.launch_run import Run
 from mmcore_emulator.lockstep import BatchRun
-
-
-@dataclass
-class _Resident:
-    """A batch of blocks that has begun, and what it was like when all that it did was to wait."""
-
-    batch: BatchRun
-    state: object = None
 
 
 def execute(run: Run) -> None:
@@ -29,26 +20,25 @@ def execute(run: Run) -> None:
     with np.errstate(all="ignore"):
         pending = iter(run.batches())
         coming = next(pending, None)
-        resident: deque[_Resident] = deque()
+        resident: deque[BatchRun] = deque()
         blocks = idle = 0
         while coming is not None or resident:
             if coming is not None and (not resident or blocks + coming.extent.size <= run.resident_blocks):
-                current, idle = _Resident(BatchRun(run, coming)), 0
+                current, idle = BatchRun(run, coming), 0
                 blocks += coming.extent.size
                 coming = next(pending, None)
             else:
                 current = resident.popleft()
             before = run.changes
-            if current.batch.advance():
-                blocks -= current.batch.end()
+            if current.advance():
+                blocks -= current.end()
                 idle = 0
                 continue
-            state = current.batch.state()
-            idle = idle + 1 if run.changes == before and state == current.state else 0
-            current.state = state
+            idle = idle + 1 if run.changes == before and current.unchanged() else 0
             resident.append(current)
-            if idle > len(resident) and (coming is None or blocks + coming.extent.size > run.resident_blocks):
+            # Twice: the first time what a batch is compared with may be from before others wrote something.
+            if idle > 2 * len(resident) and (coming is None or blocks + coming.extent.size > run.resident_blocks):
                 for each in resident:
-                    each.batch.give_up()
-                    blocks -= each.batch.end()
+                    each.give_up()
+                    blocks -= each.end()
                 resident.clear()

@@ -27,14 +27,14 @@ class Warps:
     """The warps of a batch.
 
     Attributes:
-        count: how many there are.
+        count, per_block: how many there are, in all and of each block.
         place: for each lane, its place when the warps stand one behind the other.
     """
 
     def __init__(self, batch: Batch) -> None:
-        warps_of_block = -(-batch.block.size // WARP)
-        self.count = batch.extent.size * warps_of_block
-        place = batch.block_index() * (warps_of_block * WARP) + batch.thread_index()
+        self.per_block = -(-batch.block.size // WARP)
+        self.count = batch.extent.size * self.per_block
+        place = batch.block_index() * (self.per_block * WARP) + batch.thread_index()
         self.place = np.broadcast_to(place, batch.shape)
 
     def rows(self, values: Values) -> PerWarp:

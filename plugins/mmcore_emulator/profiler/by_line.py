@@ -87,7 +87,7 @@ def _flops(at: Instruction) -> int:
 def _executed_by_line(step: Step) -> dict[Line, _Executed]:
     """What one thread executes in a basic block; of guarded instructions only that it comes by them."""
     lines: dict[Line, _Executed] = {}
-    for at in [*step.block.body, *([step.block.end] if step.block.end else [])]:
+    for at in step.block.instructions:
         before = lines.get(_line(at), _Executed(0, 0, 0))
         counts = (1, 0, 0) if at.guard is not None else (1, _fmas(at), _flops(at))
         lines[_line(at)] = _Executed(*map(sum, zip(before, counts, strict=True)))

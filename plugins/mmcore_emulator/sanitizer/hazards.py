@@ -10,9 +10,9 @@ import numpy as np
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore_emulator.control_flow import STRONG, Block, destinations, reads
+from mmcore_emulator.control_flow import STRONG, destinations, reads
 from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import WARP, Batch, Mask
+from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
 from mmcore_emulator.launch_run import place, place_in_source
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observer import Access, LaneViolation, Observer
@@ -32,7 +32,6 @@ _MEANINGS = {
     "divergent-barrier": "on a GPU the block may hang, or go on too early",
     "deadlock": "on a GPU the launch would not end",
 }
-_THREADS = (1, 3, 5)
 _SKIPPED = (
     "has ended, and does not come to the barrier that other threads of its block are in; "
     "before compute capability 7.0 the others would wait for it"
@@ -99,11 +98,9 @@ class Checking(Observer):
         self._layout = translation.layout
         self._launch_recorder = recorder
         self._order = Order()
-        blocks = [step.block for step in translation.steps]
-        self._compared, self._seeing = _compared(blocks), _seeing(blocks)
-        self.talking = bool(self._compared or self._seeing) or any(
-            each.opcode[0] == "ld" and self._strong(each) for block in blocks for each in block.body
-        )
+        instructions = [each for step in translation.steps for each in step.block.instructions]
+        self._compared, self._seeing = _compared(instructions), _seeing(instructions)
+        self.talking = bool(self._seeing) or any(each.opcode[0] == "ld" and self._strong(each) for each in instructions)
         # Every instruction that has accessed memory: LastAccess knows them by their index.
         self._instructions: list[Instruction] = []
         self._numbers: dict[int, int] = {}
@@ -131,13 +128,11 @@ class Checking(Observer):
         own._recorder.end()
 
     def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
-        lanes = np.zeros(self._batch.shape, np.bool_)
-        for _, mask in left:
-            lanes |= np.True_ if mask is None else mask.lanes
+        at = [self._batch.spread(mask) for _, mask in left]
+        lanes = np.logical_or.reduce(at)
         self._clocks.barrier(lanes, number, count)
-        at = [np.broadcast_to(np.True_ if mask is None else mask.lanes, self._batch.shape) for _, mask in left]
         for (step, _), here in zip(left, at, strict=True):
-            absent = ~lanes & here.any(axis=_THREADS, keepdims=True) & (np.broadcast_to(count, lanes.shape) == 0)
+            absent = ~lanes & here.any(axis=THREAD_AXES, keepdims=True) & (np.broadcast_to(count, lanes.shape) == 0)
             if absent.any():
                 self._recorder.record(
                     LaneViolation("skipped-barrier", None, step.block.end, absent, lambda _: _SKIPPED)
@@ -145,15 +140,15 @@ class Checking(Observer):
         for (step, _), here in zip(left, at, strict=True):
             for (other, _), there in zip(left, at, strict=True):
                 apart = place_in_source(step.block.end) != place_in_source(other.block.end)
-                together = here & there.any(axis=_THREADS, keepdims=True)
+                together = here & there.any(axis=THREAD_AXES, keepdims=True)
                 if apart and together.any():
                     self._recorder.record(LaneViolation("split-barrier", None, step.block.end, together, _meets(other)))
 
-    def arrive(self, step: Step, number: Values, mask: Mask | None) -> None:
-        self._clocks.arrive(np.asarray(np.True_) if mask is None else mask.lanes, number)
+    def arrive(self, number: Values, mask: Mask | None) -> None:
+        self._clocks.arrive(self._batch.spread(mask), number)
 
     def fence(self, scope: str, mask: Mask | None) -> None:
-        self._clocks.fence(scope, np.asarray(np.True_) if mask is None else mask.lanes)
+        self._clocks.fence(scope, self._batch.spread(mask))
 
     def meet(self, lanes: Values, named: Values) -> None:
         self._clocks.meet(lanes, named)
@@ -170,7 +165,7 @@ class Checking(Observer):
 
     def _hits(self, access: Access) -> Iterator[_Hit]:
         """The permitted accesses, array by array; of the others :meth:`violation` is told."""
-        lanes = np.broadcast_to(np.True_ if access.mask is None else access.mask.lanes, self._batch.shape)
+        lanes = self._batch.spread(access.mask)
         address = np.broadcast_to(access.address, self._batch.shape)
         ranges = address >> np.uint64(access.memory.range_bits)
         aligned = lanes & ((address & np.uint64(access.nbytes - 1)) == 0)
@@ -367,20 +362,18 @@ def _scope(at: Instruction, what: str) -> str:
     return "cta" if "cta" in at.opcode else "gpu"
 
 
-def _seeing(blocks: Sequence[Block]) -> frozenset[int]:
+def _seeing(instructions: Sequence[Instruction]) -> frozenset[int]:
     """The atomics, by identity, whose result somebody reads."""
-    instructions = [each for block in blocks for each in (*block.body, *([block.end] if block.end else ()))]
     read = {register for each in instructions for register in reads(each)}
     atomics = (each for each in instructions if each.opcode[0] == "atom")
     return frozenset(id(each) for each in atomics if not read.isdisjoint(destinations(each)))
 
 
-def _compared(blocks: Sequence[Block]) -> frozenset[int]:
+def _compared(instructions: Sequence[Instruction]) -> frozenset[int]:
     """The volatile reads, by identity, whose values are compared, perhaps after some integer arithmetic."""
-    instructions = [each for block in blocks for each in (*block.body, *([block.end] if block.end else ()))]
     wanted = {register for each in instructions if each.opcode[0] == "setp" for register in reads(each)}
+    passing = [each for each in instructions if each.opcode[0] in _PASSING and not _computes(each)]
     while True:
-        passing = [each for each in instructions if each.opcode[0] in _PASSING and not _computes(each)]
         more = {source for each in passing if not wanted.isdisjoint(destinations(each)) for source in reads(each)}
         if more <= wanted:
             break

@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import WARP, Batch
+from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch
 from mmcore_emulator.warps import BIT, PerWarp, Warps, groups
 
 Knowledge: TypeAlias = Mapping[tuple[str, int], int]
 """Until when something is known, by ("thread", number), ("warp", number) or ("block", number)."""
 
-_THREADS = (1, 3, 5)
 NOTHING: Knowledge = MappingProxyType({})
 
 
@@ -126,13 +125,9 @@ class Order:
             if told:
                 self._learned[thread] = joined(self._learned.get(thread, NOTHING), told)
 
-    def told(self, thread: int, scope: str) -> Knowledge:
-        """What a thread knows by flags, or of that what it knew at its last fence of a scope."""
-        return self._fenced.get((thread, scope), NOTHING) if scope else self.known(thread)
-
-    def known(self, thread: int) -> Knowledge:
-        """What a thread knows by flags."""
-        return self._learned.get(thread, NOTHING)
+    def told(self, thread: int, fenced: str = "") -> Knowledge:
+        """What a thread knows by flags, or of that what it knew at its last fence of a scope ("cta", "gpu")."""
+        return self._fenced.get((thread, fenced), NOTHING) if fenced else self._learned.get(thread, NOTHING)
 
     def meet(self, threads: Sequence[int]) -> None:
         """Threads know from now on what each of them knew."""
@@ -149,7 +144,7 @@ class Order:
 
     def knows(self, thread: int, block: int, others: Accessors) -> bool:
         """Whether a thread of a block knows, by flags, of all that others did."""
-        known, time = self.known(thread), others.time
+        known, time = self.told(thread), others.time
         if others.block < 0:
             return len(known) >= self.blocks - 1 and all(
                 known.get(("block", each), 0) > time for each in range(self.blocks) if each != block
@@ -212,10 +207,6 @@ class Clocks:
         self._arrived: dict[tuple[int, int], list[tuple[int, NDArray[np.int32]]]] = {}
         self._met = False
 
-    @property
-    def _warps_per_block(self) -> int:
-        return self._warps.count // self._batch.extent.size
-
     def meet(self, lanes: Values, named: Values) -> None:
         """Lanes of a warp that name the same mask meet; those that do not name themselves meet nobody."""
         here, masks = self._warps.rows(lanes), self._warps.rows(named)
@@ -226,7 +217,7 @@ class Clocks:
             self._among[whole] = now
             if self._between is not None:
                 for warp in np.flatnonzero(whole).tolist():
-                    self._between[warp, warp % self._warps_per_block] = now
+                    self._between[warp, warp % self._warps.per_block] = now
             self._meet_in_part(group, np.asarray(group.any(axis=1) & ~whole), now)
             if self.order.told_anything:
                 for warp in np.flatnonzero(group.any(axis=1)).tolist():
@@ -246,8 +237,8 @@ class Clocks:
         """Lanes leave a barrier of their block, of a number, at which ``count`` threads have met (0 for all)."""
         now = self.order.tick()
         lanes, number, count = (np.broadcast_to(each, self._batch.shape) for each in (lanes, number, count))
-        together = lanes & (number == number.max(axis=_THREADS, keepdims=True))
-        whole = lanes & ((count == 0) | together.all(axis=_THREADS, keepdims=True))
+        together = lanes & (number == number.max(axis=THREAD_AXES, keepdims=True))
+        whole = lanes & ((count == 0) | together.all(axis=THREAD_AXES, keepdims=True))
         self.horizon[whole] = now
         for scope, fenced in self._fenced.items():
             before = self._fenced_before.setdefault(scope, np.zeros_like(fenced))
@@ -267,7 +258,7 @@ class Clocks:
                 between = self._matrix()
                 rows = np.stack([between[warp] for warp in warps] + [known for _, known in before])
                 together = rows.max(axis=0)
-                together[warps % self._warps_per_block] = now
+                together[warps % self._warps.per_block] = now
                 between[warps] = together
             self.order.meet([*threads, *(thread for thread, _ in before if thread)])
 
@@ -278,13 +269,13 @@ class Clocks:
         for each in np.flatnonzero(lanes).tolist():
             warp = int(self._place[each] // WARP)
             known = between[warp].copy()
-            known[warp % self._warps_per_block] = now
+            known[warp % self._warps.per_block] = now
             key = (int(self._block[each]), int(number[each]))
             self._arrived.setdefault(key, []).append((int(self._thread[each]), known))
 
     def _matrix(self) -> NDArray[np.int32]:
         if self._between is None:
-            self._between = np.zeros((self._warps.count, self._warps_per_block), np.int32)
+            self._between = np.zeros((self._warps.count, self._warps.per_block), np.int32)
         return self._between
 
     def fence(self, scope: str, lanes: Values) -> None:
@@ -301,7 +292,6 @@ class Clocks:
 
     def _published(self, lane: int, scope: str, releases: str) -> Knowledge:
         """What a strong write tells those who are as far away as that."""
-        nobody = np.zeros(0, np.int64)
         until = int(self._fenced[scope][lane]) if scope in self._fenced else 0
         if releases and (scope == "cta" or releases == "gpu"):
             until = self.order.now
@@ -312,17 +302,16 @@ class Clocks:
             told["block", block] = horizon
         else:
             # Those who made a fence of their own before the barrier that this thread has come from.
-            before = self._fenced_before.get(scope, nobody)
-            for each in np.flatnonzero((before > 0) & (self._block == block)).tolist() if before.size else ():
+            before = self._fenced_before.get(scope, np.zeros(self._batch.lanes, np.int64))
+            for each in np.flatnonzero((before > 0) & (self._block == block)).tolist():
                 told["thread", int(self._thread[each])] = int(before[each])
         if until:
-            first = thread - place % WARP
-            for each in np.flatnonzero(self._among[place // WARP, place % WARP]).tolist():
-                told["thread", first + each] = min(until, int(self._among[place // WARP, place % WARP, each]))
+            warp, in_warp = divmod(place, WARP)
+            for each in np.flatnonzero(self._among[warp, in_warp]).tolist():
+                told["thread", thread - in_warp + each] = min(until, int(self._among[warp, in_warp, each]))
             if self._between is not None:
-                base = block * self._warps_per_block
-                for each in np.flatnonzero(self._between[place // WARP]).tolist():
-                    told["warp", base + each] = min(until, int(self._between[place // WARP, each]))
+                for each in np.flatnonzero(self._between[warp]).tolist():
+                    told["warp", block * self._warps.per_block + each] = min(until, int(self._between[warp, each]))
             told["thread", thread] = until
         return joined(told, self.order.told(thread, "" if until == self.order.now else scope)) if until else told
 
@@ -334,8 +323,7 @@ class Clocks:
         """
         if not self._met:
             return others
-        known = self._among.reshape(-1, WARP)[place] > time[:, np.newaxis]
-        return np.asarray(others & ~np.packbits(known, axis=1, bitorder="little").view("<u4")[:, 0])
+        return _without(others, self._among.reshape(-1, WARP)[place] > time[:, np.newaxis])
 
     def unknown_warps(
         self, place: NDArray[np.int64], others: NDArray[np.uint32], time: NDArray[np.int32]
@@ -344,5 +332,10 @@ class Clocks:
         if self._between is None:
             return others
         known = np.zeros((len(place), WARP), np.bool_)
-        known[:, : self._warps_per_block] = self._between[place // WARP] > time[:, np.newaxis]
-        return np.asarray(others & ~np.packbits(known, axis=1, bitorder="little").view("<u4")[:, 0])
+        known[:, : self._warps.per_block] = self._between[place // WARP] > time[:, np.newaxis]
+        return _without(others, known)
+
+
+def _without(masks: NDArray[np.uint32], known: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """Masks of 32 bits without those that are known, a row of ``known`` for each."""
+    return np.asarray(masks & ~np.packbits(known, axis=1, bitorder="little").view("<u4")[:, 0])
