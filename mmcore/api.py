@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from mmcore.cell import BRIEFLY, Cell, Timing, referenced_kernel
+from mmcore.cell import Cell, brief_timings, referenced_kernel
 from mmcore.devices.base import Buffer, Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import InvalidProblem, KernelError
@@ -52,8 +52,7 @@ def run(
     Raises:
         MmcoreError: the request cannot be carried out; one sentence says why.
     """
-    timings = Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)
-    asked, nameless = cell(kernel, size, device=device, timings=timings, **launch)
+    asked, nameless = cell(kernel, size, device=device, timings=brief_timings(memory), **launch)
     return measure_cell(asked, kernel=nameless)
 
 

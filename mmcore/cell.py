@@ -56,8 +56,13 @@ class Timing:
         return f"{self.what}-{self.how}"
 
 
-#: A kernel time and an end-to-end time as a command shows them: the median of a few rounds, in a fraction of a second.
+#: A few rounds, in a fraction of a second, whose median a command shows.
 BRIEFLY: dict[str, Any] = {"max_seconds": 0.1, "min_rounds": 3, "min_round_seconds": 5e-3, "max_rounds": 20}
+
+
+def brief_timings(memory: str) -> tuple[Timing, Timing]:
+    """A kernel time and an end-to-end time as a command shows them; ``memory`` is "pageable" or "pinned"."""
+    return Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)
 
 
 @dataclass(frozen=True)

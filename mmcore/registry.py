@@ -122,6 +122,7 @@ class Registry:
         self.manager.add_hookspecs(hookspecs)
         self.distributions: dict[str, str] = {}
         self._origins: dict[object, Origin] = {}
+        self._digests: dict[str, str] = {}
 
     def told(self, name: str, among: Named[Any]) -> str:
         """The distribution that brings something, its version and content: "acme-tiled 1.0 sha256:0123456789ab"."""
@@ -130,17 +131,22 @@ class Registry:
         distribution = among[name].origin.distribution
         return f"{distribution} {self.distributions.get(distribution, '')} {self.content(distribution)}"
 
-    @functools.cache  # noqa: B019 - there is one registry
     def content(self, distribution: str) -> str:
         """A digest of a distribution's packages, and of its kernels' sources: "sha256:" and 12 digits."""
+        if distribution not in self._digests:
+            self._digests[distribution] = self._digest(distribution)
+        return self._digests[distribution]
+
+    def _digest(self, distribution: str) -> str:
         import hashlib  # only where results are written
 
+        plugins = dict(self.manager.list_name_plugin())
+        found = {getattr(each, "__name__", "") for name, each in plugins.items() if name.startswith(f"{distribution}:")}
+        found |= {__name__} if distribution == DISTRIBUTION else set()
         files = {each.item.source for each in self.kernels.values() if each.origin.distribution == distribution}
-        for name, plugin in self.manager.list_name_plugin():
-            module = sys.modules.get(getattr(plugin, "__name__", "").partition(".")[0])
-            if name.startswith(f"{distribution}:") and module is not None:
-                folders = [Path(folder) for folder in getattr(module, "__path__", ())]
-                files |= {path for folder in folders for path in folder.rglob("*")} or {Path(str(module.__file__))}
+        for module in filter(None, (sys.modules.get(name.partition(".")[0]) for name in found)):
+            folders = [Path(folder) for folder in getattr(module, "__path__", ())]
+            files |= {path for folder in folders for path in folder.rglob("*")} or {Path(str(module.__file__))}
         digest = hashlib.sha256()
         for path in sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts):
             digest.update(f"{path.name}\0".encode() + path.read_bytes())

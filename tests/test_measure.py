@@ -233,7 +233,7 @@ def test_a_launch_that_fails_when_it_is_timed_leaves_no_time() -> None:
 
 
 def test_what_is_wrong_when_it_is_run_again_has_no_time_and_its_own_verification(cu_file: Path) -> None:
-    kernel = own(cu_file, "static __device__ int launched; C[0] = launched++ ? 0.0f : A[0] * B[0];", block=(1,))
+    kernel = own(cu_file, "static __device__ int launched; C[0] = launched++ ? 1e30f : A[0] * B[0];", block=(1,))
     result = measure(Cell(kernel.name, 1, 1, 1, timings=BRIEF), TimedEmulator(lambda source: 1e-3), kernel)
     assert (result.verified, result.times) == (False, ())
     assert result.verification is not None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cell import BRIEFLY, WAYS, Timing
+from mmcore.cell import WAYS, brief_timings
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
 from mmcore.executor import measure_cell
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 def run(kernel: str, device: str, memory: str, quiet: bool, as_json: bool, **asked: Any) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    timings = Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)
-    result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings))
+    result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=brief_timings(memory)))
     if as_json:
         write_json(result.to_json())
     else:
@@ -82,9 +81,9 @@ def _verification(result: Result) -> str:
         return "none: the time limit was reached"
     if result.verification is None:
         return "none: the violation left no product"
-    error = result.verification.max_error
-    largest = "an element is not finite" if error is None else f"largest error {error:.3g}"
-    return f"{result.verification.method}; {largest}"
+    if not result.verification.verified:
+        return result.verification.method  # the first wrong element follows
+    return f"{result.verification.method}; largest error {result.verification.max_error:.3g}"
 
 
 def _time(result: Result, seconds: float | None) -> str:

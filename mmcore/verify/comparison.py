@@ -138,10 +138,10 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
         if matrices.rows is not None and matrices.columns is not None:
             kinds = matrices.rows[panel.rows]
             _narrow(allowed, problem, limit, kinds, matrices.columns, panel.product)
+            carried = np.flatnonzero(kinds == Kind.NOT_FINITE)
             # Such a row makes every element NaN or infinite, but where it is only multiplied by zeros.
-            lost = np.isfinite(got) & (matrices.columns != Kind.ZERO)
-            carried = (kinds == Kind.NOT_FINITE)[:, np.newaxis]
-            error, allowed = np.where(carried, np.where(lost, np.inf, 0), error), np.where(carried, 0, allowed)
+            lost = np.isfinite(got[carried]) & (matrices.columns != Kind.ZERO)
+            error[carried], allowed[carried] = np.where(lost, np.inf, 0), 0
         wrong = np.flatnonzero(~(error <= allowed))
         if not wrong.size and matrices.rows is None and error.size >= _MANY and math.isfinite(limit.together):
             together = limit.together * panel.magnitude.astype(np.float64)
@@ -160,7 +160,8 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
 
 def _largest(error: NDArray[np.float64], panel: Panel, matrices: Matrices) -> float:
     """The largest error where no scale tells how large it is; that of everything if it is not finite."""
-    if matrices.rows is None or not np.isfinite(error).all():
-        return float(error.max())
-    kinds = matrices.rows[panel.rows]
-    return float(error[(kinds != Kind.WHOLE) & (kinds != Kind.SCALED)].max(initial=0.0))
+    largest = error.max()
+    if matrices.rows is not None and np.isfinite(largest):
+        kinds = matrices.rows[panel.rows, np.newaxis]
+        largest = error.max(initial=0.0, where=(kinds != Kind.WHOLE) & (kinds != Kind.SCALED))
+    return float(largest)

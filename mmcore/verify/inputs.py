@@ -153,7 +153,8 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
             matrices.a[at] = whole.of(shape, scales[at]) if kind == Kind.WHOLE else numbers.of(kind, shape)
     for kind, at in _where(columns):
         if kind == Kind.UNIFORM:
-            _drop_signs(matrices.b[:, at[0] : at[0] + len(at) // 2])
+            bits, sign = _bits_and_sign(matrices.b[:, at[0] : at[0] + len(at) // 2])
+            bits &= ~sign
         else:
             shape = (len(at), problem.k)
             drawn = whole.sparse(shape) if kind == Kind.WHOLE else numbers.of(kind, shape)
@@ -174,8 +175,8 @@ def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
     columns = _moved(rng, np.zeros(problem.n) if before.columns is None else before.columns)
     at = np.flatnonzero(rows >= 0)
     changed = before.a[rows[at]]
-    bits = changed.view(f"u{changed.itemsize}")
-    bits ^= bits.dtype.type(2 ** (8 * changed.itemsize - 1))
+    bits, sign = _bits_and_sign(changed)
+    bits ^= sign
     before.a[at] = changed
     to = np.flatnonzero(columns >= 0)
     before.b[:, to] = before.b[:, columns[to]]
@@ -211,9 +212,10 @@ def _moved(rng: np.random.Generator, kinds: NDArray[Any]) -> NDArray[np.intp]:
     return moved
 
 
-def _drop_signs(numbers: NDArray[Any]) -> None:
+def _bits_and_sign(numbers: NDArray[Any]) -> tuple[NDArray[Any], np.integer[Any]]:
+    """The same memory as unsigned numbers, and the bit that is the sign."""
     bits = numbers.view(f"u{numbers.itemsize}")
-    bits &= bits.dtype.type(2 ** (8 * numbers.itemsize - 1) - 1)
+    return bits, bits.dtype.type(2 ** (8 * numbers.itemsize - 1))
 
 
 class _Whole:
@@ -267,11 +269,11 @@ class _Numbers:
         (rows, width), rng = shape, self._rng
         numbers = np.zeros(shape)
         if kind == Kind.UNIT:
-            numbers[np.arange(rows), rng.integers(width, size=rows)] = rng.choice((-1.0, 1.0), size=rows)
+            numbers[np.arange(rows), rng.integers(width, size=rows)] = self._signs(rows)
         elif kind == Kind.ONE_SIGN:
             # So few that no order of the sum errs by more than the tolerance, even one that truncates.
             terms = max(1, math.isqrt(width) // 2)
-            values = self._uniform((rows, terms)) * rng.choice((-1.0, 1.0), size=(rows, 1))
+            values = self._uniform((rows, terms)) * self._signs((rows, 1))
             for row, value in zip(numbers, values, strict=True):
                 row[rng.choice(width, size=terms, replace=False)] = value
         elif kind == Kind.SUBNORMAL:
@@ -280,8 +282,11 @@ class _Numbers:
             return (bits | sign).astype(f"u{dtype_named(self._dtype).itemsize}").view(self._dtype)
         elif kind == Kind.SCALED:
             scale = self.scales(rows)[:, np.newaxis] - rng.integers(self._spread, size=shape)
-            numbers = np.ldexp(self._uniform(shape) * rng.choice((-1.0, 1.0), size=shape), scale)
+            numbers = np.ldexp(self._uniform(shape) * self._signs(shape), scale)
         return stored(numbers, self._dtype)
+
+    def _signs(self, shape: int | tuple[int, int]) -> NDArray[np.float64]:
+        return self._rng.choice((-1.0, 1.0), size=shape)
 
     def _uniform(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Numbers of the type in [0.5, 1)."""

@@ -50,7 +50,8 @@ class Tolerance:
 
     def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[Any]) -> NDArray[np.float64]:
         """Largest |C - R| allowed; ``magnitude`` is |A|·|B| (+ |C0|), both of one shape."""
-        allowed = self.summing * np.maximum(magnitude.astype(np.float64), self.magnitude)
+        magnitude = magnitude.astype(np.float64)
+        allowed = self.summing * (np.maximum(magnitude, self.magnitude) if self.magnitude else magnitude)
         if self.storing:
             allowed *= 1 + self.storing
             allowed += self.storing * np.abs(reference)
