@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
     from mmcore.kernel.declaration import Kernel
@@ -27,6 +28,11 @@ def mmcore_kernels() -> Kernel | Iterable[Kernel]:  # type: ignore[empty-body]
 @hookspec
 def mmcore_devices() -> Iterable[DeviceProvider]:  # type: ignore[empty-body]
     """Return the providers of devices that this plugin adds; nothing is searched for or opened yet."""
+
+
+@hookspec
+def mmcore_compilers() -> Iterable[Compiler]:  # type: ignore[empty-body]
+    """Return the compilers that this plugin adds; nothing is loaded yet."""
 
 
 @hookspec

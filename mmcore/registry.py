@@ -24,6 +24,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.tracebacks import place
 
 if TYPE_CHECKING:
+    from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import DeviceProvider
 
 GROUP = "mmcore"
@@ -116,6 +117,7 @@ class Registry:
     def __init__(self) -> None:
         self.kernels: Named[Kernel] = Named("kernel", "mmcore list-kernels", UnknownKernel)
         self.providers: Named[DeviceProvider] = Named("device")
+        self.compilers: Named[Compiler] = Named("compiler")
         self.commands: Named[str] = Named("command", "mmcore --help")  # "module:function" each
         self.failed: list[FailedPlugin] = []
         self.manager = pluggy.PluginManager(GROUP)
@@ -178,7 +180,7 @@ class Registry:
 
     def conflicts(self) -> list[str]:
         """One sentence for every name that several plugins bring."""
-        kinds: tuple[Named[Any], ...] = (self.kernels, self.providers, self.commands)
+        kinds: tuple[Named[Any], ...] = (self.kernels, self.providers, self.compilers, self.commands)
         return [kind.conflict(name) for kind in kinds for name in sorted(kind.duplicates)]
 
     def collected(self, hook: str) -> list[Registered[Any]]:
@@ -193,7 +195,7 @@ class Registry:
                 self.manager.unregister(plugin)
                 raise MmcoreError("it implements no hook of mmcore")
             self._origins[plugin] = origin
-            for hook in ("mmcore_kernels", "mmcore_devices", "mmcore_commands"):
+            for hook in ("mmcore_kernels", "mmcore_devices", "mmcore_compilers", "mmcore_commands"):
                 for item in self._returned(hook, plugin):
                     with self.reported(origin):
                         self._enter(hook, item, origin, plugin)
@@ -242,6 +244,8 @@ class Registry:
             if item.name in self.providers and self.providers[item.name].origin.distribution == DISTRIBUTION:
                 raise MmcoreError(f"the device {item.name!r} is mmcore's own")
             self.providers.enter(item.name, item, origin)
+        elif hook == "mmcore_compilers":
+            self.compilers.enter(item.name, item, origin)
         else:
             name, target = item
             if not isinstance(name, str) or not isinstance(target, str) or target.count(":") != 1:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import mmcore
-from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.compile.compiler import compiler_versions
 from mmcore.registry import registry
 
 KEY = "mmcore"  # where machine_info says what was measured on
@@ -25,7 +25,7 @@ def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
         machine_info.pop(name, None)
     machine_info[KEY] = {
         **facts,
-        "nvrtc": ".".join(map(str, nvrtc_version())),
+        **compiler_versions(),
         "mmcore": mmcore.__version__,
         "plugins": dict(registry().distributions),
     }

@@ -64,7 +64,7 @@ class Raising(Provider):
 def test_a_machine_that_can_run_kernels() -> None:
     found = examined()
     assert found["can_run"] is True
-    assert re.fullmatch(r"13\.\d+", found["nvrtc"]["version"])
+    assert re.fullmatch(r"13\.\d+", found["compilers"]["nvrtc"]["version"])
     assert {device["name"] for device in found["devices"]} == {"cuda", "emulator"}
     assert found["auto"]["device"] == api.run("upc.kernel01", 8).device
     assert found["distributions"] == {"mmcore-cuda": len(api.kernels())}
@@ -75,7 +75,12 @@ def test_a_machine_that_can_run_kernels() -> None:
 def test_the_text_says_what_the_json_says() -> None:
     found, text = examined(), mmcore("doctor").stdout
     assert text.endswith("\nKernels can be run here.\n")
-    for value in (found["python"], found["mmcore"], found["nvrtc"]["version"], found["cache"]["directory"]):
+    for value in (
+        found["python"],
+        found["mmcore"],
+        found["compilers"]["nvrtc"]["version"],
+        found["cache"]["directory"],
+    ):
         assert value in text
     for device in found["devices"]:
         assert all(f"{name}: {finding}" in text for name, finding in device["findings"].items())
@@ -93,12 +98,12 @@ def test_without_nvrtc_the_answer_is_no(monkeypatch: pytest.MonkeyPatch) -> None
     def nvrtc_version() -> tuple[int, int]:
         raise CompilerMissing("NVRTC cannot be loaded; python -m pip install 'cuda-toolkit[nvrtc]==13.*' brings it")
 
-    monkeypatch.setattr("mmcore.cli.doctor.nvrtc_version", nvrtc_version)
+    monkeypatch.setattr("mmcore_nvrtc.nvrtc.nvrtc_version", nvrtc_version)
     result = mmcore("doctor")
     assert result.exit_code == 1
     assert "python -m pip install 'cuda-toolkit[nvrtc]==13.*'" in result.stdout
     assert result.stdout.endswith("\nNo kernel can be run here: NVRTC is missing.\n")
-    assert examined(exit_code=1)["nvrtc"]["version"] is None
+    assert examined(exit_code=1)["compilers"]["nvrtc"]["version"] is None
 
 
 @pytest.mark.usefixtures("plugins")

@@ -235,7 +235,7 @@ def test_other_code_is_measured_again(declare: Any, tmp_path: Path, monkeypatch:
     assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 2]
     replace_kernel(monkeypatch, "upc.kernel01", options=("-DNOTHING",))
     assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 2]
-    monkeypatch.setattr("mmcore_experiments.identity.nvrtc_version", lambda: (99, 1))
+    monkeypatch.setattr("mmcore_nvrtc.Nvrtc.version", lambda self: "99.1")
     assert measured_before(tmp_path) == 0
     declare(sizes=(32,), max_time=0.3)
     assert measured_before(tmp_path) == 0

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mmcore.cache_directory import cache_directory
-from mmcore.compile import compiler, fingerprint
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.compile.nvrtc import compile_source
+from mmcore_nvrtc import compiler, fingerprint
+from mmcore_nvrtc.nvrtc import compile_source
 from tests.test_compiler import SOURCE, planned
 
 

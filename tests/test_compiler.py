@@ -10,11 +10,11 @@ import pytest
 
 import mmcore
 from mmcore import DeviceProperties, Kernel
-from mmcore.compile import compiler
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
-from mmcore.compile.nvrtc import compile_source, nvrtc_version
 from mmcore.planning.plan import Plan, plan
+from mmcore_nvrtc import compiler
+from mmcore_nvrtc.nvrtc import compile_source, nvrtc_version
 
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from mmcore.cache_directory import cache_directory
-from mmcore.compile import compiler
 from mmcore.compile.compiled_module import CompiledModule
+from mmcore_nvrtc import compiler
 from tests.cache_worker import VARIANTS
 from tests.test_compile_cache import entries, forget
 from tests.test_compiler import SOURCE, planned

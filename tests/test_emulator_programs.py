@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import mmcore
 from mmcore.cell import Cell
-from mmcore.compile.compiler import header_options
 from mmcore.errors import UnsupportedInstruction
 from mmcore.measure import measure
 from mmcore_emulator import lanes
@@ -23,6 +22,7 @@ from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.translate import translate
+from mmcore_nvrtc.compiler import header_options
 from tests.emulation import emulate, function_of, ptx_of
 
 INDEX = "(blockIdx.x * blockDim.x + threadIdx.x)"

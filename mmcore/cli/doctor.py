@@ -14,7 +14,7 @@ import click
 
 from mmcore.cache_directory import cache_directory
 from mmcore.cli.output import fields, json_option, render, write_json
-from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.compile.compiler import Compiler
 from mmcore.devices.base import DeviceProvider
 from mmcore.errors import MmcoreError
 from mmcore.executor.choose_device import device_name
@@ -37,8 +37,10 @@ def doctor(as_json: bool) -> int:
     if as_json:
         write_json(findings)
     else:
-        found = {"NVRTC": findings["nvrtc"]["version"], "a device": any(each["count"] for each in findings["devices"])}
-        missing = " and ".join(what for what, there in found.items() if not there)
+        compilers = {name: each["version"] for name, each in findings["compilers"].items()}
+        lacking = [] if any(compilers.values()) else [" or ".join(compilers) or "a compiler"]
+        lacking += [] if any(each["count"] for each in findings["devices"]) else ["a device"]
+        missing = " and ".join(lacking)
         answer = f"No kernel can be run here: {missing} is missing." if missing else "Kernels can be run here."
         render(fields(_facts(findings)), "", answer)
     return 0 if findings["can_run"] else 1
@@ -47,17 +49,17 @@ def doctor(as_json: bool) -> int:
 def examine() -> dict[str, Any]:
     """Everything a run needs; nothing that is missing or broken raises."""
     found = registry()
-    nvrtc, nvrtc_problem = _attempt(nvrtc_version)
+    compilers = {name: _compiler(registered.item) for name, registered in found.compilers.items()}
     devices = [_device(registered.item) for registered in found.providers.values()]
     auto, auto_problem = _attempt(lambda: device_name("auto"))
     return {
-        "can_run": nvrtc is not None and any(device["count"] for device in devices),
+        "can_run": any(each["version"] for each in compilers.values()) and any(device["count"] for device in devices),
         "python": platform.python_version(),
         "executable": sys.executable,
         "mmcore": _version(DISTRIBUTION),
         "namesake": _version("mmcore"),
         "dependencies": {name: _version(name) for name in DEPENDENCIES},
-        "nvrtc": {"version": nvrtc and ".".join(map(str, nvrtc)), "problem": nvrtc_problem},
+        "compilers": compilers,
         "devices": devices,
         "auto": {"device": auto, "problem": auto_problem},
         "cache": _cache(),
@@ -74,6 +76,11 @@ def _attempt(look: Callable[[], Any]) -> tuple[Any, str | None]:
         return look(), None
     except (Exception, SystemExit) as error:
         return None, str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}".rstrip(".")
+
+
+def _compiler(compiler: Compiler) -> dict[str, Any]:
+    version, problem = _attempt(compiler.version)
+    return {"version": version, "problem": problem}
 
 
 def _device(provider: DeviceProvider) -> dict[str, Any]:
@@ -100,7 +107,7 @@ def _cache() -> dict[str, Any]:
 
 
 def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
-    cache, nvrtc, auto = findings["cache"], findings["nvrtc"], findings["auto"]
+    cache, auto = findings["cache"], findings["auto"]
     written, problem = f"writable, {cache['megabytes']:.1f} MB", cache["problem"]
     state = f"{problem}; every kernel is compiled each time" if problem else written
     devices = [f"{name}: {text}" for each in findings["devices"] for name, text in each["findings"].items()]
@@ -110,7 +117,7 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
         "Python": [f"{findings['python']} at {findings['executable']}"],
         "mmcore": [findings["mmcore"] or "is not installed"],
         "packages": [f"{name} {found or 'is not installed'}" for name, found in findings["dependencies"].items()],
-        "NVRTC": [nvrtc["version"] or nvrtc["problem"]],
+        "compilers": [f"{name}: {each['version'] or each['problem']}" for name, each in findings["compilers"].items()],
         "devices": devices or ["no plugin provides any"],
         "auto": [auto["device"] or auto["problem"]],
         "cache": [f"{cache['directory'] or 'none'}: {state}"],

@@ -6,6 +6,21 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Binary:
+    """Code that a kernel's ``build`` makes: machine code for one architecture, PTX, or both.
+
+    Attributes:
+        cubin: machine code, which a GPU loads; made of the PTX by the driver where it is empty.
+        ptx: PTX text, which the emulator runs; a kernel without it runs on GPUs alone.
+        shared_bytes: dynamic shared memory of a block that the code asks for, in bytes, besides what the launch says.
+    """
+
+    cubin: bytes = b""
+    ptx: str = ""
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class CompiledFunction:
     """One compiled ``__global__`` function.
 

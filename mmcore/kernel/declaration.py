@@ -19,6 +19,7 @@ from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
 
+BuildRule: TypeAlias = Callable[[Problem, Config, str], Any]
 LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | Sequence[Launch]]
 GridRule: TypeAlias = Callable[[Problem, Config], Shape]
 OverRead: TypeAlias = str | Mapping[str, int] | Callable[[Problem, Config], Mapping[str, int]]
@@ -58,6 +59,8 @@ class Kernel:
         name: unique dotted identifier, reference or package first: "upc.kernel11".
         configs: named parameters, the thread block among them, the default first; or a :class:`~mmcore.Space`.
         source: path of its .cu file, relative to the plugin's module; the name's last word and ".cu" by default.
+        build: what makes the code instead of a source, ``(problem, config, architecture) -> Binary``, for an
+            architecture such as "90a"; see :class:`mmcore.Binary`.
         title: one line on what the variant does.
         reference: where it comes from, down to the page.
         entry: the ``__global__`` function, or a template's name expression; the source's only one by default.
@@ -86,6 +89,7 @@ class Kernel:
     name: str
     configs: Sequence[Mapping[str, Any]] | Space
     source: Path = Path()
+    build: BuildRule | None = None
     title: str = ""
     reference: str = ""
     entry: str = ""
@@ -156,9 +160,11 @@ class Kernel:
             words = whole and isinstance(each.description, str) and each.description.strip()
             _require(words, f"{each!r} is not a constraint: it has no description or no violation")
             _require("\n" not in each.description, f"the description of {each!r} has more than one line")
-        for name in ("launch", "grid"):
+        for name in ("launch", "grid", "build"):
             rule = getattr(self, name)
             _require(rule is None or callable(rule), f"its {name} rule is not callable")
+        told = self.build is None or self.arguments
+        _require(told, "its code is built, so that no signature tells its arguments: arguments= must")
         alone = self.launch is None or (self.grid is None and self.over_read is None)
         _require(alone, "it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from mmcore import errors
 from mmcore.cell import Cell, referenced_kernel
-from mmcore.compile.compiler import compile_options, compile_plan
+from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
@@ -109,7 +109,8 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -
     for values in cells:
         with contextlib.suppress(MmcoreError):  # running it fails for that
             plans = [_planned(device, phases, values)[1] for _ in range(3)]
-            first, *others = [(each.launches, each.entries, compile_options(each, "")) for each in plans]
+            inputs = [compiler_of(each.kernel).inputs(each, "") for each in plans]
+            first, *others = [(each.launches, each.entries, made) for each, made in zip(plans, inputs, strict=True)]
             answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
             if any(answer != first for answer in others):
                 reason = "asked 3 times for the same launch, its rule does not give the same one"

@@ -10,9 +10,7 @@ from typing import Any
 
 import mmcore
 from mmcore.cell import Cell
-from mmcore.compile.compiler import compile_options
-from mmcore.compile.fingerprint import fingerprint
-from mmcore.compile.nvrtc import nvrtc_version
+from mmcore.compile.compiler import compiler_of
 from mmcore.devices.base import Device
 from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
@@ -21,18 +19,18 @@ from mmcore.planning.plan import plan_cell
 def cell_key(device: Device, phases: Phases, values: Mapping[str, Any]) -> str:
     """A digest of code, launches, compiler, device and timing; MmcoreError where the cell cannot be planned.
 
-    The code is the text of the kernel's source, and what is known of the files that it can include. The device is known
+    The code is known by what its compiler makes it of. The device is known
     by its facts, as in every comparison of results: another GPU of the same name, clock and driver is the same device.
     """
     cell = Cell.from_json(values)
     with phases("plan"):
         planned = plan_cell(cell, device.properties)
         kernel, problem = planned.kernel, cell.problem(planned.kernel)
-        source, options = kernel.source_text(), compile_options(planned, device.architecture)
+        compiler = compiler_of(kernel)
         known_by = [
             *(kernel.name, kernel.accumulator, problem, planned.config.to_json()),
-            *(source, fingerprint(kernel.source, source, options), options, planned.entries),
+            *(compiler.name, compiler.version(), compiler.inputs(planned, device.architecture), planned.entries),
             *([launch, planned.arguments(launch)] for launch in planned.launches),
-            *(dict(device.facts), nvrtc_version(), mmcore.__version__, [asdict(timing) for timing in cell.timings]),
+            *(dict(device.facts), mmcore.__version__, [asdict(timing) for timing in cell.timings]),
         ]
     return hashlib.sha256(json.dumps(known_by, sort_keys=True, default=repr).encode()).hexdigest()

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
-from mmcore.compile.nvrtc import nvrtc_version
 from mmcore.devices.base import Device
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan
+from mmcore_nvrtc.nvrtc import nvrtc_version
 from mmcore_occupancy.capabilities import capability_properties, multiprocessor
 from mmcore_occupancy.theoretical import Occupancy, occupancy
 
