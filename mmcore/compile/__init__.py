@@ -1,1 +1,1 @@
-"""Compilation: from a plan to machine code and PTX, and the cache of both."""
+"""Compilation: from a plan to machine code and PTX, by the compilers that plugins bring."""
