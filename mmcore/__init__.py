@@ -27,7 +27,7 @@ from mmcore.errors import (
     UnsupportedInstruction,
 )
 from mmcore.hookspecs import hookimpl, hookspec
-from mmcore.kernel.arguments import Scalar, TensorMap, Workspace
+from mmcore.kernel.arguments import Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.configs import Config, Space
 from mmcore.kernel.constraints import BlockAmong, Constraint, FlatBlock, Int32Index, Multiple, Square, SquareBlock
 from mmcore.kernel.declaration import Kernel
@@ -45,7 +45,7 @@ __all__ = [
     "Binary", "BlockAmong", "Cell", "CompileError", "CompilerMissing", "Config", "Constraint", "ConstraintViolation",
     "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "FlatBlock", "Int32Index",
     "InvalidBlock", "InvalidConfig", "InvalidKernel", "InvalidProblem", "Kernel", "KernelError", "Launch",
-    "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock",
+    "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock", "Struct",
     "TensorMap", "UnknownKernel", "UnsupportedInstruction", "Workspace",
     "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
 ]  # fmt: skip

@@ -105,7 +105,7 @@ def matmul(
         a: m×k, of the kernel's element type. A numpy array with any strides (packed once if its rows are not
             contiguous), or memory on a GPU (PyTorch, CuPy: DLPack or ``__cuda_array_interface__``), used in place.
         b: k×n, likewise.
-        out: m×n, receives the product: A·B, or ``out`` + A·B for a kernel that accumulates. Only its elements are
+        out: m×n, receives the kernel's α·A·B + β·C, C being its old value where β is not 0. Only its elements are
             written, not what lies between the rows of a slice. A new array (of zeros before accumulating) when None.
         kernel: a registered kernel's name, or any kernel itself.
         block, config: as for :func:`cell`.
@@ -188,11 +188,14 @@ def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, parameters: Mapping[s
         raise InvalidProblem("out is read-only")
     with LoadedKernel(_planned(found, found.problem(m, n, k), parameters, device), device) as loaded:
         host = {"A": a, "B": b, **({"C": out} if found.accumulate else {})}
+        if found.initial_c == "zeros":
+            host["C"] = np.zeros((m, n), out.dtype)
+        host |= {label: host[label].T for label in found.column_major if label in host}
         loaded.upload({label: np.ascontiguousarray(array).reshape(-1) for label, array in host.items()})
         _launch(loaded)
-        result = np.empty((m, n), out.dtype)
+        result = np.empty((n, m) if "C" in found.column_major else (m, n), out.dtype)
         loaded.buffers["C"].download(result.reshape(-1))
-    out[...] = result
+    out[...] = result.T if "C" in found.column_major else result
     return out
 
 
@@ -229,11 +232,14 @@ def _leading(found: Kernel, label: str, shape: tuple[int, ...], strides: tuple[i
     """Leading dimension of an array on a GPU, which is not copied and so must be laid out as the kernel reads it."""
     if strides is None or len(shape) != 2 or min(shape) == 0:
         return 0
-    row = strides[0] if shape[0] > 1 else shape[1]
-    if (shape[1] > 1 and strides[1] != 1) or row < shape[1]:
-        raise InvalidProblem(f"{label} is not stored row by row, and on a GPU it is used where it lies")
-    if row != shape[1] and not found.strided:
+    line = "row"
+    if label in found.column_major:
+        shape, strides, line = shape[::-1], strides[::-1], "column"
+    leading = strides[0] if shape[0] > 1 else shape[1]
+    if (shape[1] > 1 and strides[1] != 1) or leading < shape[1]:
+        raise InvalidProblem(f"{label} is not stored {line} by {line}, and on a GPU it is used where it lies")
+    if leading != shape[1] and not found.strided:
         raise InvalidProblem(
-            f"{found.name} takes no leading dimension, but the rows of {label} lie {row} elements apart"
+            f"{found.name} takes no leading dimension, but the {line}s of {label} lie {leading} elements apart"
         )
-    return row
+    return leading

@@ -139,7 +139,7 @@ def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iter
     for each in times:
         if device.peaks is None or each.timing.what != "kernel":
             continue
-        least = device.peaks.least_seconds(planned.problem, cold=each.timing.how == "cold")
+        least = device.peaks.least_seconds(planned.problem, planned.kernel.unit, cold=each.timing.how == "cold")
         if each.seconds < least * (1 - _CLOCK_ERROR):
             yield Violation(
                 "implausible",
@@ -187,5 +187,5 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         launched=launch_records(loaded),
         device_description=device.description,
         supports_timing=device.supports_timing,
-        peak_flops=None if device.peaks is None else device.peaks.flops[planned.problem.dtype],
+        peak_flops=None if device.peaks is None else device.peaks.of(kernel.unit),
     )

@@ -302,7 +302,7 @@ def test_c_is_not_there_before_it_is_written_unless_the_kernel_adds_to_it(cu_fil
     body = "C[threadIdx.x] += A[threadIdx.x];"
     violation = only(found(cu_file, body), "uninitialized-read")
     assert (violation.array, violation.line, violation.count) == ("C", FIRST_LINE, 32)
-    assert found(cu_file, body, accumulate=True) == []
+    assert found(cu_file, body, beta=1) == []
 
 
 def test_the_room_behind_a_matrix_may_be_read_as_long_as_nothing_comes_of_it(cu_file: Path) -> None:
@@ -369,7 +369,7 @@ NON_COHERENT = """
 def test_what_the_launch_has_written_is_not_read_through_the_non_coherent_cache(
     cu_file: Path, before: str, writer: str, count: int
 ) -> None:
-    violations = found(cu_file, NON_COHERENT.format(before=before, address="C + i"), accumulate=True)
+    violations = found(cu_file, NON_COHERENT.format(before=before, address="C + i"), beta=1)
     violation = only(violations, "global-race")
     assert (violation.array, violation.line, violation.count) == ("C", FIRST_LINE + 4, count)
     assert f"(ld.global.nc.f32), which {writer} at kernel.cu:{FIRST_LINE + 3}, in the same launch" in violation.message
@@ -383,20 +383,20 @@ def test_what_the_launch_has_written_is_not_read_through_the_non_coherent_cache(
 def test_what_the_launch_has_not_written_may_be_read_through_the_non_coherent_cache(
     cu_file: Path, before: str, address: str
 ) -> None:
-    violations = found(cu_file, NON_COHERENT.format(before=before, address=address), accumulate=True)
+    violations = found(cu_file, NON_COHERENT.format(before=before, address=address), beta=1)
     assert violations == []
 
 
 def test_a_store_races_with_an_earlier_read(cu_file: Path) -> None:
     body = "float value = ((volatile float*)C)[threadIdx.x ^ 1]; C[threadIdx.x] = value + 1.0f;"
-    violation = only(found(cu_file, body, accumulate=True), "global-race")
+    violation = only(found(cu_file, body, beta=1), "global-race")
     assert " writes element 0 of C, which thread (1, 0) of block (0, 0) reads" in violation.message
 
 
 def test_a_thread_is_not_said_to_race_with_itself(cu_file: Path) -> None:
     """All threads read element 0; thread 0, which stores there, is one of them, and the first."""
     body = "float value = ((volatile float*)C)[0];\nif (threadIdx.x == 0) C[0] = value + 1.0f;"
-    violation = only(found(cu_file, body, accumulate=True), "global-race")
+    violation = only(found(cu_file, body, beta=1), "global-race")
     assert (violation.thread, violation.count) == (Dim3(0, 0, 0), 1)
     assert "thread (0, 0) of block (0, 0) reads" not in violation.message
 
@@ -409,16 +409,16 @@ def test_threads_that_write_one_element_at_once_race(cu_file: Path) -> None:
 
 def test_atomics_do_not_race_with_each_other_but_with_all_else(cu_file: Path) -> None:
     add = "atomicAdd(C + threadIdx.x % 4, A[threadIdx.x]);"
-    assert found(cu_file, add, grid=(3,), accumulate=True) == []
-    read = found(cu_file, f"{add} C[threadIdx.x + 4] = C[0];", accumulate=True)
+    assert found(cu_file, add, grid=(3,), beta=1) == []
+    read = found(cu_file, f"{add} C[threadIdx.x + 4] = C[0];", beta=1)
     assert "adds to" in only(read, "global-race").message
-    write = found(cu_file, f"if (threadIdx.x == 9) C[3] = 0.0f;\n{add}", accumulate=True)
+    write = found(cu_file, f"if (threadIdx.x == 9) C[3] = 0.0f;\n{add}", beta=1)
     assert only(write, "global-race").line == FIRST_LINE + 1
 
 
 def test_an_atomic_races_with_an_earlier_read(cu_file: Path) -> None:
     body = "float value = ((volatile float*)C)[threadIdx.x ^ 1];\natomicAdd(C + threadIdx.x, value);"
-    violation = only(found(cu_file, body, accumulate=True), "global-race")
+    violation = only(found(cu_file, body, beta=1), "global-race")
     assert violation.line == FIRST_LINE + 1
     assert "adds to element 0 of C, which thread (1, 0) of block (0, 0) reads" in violation.message
 
@@ -463,7 +463,7 @@ def test_a_result_that_is_stored_over_unread_is_lost(cu_file: Path) -> None:
 
 def test_every_thread_that_does_it_is_counted_once_in_any_number_of_batches(cu_file: Path) -> None:
     body = "for (int i = 0; i < 5; ++i) C[threadIdx.x] += A[n * n + i + blockIdx.x % 2];"
-    violations = found(cu_file, body, grid=(100,), block=(512,), accumulate=True, size=32)
+    violations = found(cu_file, body, grid=(100,), block=(512,), beta=1, size=32)
     (outside,) = (
         violation for violation in violations if violation.kind == "out-of-bounds-read" and violation.array == "A"
     )

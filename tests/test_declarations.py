@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -281,7 +282,7 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"defines": {"WIDTH": "{"}}, "cannot be filled in"),
         ({"options": "-G"}, r"its options are several: \('-G',\) instead of '-G'"),
         ({"known_bugs": "it is slow"}, "its known_bugs are several"),
-        ({"arguments": ("A", "alpha")}, "argument 'alpha' is none of A, B, C, m, n, k, lda, ldb, ldc"),
+        ({"arguments": ("A", "gamma")}, "argument 'gamma' is none of A, B, C, m, n, k, lda, ldb, ldc, alpha, beta"),
         ({"constraints": (FlatBlock,)}, "is not a constraint|the description of"),
         ({"constraints": ("square",)}, "'square' is not a constraint"),
         ({"constraints": SquareBlock()}, "its constraints are several"),
@@ -291,7 +292,13 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"launch": print, "grid": print}, "it has a launch rule, .*: leave out grid and over_read"),
         ({"over_read": "tile"}, "over_read is \"tiles\", elements by matrix or a function, not 'tile'"),
         ({"dtype": "float8"}, "tests.own: 'float8' is not an element type"),
-        ({"accumulate": 1}, "accumulate is True or False, not 1"),
+        ({"beta": math.nan}, "alpha and beta are numbers, alpha not 0, instead of 1.0 and nan"),
+        ({"alpha": 0}, "alpha and beta are numbers, alpha not 0, instead of 0.0 and 0.0"),
+        ({"dtype": "int8", "beta": 0.5}, "of whole numbers alpha is 1 and beta 0 or 1, not 1.0 and 0.5"),
+        ({"column_major": "D"}, "column_major is such as 'B', not 'D'"),
+        ({"initial_c": "zeros", "beta": 1}, 'initial_c is "poison", or "zeros" where beta is 0, not \'zeros\''),
+        ({"initial_c": "ones"}, 'initial_c is "poison", or "zeros" where beta is 0, not \'ones\''),
+        ({"unit": "tensor"}, "'tensor' is not an element type"),
         ({"min_compute_capability": 9.0}, r"a pair of whole numbers such as \(9, 0\), not 9.0"),
         ({"architecture": "sm_90"}, "architecture 'sm_90' is not of the form 90 or 90a"),
     ],

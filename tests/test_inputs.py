@@ -23,7 +23,7 @@ DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_element_has_a_magnitude_from_a_half_to_one(dtype: str) -> None:
-    matrices = draw(Problem(60, 70, 80, dtype, accumulate=True), seed=1)
+    matrices = draw(Problem(60, 70, 80, dtype, beta=1), seed=1)
     for matrix in (matrices.a, matrices.b, matrices.c):
         magnitudes = np.abs(widen(matrix, dtype))
         assert magnitudes.min() >= 0.5
@@ -39,13 +39,13 @@ def test_signs_and_magnitudes_are_spread_evenly(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_one_seed_draws_one_set_of_matrices(dtype: str) -> None:
-    problem = Problem(5, 6, 7, dtype, accumulate=True)
+    problem = Problem(5, 6, 7, dtype, beta=1)
     for first, second in zip(*(vars(draw(problem, seed=3)).values() for _ in range(2)), strict=True):
         assert np.array_equal(first, second)
 
 
 def test_each_seed_draws_other_matrices_and_no_matrix_repeats_another() -> None:
-    square = Problem(30, 30, 30, accumulate=True)
+    square = Problem(30, 30, 30, beta=1)
     drawn = [matrix for seed in (4, 5) for matrix in vars(draw(square, seed)).values() if matrix is not None]
     for one, other in itertools.combinations(drawn, 2):
         assert np.mean(one == other) < 0.01
@@ -65,7 +65,7 @@ def test_fresh_seeds_are_32_bits_and_differ() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_lie_a_leading_dimension_apart_and_the_gap_is_poison(dtype: str) -> None:
-    matrices = draw(Problem(9, 20, 30, dtype, lda=40, ldb=50, ldc=60, accumulate=True), seed=7)
+    matrices = draw(Problem(9, 20, 30, dtype, lda=40, ldb=50, ldc=60, beta=1), seed=7)
     for matrix, shape, leading in ((matrices.a, (9, 30), 40), (matrices.b, (30, 20), 50), (matrices.c, (9, 20), 60)):
         whole = matrix.base
         assert whole is not None
@@ -82,7 +82,7 @@ def test_rows_lie_a_leading_dimension_apart_and_the_gap_is_poison(dtype: str) ->
 @pytest.mark.parametrize("output", DTYPES)
 def test_c_is_poison_unless_the_product_is_added_to_it(output: str) -> None:
     poisoned = draw(Problem(4, 5, 6, "float16", output), seed=8).c
-    added_to = draw(Problem(4, 5, 6, "float16", output, accumulate=True), seed=8).c
+    added_to = draw(Problem(4, 5, 6, "float16", output, beta=1), seed=8).c
     assert is_poison(poisoned).all()
     assert np.isnan(widen(poisoned, output)).all()
     assert np.isfinite(widen(added_to, output)).all()

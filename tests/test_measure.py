@@ -172,7 +172,7 @@ def test_a_cell_without_a_seed_gets_one_that_its_result_names() -> None:
 def test_a_result_says_what_the_kernel_declares_and_what_was_launched(cu_file: Path) -> None:
     body = "C[threadIdx.x] += A[threadIdx.x] * B[0];"
     kernel = own(
-        cu_file, body, block=(2, 1), grid=(1, 1, 1), title="a column", dtype="float64", accumulate=True,
+        cu_file, body, block=(2, 1), grid=(1, 1, 1), title="a column", dtype="float64", beta=1,
         configs=[{"block": (2,), "TILE": 2, "TM": "{TILE}"}], constraints=(Multiple("m", of=4),),
     )  # fmt: skip
     device = TimedEmulator(lambda source: 1e-3, flops=1e6)
@@ -245,7 +245,7 @@ def test_what_is_wrong_when_it_is_run_again_has_no_time_and_its_own_verification
 def test_a_prepared_cell_has_the_inputs_of_its_seed_and_c_where_that_is_added_to(
     cu_file: Path, seed: int, accumulate: bool
 ) -> None:
-    kernel = own(cu_file, "C[0] = A[0];", accumulate=accumulate)
+    kernel = own(cu_file, "C[0] = A[0];", beta=accumulate)
     phases = Phases()
     with prepared_cell(Cell(kernel.name, 4, 4, 4, seed=seed), open_device("emulator"), kernel, phases) as loaded:
         found = {label: np.empty(16, np.float32) for label in "ABC"}

@@ -161,7 +161,7 @@ def test_the_mixture_is_another_each_time_and_the_same_for_a_seed() -> None:
 def test_sums_of_whole_numbers_are_exact_in_every_type_that_they_pass() -> None:
     for dtype, accumulator, output in TYPES:
         for k in (1, 640, 70_000):
-            problem = Problem(4, 40, k, dtype, output, accumulate=True)
+            problem = Problem(4, 40, k, dtype, output, beta=1)
             matrices = draw_mixed(problem, accumulator, 3)
             rows, columns = matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE
             a, b = np.abs(widen(matrices.a, dtype)), np.abs(widen(matrices.b, dtype))[:, columns]
@@ -187,7 +187,7 @@ def test_a_kernel_that_flushes_subnormal_numbers_is_not_given_any() -> None:
 
 def test_about_half_of_the_inputs_change_places_and_the_ends_do_not() -> None:
     for accumulate in (False, True):
-        problem = Problem(60, 50, 40, ldc=64, accumulate=accumulate)
+        problem = Problem(60, 50, 40, ldc=64, beta=accumulate)
         one, other = (draw_mixed(problem, "float32", 1) for _ in range(2))
         other = rearranged(problem, other, 2)
         rows, columns = (other.a == one.a).all(axis=1), (other.b == one.b).all(axis=0)

@@ -203,7 +203,7 @@ def test_a_device_of_a_lower_compute_capability() -> None:
     [
         (Problem(8, 8, 8, "float64"), "tests.own computes float32, not float64"),
         (Problem(8, 8, 8, output="float64"), "tests.own computes float32, not float32→float64"),
-        (Problem(8, 8, 8, accumulate=True), "tests.own computes C=AB"),
+        (Problem(8, 8, 8, beta=1), "tests.own computes C=AB"),
     ],
 )
 def test_a_product_of_other_types_or_another_operation(problem: Problem, said: str) -> None:

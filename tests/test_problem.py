@@ -24,9 +24,9 @@ def test_rows_are_packed_and_all_three_types_alike_unless_something_else_is_said
 
 
 def test_a_span_is_from_the_first_to_the_last_element_and_packing_takes_the_gaps_away() -> None:
-    problem = Problem(**SIZES, dtype="float64", output="float32", accumulate=True)
+    problem = Problem(**SIZES, dtype="float64", output="float32", beta=1)
     assert [problem.span(matrix) for matrix in "ABC"] == [7 + 5, 4 * 11 + 3, 13 + 3]
-    assert problem.packed == Problem(2, 3, 5, "float64", "float32", accumulate=True)
+    assert problem.packed == Problem(2, 3, 5, "float64", "float32", beta=1)
     assert str(problem) == "2×3×5"
 
 
@@ -41,7 +41,7 @@ def test_a_span_is_from_the_first_to_the_last_element_and_packing_takes_the_gaps
 def test_each_matrix_crosses_the_bus_once_and_c_twice_where_it_is_added_to(
     types: tuple[str, str], accumulate: bool, nbytes: int
 ) -> None:
-    problem = Problem(2, 3, 5, *types, accumulate=accumulate)
+    problem = Problem(2, 3, 5, *types, beta=accumulate)
     assert (problem.compulsory_bytes, problem.flops) == (nbytes, 60)
 
 
@@ -154,7 +154,9 @@ def test_a_peak_is_two_flop_for_each_multiply_add_of_all_multiprocessors() -> No
     h200 = peaks((9, 0), multiprocessors=132, clock_hz=1.83e9, bytes_per_second=4.8e12, cache_bytes=50 << 20)
     assert h200 is not None
     teraflops = {dtype: round(rate / 1e12) for dtype, rate in h200.flops.items()}
-    assert teraflops == {"float16": 989, "bfloat16": 989, "float32": 62, "float64": 62}
+    half = {"float16": 989, "bfloat16": 989, "tf32": 495}
+    assert teraflops == {**half, "float32": 62, "float64": 62, "float8": 1979, "int8": 1979}
+    assert h200.of("float8_e5m2") == h200.of("float8_e4m3fn") == h200.flops["float8"]
     assert (h200.bytes_per_second, h200.cache_bytes) == (4.8e12, 50 << 20)
     assert peaks((1, 0), multiprocessors=1, clock_hz=1.0, bytes_per_second=1.0, cache_bytes=1) is None
 
@@ -165,7 +167,8 @@ def test_a_peak_is_two_flop_for_each_multiply_add_of_all_multiprocessors() -> No
 def test_a_known_gpu_has_a_peak_in_each_type_and_the_highest_in_half_precision(capability: tuple[int, int]) -> None:
     found = peaks(capability, multiprocessors=1, clock_hz=1.0, bytes_per_second=1.0, cache_bytes=1)
     assert found is not None
-    assert set(found.flops) == {"float16", "bfloat16", "float32", "float64"}
+    assert {"float16", "bfloat16", "float32", "float64"} <= set(found.flops)
+    assert all(found.of(unit) is None for unit in {"tf32", "float8_e4m3fn", "int8"} if unit[:6] not in found.flops)
     assert found.flops["float16"] >= found.flops["bfloat16"] >= found.flops["float32"] >= found.flops["float64"]
 
 
@@ -182,5 +185,5 @@ def test_a_product_takes_as_long_as_its_arithmetic_or_its_traffic(
     flops: float, cache_bytes: int, cold: bool, seconds: float
 ) -> None:
     found = Peaks({"float32": flops, "float64": 1e9}, 10.0, cache_bytes)
-    problem = Problem(2, 3, 5, output="float64", accumulate=True)
-    assert found.least_seconds(problem, cold=cold) == pytest.approx(seconds)
+    problem = Problem(2, 3, 5, output="float64", beta=1)
+    assert found.least_seconds(problem, "float32", cold=cold) == pytest.approx(seconds)

@@ -20,13 +20,20 @@ SOURCE = Path(mmcore_cuda.__file__).with_name("reference.cu").read_text(encoding
 TILE = 64
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+TYPES = ["float16", "bfloat16", "float32", "float64", "tf32", "float8_e4m3fn", "float8_e5m2", "int8"]
+
+
+@pytest.mark.parametrize("column_major", ["", "A", "B"])
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (65, 130, 17), (64, 64, 32)])
-def test_the_products_are_those_of_numpy(dtype: str, m: int, n: int, k: int) -> None:
-    problem = Problem(m, n, k, dtype, lda=k + 3, ldb=n + 5)
-    matrices = draw_mixed(problem, dtype, 1)
+def test_the_products_are_those_of_numpy(dtype: str, m: int, n: int, k: int, column_major: str) -> None:
+    problem = Problem(m, n, k, dtype, lda=max(m, k) + 3, ldb=max(n, k) + 5, column_major=column_major)
+    matrices = draw_mixed(problem, "float32", 1)
     grid = (-(-n // TILE), -(-m // TILE))
-    sizes: list[np.generic] = [*map(np.int32, (m, n, k)), *map(np.int64, (problem.lda, problem.ldb))]
+    sizes: list[np.generic] = [
+        *map(np.int32, (m, n, k)),
+        *map(np.int64, (*problem.strides("A"), *problem.strides("B"))),
+    ]
     made = emulate(
         SOURCE,
         *(matrix.base for matrix in (matrices.a, matrices.b) if matrix.base is not None),
@@ -44,7 +51,7 @@ def test_the_products_are_those_of_numpy(dtype: str, m: int, n: int, k: int) -> 
 
 
 def test_what_a_device_computed_is_the_reference() -> None:
-    problem = Problem(40, 33, 50, accumulate=True)
+    problem = Problem(40, 33, 50, beta=1)
     matrices = draw_mixed(problem, "float32", 1)
     a, b = widen(matrices.a, "float32"), widen(matrices.b, "float32")
     products = a @ b, (np.abs(a) @ np.abs(b)).astype(np.float32)
@@ -61,12 +68,13 @@ def test_what_a_device_computed_is_the_reference() -> None:
 
 
 @pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_a_gpu_computes_them_in_its_own_memory(dtype: str) -> None:
+@pytest.mark.parametrize("column_major", ["", "AB"])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_gpu_computes_them_in_its_own_memory(dtype: str, column_major: str) -> None:
     from mmcore.executor.choose_device import open_device
 
-    device, problem = open_device("cuda"), Problem(200, 300, 1000, dtype, lda=1003, ldb=305)
-    matrices = draw_mixed(problem, dtype, 1)
+    device, problem = open_device("cuda"), Problem(200, 300, 1000, dtype, lda=1003, ldb=1005, column_major=column_major)
+    matrices = draw_mixed(problem, "float32", 1)
     whole = [matrix.base.reshape(-1) for matrix in (matrices.a, matrices.b) if matrix.base is not None]
     buffers = [device.allocate(label, each.nbytes) for label, each in zip("AB", whole, strict=True)]
     for buffer, each in zip(buffers, whole, strict=True):

@@ -312,11 +312,11 @@ def test_of_several_mistakes_the_first_is_reported_and_all_are_counted(regime: s
 def test_up_to_k_10321_twice_the_tolerance_is_less_than_the_smallest_term() -> None:
     """Every |a·b| is below 1, so that |A|·|B| is below k."""
 
-    def most(k: int, *, accumulate: bool = False) -> float:
-        limit = tolerance(Problem(1, 1, k, accumulate=accumulate), "float32")
-        return float(limit(np.array([0.0]), np.array([float(k + accumulate)]))[0])
+    def most(k: int, *, beta: float = 0) -> float:
+        limit = tolerance(Problem(1, 1, k, beta=beta), "float32")
+        return float(limit(np.array([0.0]), np.array([float(k + beta)]))[0])
 
-    assert max(2 * most(8192), 2 * most(10320, accumulate=True), 2 * most(10321)) < 0.25 < 2 * most(10322)
+    assert max(2 * most(8192), 2 * most(10320, beta=1), 2 * most(10321)) < 0.25 < 2 * most(10322)
 
 
 def test_adding_one_after_another_errs_by_a_sixth_of_k_roundoffs_far_below_the_tolerance() -> None:
@@ -331,7 +331,7 @@ def test_adding_one_after_another_errs_by_a_sixth_of_k_roundoffs_far_below_the_t
 
 @pytest.mark.parametrize("k", SIZES)
 def test_magnitudes_are_never_less_than_the_sum_of_the_terms_and_hardly_more(k: int) -> None:
-    problem = Problem(40, 30, k, "float64", accumulate=True)
+    problem = Problem(40, 30, k, "float64", beta=1)
     matrices = draw(problem, seed=k)
     [panel] = reference.panels(problem, matrices, np.arange(40))
     terms = np.abs(matrices.a) @ np.abs(matrices.b) + np.abs(matrices.c)
@@ -342,7 +342,7 @@ def test_magnitudes_are_never_less_than_the_sum_of_the_terms_and_hardly_more(k: 
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize("k", SIZES)
 def test_an_element_passes_just_inside_the_tolerance_and_not_just_outside(k: int, accumulate: bool) -> None:
-    problem = Problem(20, 20, k, "float32", "float64", accumulate=accumulate)
+    problem = Problem(20, 20, k, "float32", "float64", beta=accumulate)
     matrices = draw(problem, seed=k)
     magnitude = np.abs(matrices.a[11].astype(float)) @ np.abs(matrices.b[:, 7].astype(float))
     magnitude += abs(matrices.c[11, 7]) if accumulate else 0
@@ -387,7 +387,7 @@ def test_storing_in_a_narrower_type_is_allowed_its_rounding_and_no_more() -> Non
 
 @pytest.mark.parametrize("k", SIZES)
 def test_the_old_c_is_added_once_where_it_is_asked_for(k: int, regime: str) -> None:
-    problem = Problem(M, N, k, accumulate=True)
+    problem = Problem(M, N, k, beta=1)
     matrices = draw(problem, seed=k)
     product = matrices.a @ matrices.b
     assert verify_product(problem, "float32", matrices, product + matrices.c).verified
@@ -398,7 +398,7 @@ def test_the_old_c_is_added_once_where_it_is_asked_for(k: int, regime: str) -> N
 
 
 def test_an_element_that_kept_the_old_c_is_wrong_and_not_called_unwritten(regime: str) -> None:
-    problem = Problem(M, N, 17, accumulate=True)
+    problem = Problem(M, N, 17, beta=1)
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
     for value in (matrices.c[39, 20], poison((1,), "float32")[0]):
@@ -442,7 +442,7 @@ def test_a_result_of_another_shape_or_type_cannot_be_verified() -> None:
 
 
 def test_verifying_leaves_the_matrices_alone(regime: str) -> None:
-    problem = Problem(M, N, 17, "float64", accumulate=True)
+    problem = Problem(M, N, 17, "float64", beta=1)
     matrices, untouched = draw(problem, seed=1), draw(problem, seed=1)
     c = right(problem, matrices)
     verify_product(problem, "float64", matrices, c)
@@ -538,7 +538,7 @@ def suspects(problem: Problem, matrices: Matrices, c: NDArray[Any], accumulator:
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize("k", [5, 17, 640])
 def test_no_row_of_a_right_product_is_suspect(k: int, accumulate: bool, dtype: str, output: str) -> None:
-    problem = Problem(500, 200, k, dtype, output, accumulate=accumulate)
+    problem = Problem(500, 200, k, dtype, output, beta=accumulate)
     matrices = draw(problem, seed=k)
     accumulator = "float64" if dtype == "float64" else "float32"
     a, b = (widen(matrix, dtype).astype(accumulator) for matrix in (matrices.a, matrices.b))

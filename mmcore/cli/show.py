@@ -12,9 +12,8 @@ from mmcore.cli.list_kernels import configs, descriptions, summary
 from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
 from mmcore.errors import MmcoreError
-from mmcore.kernel.arguments import Argument, Scalar, TensorMap, Workspace
+from mmcore.kernel.arguments import Argument, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.launch import covering_grid
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
@@ -83,8 +82,10 @@ def _argument(argument: Argument) -> str:
     if isinstance(argument, Workspace):
         return f"workspace {argument.name} ({argument.nbytes} bytes)"
     if isinstance(argument, TensorMap):
-        return f"tensor map of {argument.matrix} in boxes of {Dim3(*argument.box)}"
-    return argument
+        return f"tensor map of {argument.matrix} in boxes of {'×'.join(map(str, argument.box))}"
+    if isinstance(argument, Struct):
+        return f"{{{', '.join(map(_argument, argument.members))}}}"
+    return argument if isinstance(argument, str) else f"{len(argument)} bytes"
 
 
 def examples(kernel: Kernel) -> list[str]:

@@ -48,13 +48,12 @@ class Buffer(Protocol):
 
 @dataclass(frozen=True)
 class MatrixMap:
-    """A :class:`~mmcore.TensorMap` bound to the buffer of its matrix."""
+    """A :class:`~mmcore.TensorMap` bound to the buffer of its matrix; extents and strides in elements."""
 
     map: TensorMap
     buffer: Buffer
-    rows: int
-    columns: int
-    leading: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
     dtype: str
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from typing import cast
 
 import numpy as np
 
@@ -12,9 +13,8 @@ from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, Device, HostArray, HostCopies, MatrixMap
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import MATRICES, Argument, Scalar, TensorMap, Workspace, scalar_value
+from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
 from mmcore.kernel.launch import Launch
-from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, resource_violations, violation
 
 
@@ -59,6 +59,9 @@ class LoadedKernel:
                 if label not in self.buffers:
                     self.buffers[label] = device.allocate(label, nbytes, over_read_bytes)
                     cleanup.callback(self.buffers[label].close)
+            for workspace in plan.workspaces.values():
+                if workspace.content:
+                    self.buffers[workspace.name].upload(np.frombuffer(workspace.content, np.uint8))
             self.calls = tuple(self._bound_launch(launch) for launch in plan.launches)
             self._cleanup = cleanup.pop_all()
 
@@ -101,13 +104,10 @@ class LoadedKernel:
         if reasons:
             raise violation(self.plan.kernel, reasons)
 
-    def _dtype(self, matrix: str) -> str:
-        return self.plan.problem.output if matrix == "C" else self.plan.problem.dtype
-
     def _memory(self) -> Iterator[tuple[str, int, int]]:
         """The label, bytes and over-read bytes of every buffer."""
         for matrix in MATRICES:
-            itemsize = dtype_named(self._dtype(matrix)).itemsize
+            itemsize = self.plan.problem.dtype_of(matrix).itemsize
             yield matrix, self.plan.problem.span(matrix) * itemsize, self.plan.over_read(matrix) * itemsize
         for workspace in self.plan.workspaces.values():
             yield workspace.name, workspace.nbytes, 0
@@ -129,23 +129,35 @@ class LoadedKernel:
             case Workspace(label) | ("A" | "B" | "C" as label):
                 return self.buffers[label]
             case TensorMap(matrix):
-                rows, columns, leading = {
-                    "A": (problem.m, problem.k, problem.lda),
-                    "B": (problem.k, problem.n, problem.ldb),
-                    "C": (problem.m, problem.n, problem.ldc),
-                }[matrix]
-                return MatrixMap(argument, self.buffers[matrix], rows, columns, leading, self._dtype(matrix))
+                extents = argument.extents or problem.stored_shape(matrix)
+                strides = argument.strides or (problem.leading(matrix), 1)
+                return MatrixMap(argument, self.buffers[matrix], extents, strides, problem.dtype_of(matrix).name)
+            case bytes():
+                return np.void(argument)
+            case Struct(members):
+                return np.void(_laid_out([self._bound_argument(member) for member in members]))
             case _:
-                scalar = argument if isinstance(argument, Scalar) else Scalar(argument)
+                scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
                 number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
                 return number
+
+
+def _laid_out(members: Sequence[BoundArgument]) -> bytes:
+    """The members of a structure, each at a multiple of its size (of 8 for bytes), and so many bytes in all."""
+    laid_out, alignment = b"", 1
+    for member in members:
+        content = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
+        size = min(content.nbytes, 8)
+        laid_out += bytes(-len(laid_out) % size) + content.tobytes()
+        alignment = max(alignment, size)
+    return laid_out + bytes(-len(laid_out) % alignment)
 
 
 def _nbytes(argument: BoundArgument) -> int:
     """The size of a number, a tensor map or a pointer."""
     if isinstance(argument, np.generic):
         return argument.nbytes
-    return 128 if isinstance(argument, MatrixMap) else 8
+    return 128 if isinstance(argument, MatrixMap) and not argument.map.pointer else 8
 
 
 def _sizes(parameters: tuple[int, ...]) -> str:

@@ -1,9 +1,10 @@
-"""What a kernel function takes: matrices, sizes, numbers, workspaces and tensor maps."""
+"""What a kernel function takes: matrices, sizes, factors, numbers, workspaces, tensor maps and structures."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,6 +15,7 @@ from mmcore.kernel.signature import Signature
 
 MATRICES = ("A", "B", "C")
 SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
+FACTORS = ("alpha", "beta")
 
 _INTEGERS = {
     **{f"int{bits}": range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)},
@@ -28,7 +30,8 @@ class Scalar:
     """A number passed by value.
 
     Attributes:
-        value: the number, or the name of one of the problem's sizes ("m", "n", "k", "lda", "ldb", "ldc").
+        value: the number, or a name: of one of the problem's sizes ("m", "n", "k", "lda", "ldb", "ldc"), or of a factor
+            ("alpha", "beta").
         type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
     """
 
@@ -38,18 +41,23 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A pointer to device memory that lives for one product; launches that name the same one share it.
+    """A pointer to device memory; launches that name the same one share it.
 
     Attributes:
         name: what violations call it.
-        nbytes: its size in bytes. It starts out filled with NaN.
+        nbytes: its size in bytes; that of ``content`` when not given.
+        content: what it holds before the first launch, bytes or a numpy array, at its beginning; NaN where nothing is
+            said. It is filled once: later launches find what the ones before have left.
     """
 
     name: str
-    nbytes: int
+    nbytes: int = 0
+    content: bytes = b""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nbytes", native(self.nbytes))
+        content = self.content if isinstance(self.content, bytes) else self.content.tobytes()
+        object.__setattr__(self, "content", content)
+        object.__setattr__(self, "nbytes", native(self.nbytes) or len(content))
 
 
 @dataclass(frozen=True)
@@ -58,16 +66,42 @@ class TensorMap:
 
     Attributes:
         matrix: "A", "B" or "C".
-        box: extents of the tile that one bulk copy moves, slowest axis (rows) first, in elements.
+        box: extents of the tile that one bulk copy moves, slowest axis first, in elements; of one to five axes.
         swizzle: bytes of the shared-memory swizzle: 0, 32, 64 or 128.
+        extents: of the tensor, slowest axis first, in elements; by default the rows and columns of the matrix, or
+            columns and rows where it is stored by columns.
+        strides: elements from one index to the next along each axis; the last is 1. The matrix's own by default.
+        pointer: whether the function takes a pointer to the map in device memory instead.
     """
 
     matrix: str
-    box: tuple[int, int]
+    box: tuple[int, ...]
     swizzle: int = 0
+    extents: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    pointer: bool = False
 
 
-Argument: TypeAlias = str | Scalar | Workspace | TensorMap
+@dataclass(frozen=True)
+class Struct:
+    """A structure passed by value: its members one behind the other, aligned as C++ aligns them.
+
+    Attributes:
+        members: matrices and workspaces (pointers), sizes, :class:`Scalar`, or bytes as they are.
+    """
+
+    members: tuple[str | Scalar | Workspace | bytes, ...]
+
+
+Argument: TypeAlias = str | Scalar | Workspace | TensorMap | Struct | bytes
+
+
+def workspaces_in(arguments: Iterable[Argument]) -> Iterator[Workspace]:
+    """The workspaces among some arguments, those in structures included."""
+    for argument in arguments:
+        for each in argument.members if isinstance(argument, Struct) else (argument,):
+            if isinstance(each, Workspace):
+                yield each
 
 
 def check_argument(argument: Argument) -> None:
@@ -86,9 +120,34 @@ def check_argument(argument: Argument) -> None:
                 raise InvalidKernel(f"{number!r} is no {dtype}")
         case Scalar(value) if not isinstance(value, str):
             raise InvalidKernel(f"{value!r} is no number, and cannot be a scalar argument")
-        case Scalar(name) | TensorMap(name) | name:
-            if name not in MATRICES + SIZES:
-                raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES)}")
+        case TensorMap(matrix) if matrix not in MATRICES:
+            raise InvalidKernel(f"a tensor map is over A, B or C, not {matrix!r}")
+        case TensorMap():
+            _check_tensor_map(argument)
+        case Struct(members):
+            for member in members:
+                if isinstance(member, TensorMap | Struct):
+                    raise InvalidKernel(f"a structure's members are pointers, numbers and bytes, not {member!r}")
+                check_argument(member)
+        case bytes():
+            return
+        case Scalar(name) | name:
+            if name not in MATRICES + SIZES + FACTORS:
+                raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES + FACTORS)}")
+
+
+def _check_tensor_map(map: TensorMap) -> None:
+    if map.swizzle not in (0, 32, 64, 128):
+        raise InvalidKernel(f"a tensor map's swizzle is 0, 32, 64 or 128 bytes, not {map.swizzle!r}")
+    axes = len(map.extents) or 2
+    whole = all(type(native(each)) is int and each > 0 for each in (*map.box, *map.extents, *map.strides))
+    if not whole or len(map.box) != axes or len(map.strides) != len(map.extents) or not 1 <= axes <= 5:
+        raise InvalidKernel(
+            f"a tensor map has a box, extents and strides of as many axes, 1 to 5, not {map.box}, {map.extents} and "
+            f"{map.strides}"
+        )
+    if map.strides and map.strides[-1] != 1:
+        raise InvalidKernel(f"a tensor map's last stride is 1, not {map.strides[-1]}")
 
 
 def _holds(dtype: str, value: float) -> bool:
@@ -98,11 +157,18 @@ def _holds(dtype: str, value: float) -> bool:
     return value in (math.inf, -math.inf) or not abs(value) >= _BEYOND[dtype]
 
 
+def scalar_of(name: str, problem: Problem) -> Scalar:
+    """A size as an ``int``, or a factor as a ``float`` (``double`` where C is summed in it)."""
+    if name in FACTORS:
+        return Scalar(name, "float64" if problem.output == "float64" else "float32")
+    return Scalar(name)
+
+
 def scalar_value(scalar: Scalar, problem: Problem) -> float:
-    """The number of a scalar argument; :class:`InvalidKernel` for a size that its type cannot hold."""
+    """The number of a scalar argument; :class:`InvalidKernel` for one that its type cannot hold."""
     if not isinstance(scalar.value, str):
         return scalar.value
-    size: int = getattr(problem, scalar.value)
+    size: float = getattr(problem, scalar.value)
     if not _holds(scalar.type, size):
         raise InvalidKernel(f"{scalar.value} = {size} is passed as {scalar.type}, which cannot hold it")
     return size
@@ -111,7 +177,7 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
 @functools.lru_cache(maxsize=256)
 def inferred_arguments(signature: Signature) -> tuple[Argument, ...]:
     """The arguments of a function whose parameters have the usual names, in any case, and types that go with them."""
-    usual = {name.casefold(): name for name in MATRICES + SIZES}
+    usual = {name.casefold(): name for name in MATRICES + SIZES + FACTORS}
     arguments: list[Argument] = []
     for parameter in signature.parameters:
         name = usual.get(parameter.name.casefold())
@@ -119,10 +185,12 @@ def inferred_arguments(signature: Signature) -> tuple[Argument, ...]:
             arguments.append(name)
         elif name in SIZES and "int" in parameter.scalar:
             arguments.append(name if parameter.scalar == "int32" else Scalar(name, parameter.scalar))
+        elif name in FACTORS and "float" in parameter.scalar:
+            arguments.append(Scalar(name, parameter.scalar))
         else:
             shown = f"{parameter.type} {parameter.name}".strip()
             raise InvalidKernel(
                 f"the parameter {shown!r} of {signature.name} has none of the usual names and types (pointers A, B, C; "
-                "integers m, n, k, lda, ldb, ldc), so arguments= must say what it gets"
+                "integers m, n, k, lda, ldb, ldc; floating-point alpha, beta), so arguments= must say what it gets"
             )
     return tuple(arguments)

@@ -147,9 +147,9 @@ class Int32Index:
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         step = max(*config.block, *config.tile)
-        m, n, k = (ceil_div(size, step) * step for size in (problem.m, problem.n, problem.k))
-        spans = {"A": m * max(k, problem.lda), "B": k * max(n, problem.ldb), "C": m * max(n, problem.ldc)}
-        for matrix, elements in spans.items():
+        for matrix in "ABC":
+            count, length = (ceil_div(size, step) * step for size in problem.stored_shape(matrix))
+            elements = count * max(length, problem.leading(matrix))
             if elements >= 2**31:
                 return f"{matrix} has {elements} elements; the kernel's int indexes reach 2147483647"
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.geometry import Shape
 from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
-from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
 
@@ -33,6 +34,7 @@ _REPLACED = {
     "lecture": "reference={value!r}",
     "least_capability": "min_compute_capability={value!r}",
     "known_faults": "known_bugs={value!r}",
+    "accumulate": "beta={value:d}",
 }
 
 
@@ -70,11 +72,19 @@ class Kernel:
         launch: the whole launch rule instead, ``(problem, config, device) -> Launch`` or several made in turn.
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
             problem and config; "tiles" where unguarded loads of whole tiles explain it.
-        dtype: element type of A and B.
-        accumulator: type the sums are kept in; when not given float32 for 16-bit inputs, else ``dtype``.
-        output: element type of C; ``accumulator`` when not given, and ``dtype`` when neither is.
+        dtype: element type of A and B: "float32", "float64", "float16", "bfloat16", "tf32" (float32 of which the upper
+            19 bits are used), "float8_e4m3fn", "float8_e5m2" or "int8".
+        accumulator: type the sums are kept in; when not given float32 for inputs of 8 or 16 bits and tf32, int32 for
+            int8, else ``dtype``. "float22" is what tensor cores sum 8-bit floats in, float32 cut off behind 13 bits.
+        output: element type of C; ``accumulator`` when not given, and ``dtype`` (float32 where that is tf32 or has 8
+            bits) when neither is.
+        column_major: the matrices that are stored by columns, such as "B" or "BC"; the others are stored by rows.
+        alpha, beta: factors in C = α·A·B + β·C, as numbers; where ``beta`` is 0, C's old value is not read.
+        initial_c: what C holds before the launches where ``beta`` is 0: "poison", or "zeros" for kernels that add to it
+            or multiply it by 0.
+        unit: the type that the unit multiplies which computes it, whose peak rate is what it is compared with: "tf32"
+            for float32 products on tensor cores; ``dtype`` by default.
         algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
-        accumulate: whether C's old value is added (C = C + A·B).
         constraints: what problem and config must satisfy.
         defines: preprocessor macros besides the parameters.
         options: further NVRTC options.
@@ -100,8 +110,12 @@ class Kernel:
     dtype: str = "float32"
     accumulator: str = ""
     output: str = ""
+    column_major: str = ""
+    alpha: float = 1.0
+    beta: float = 0.0
+    initial_c: str = "poison"
+    unit: str = ""
     algorithm: str = ""
-    accumulate: bool = False
     constraints: tuple[Constraint, ...] = ()
     defines: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
@@ -142,13 +156,20 @@ class Kernel:
         whole = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
         _require(whole, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
         source, dtype = Path(self.source), dtype_named(self.dtype)
-        accumulator = self.accumulator or ("float32" if dtype.itemsize == 2 else dtype.name)
+        narrow = dtype.itemsize < 4 or dtype.name == "tf32"
+        accumulator = self.accumulator or ("int32" if dtype.is_integer else "float32" if narrow else dtype.name)
+        output = self.output or self.accumulator.replace(FLOAT22.name, "float32")
+        wide = dtype.itemsize > 1 and dtype.name != "tf32"
         settled = {
             "title": self.title or self.name,
             "source": Path(f"{self.name.rpartition('.')[2]}.cu") if source == Path() else source,
             "dtype": dtype_named(self.dtype).name,
-            "accumulator": dtype_named(accumulator).name,
-            "output": dtype_named(self.output or self.accumulator or dtype.name).name,
+            "accumulator": accumulator_named(accumulator).name,
+            "output": dtype_named(output or (dtype.name if wide else accumulator)).name,
+            "column_major": "".join(sorted(set(self.column_major))),
+            "unit": dtype_named(self.unit or dtype.name).name,
+            "alpha": float(self.alpha),
+            "beta": float(self.beta),
             "min_compute_capability": tuple(pair),
         }
         for name, value in settled.items():
@@ -170,7 +191,13 @@ class Kernel:
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
         _require(known, f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
         _require(self.algorithm in ("", "strassen"), f'algorithm is "strassen" or left out, not {self.algorithm!r}')
-        _require(isinstance(self.accumulate, bool), f"accumulate is True or False, not {self.accumulate!r}")
+        finite = math.isfinite(self.alpha) and math.isfinite(self.beta) and self.alpha
+        _require(finite, f"alpha and beta are numbers, alpha not 0, instead of {self.alpha} and {self.beta}")
+        whole = {self.alpha, self.beta} <= {0, 1} or not dtype.is_integer
+        _require(whole, f"of whole numbers alpha is 1 and beta 0 or 1, not {self.alpha} and {self.beta}")
+        _require(set(self.column_major) <= set("ABC"), f"column_major is such as 'B', not {self.column_major!r}")
+        known = self.initial_c == "poison" or (self.initial_c == "zeros" and not self.beta)
+        _require(known, f'initial_c is "poison", or "zeros" where beta is 0, not {self.initial_c!r}')
         form = _ARCHITECTURE.fullmatch(self.architecture)
         _require(form, f"architecture {self.architecture!r} is not of the form 90 or 90a")
         for template in (self.entry, *self.defines.values(), *self.options):
@@ -250,14 +277,21 @@ class Kernel:
 
     @property
     def operation(self) -> str:
-        """ "C=AB" or "C=C+AB"."""
-        return "C=C+AB" if self.accumulate else "C=AB"
+        """ "C=AB", "C=C+AB", or with factors such as "C=0.5AB+2C"."""
+        if (self.alpha, self.beta) in ((1, 0), (1, 1)):
+            return "C=C+AB" if self.beta else "C=AB"
+        return f"C={self.alpha:g}AB" + (f"{self.beta:+g}C" if self.beta else "")
+
+    @property
+    def accumulate(self) -> bool:
+        """Whether C's old value is read."""
+        return self.beta != 0
 
     @property
     def sums(self) -> str:
         """ " summed in bfloat16" where that is narrower than its matrices' types would have it, and " by Strassen"."""
         narrowest = min(dtype_named(name).unit_roundoff for name in (self.dtype, self.output))
-        narrow = dtype_named(self.accumulator).unit_roundoff > narrowest
+        narrow = accumulator_named(self.accumulator).unit_roundoff > narrowest
         return (f" summed in {self.accumulator}" if narrow else "") + (" by Strassen" if self.algorithm else "")
 
     def source_text(self) -> str:
@@ -279,7 +313,9 @@ class Kernel:
 
     def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
         """The m×n×k product in this kernel's types; raises as :class:`Problem` does."""
-        return Problem(m, n, k, self.dtype, self.output, lda, ldb, ldc, self.accumulate)
+        return Problem(
+            m, n, k, self.dtype, self.output, lda, ldb, ldc, self.alpha, self.beta, self.column_major, self.initial_c
+        )
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
         """Why its constraints forbid ``problem`` in such a config, a clause each; empty when they do not."""

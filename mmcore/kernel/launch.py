@@ -23,6 +23,8 @@ class Launch:
         block: threads along x, y, z (one to three numbers).
         shared_bytes: dynamic shared memory of a block, in bytes.
         cluster: blocks of a thread block cluster along x, y, z; None for none.
+        cooperative: whether all blocks are to be resident at once, so that they can wait for each other.
+        dependent: whether it may begin before the launch in front of it ends (programmatic dependent launch).
         over_read: elements past the end of a matrix that the kernel may load but never use, by matrix.
         entry: the kernel function, where it is not the kernel's own ``entry``.
         arguments: its arguments, where they are not the kernel's own ``arguments``.
@@ -32,6 +34,8 @@ class Launch:
     block: Shape
     shared_bytes: int = 0
     cluster: Shape | None = None
+    cooperative: bool = False
+    dependent: bool = False
     over_read: dict[str, int] = field(default_factory=dict)
     entry: str | None = None
     arguments: tuple[Argument, ...] | None = None
@@ -78,14 +82,21 @@ def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
 def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
     """What whole tiles read past the end of A and B, in elements, where their loads are not guarded.
 
-    The tiles cover ``rows`` of A and ``columns`` of B; the furthest load from A is at (rows - 1)·lda + depth - 1.
+    The tiles cover ``rows`` of A and ``columns`` of B; the furthest load from A is of row ``rows`` - 1 and column
+    ``depth`` - 1.
     """
     height, width, step = config.tile
     rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
     depth = ceil_div(problem.k, step) * step
+    last = {"A": (rows - 1, depth - 1), "B": (depth - 1, columns - 1)}
     return {
-        "A": max(0, (rows - 1) * problem.lda + depth - problem.span("A")),
-        "B": max(0, (depth - 1) * problem.ldb + columns - problem.span("B")),
+        matrix: max(
+            0,
+            sum(index * stride for index, stride in zip(at, problem.strides(matrix), strict=True))
+            + 1
+            - problem.span(matrix),
+        )
+        for matrix, at in last.items()
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import NamedTuple, SupportsIndex, TypeVar
 
 from mmcore.errors import InvalidProblem
@@ -12,21 +13,49 @@ _Size = TypeVar("_Size", bound=SupportsIndex)
 
 
 class DType(NamedTuple):
-    """An element type by numpy's name (ml_dtypes' for ``bfloat16``), and the numpy type that holds its bits."""
+    """An element type by numpy's name (ml_dtypes' for ``bfloat16`` and the 8-bit ones).
+
+    Attributes:
+        name: the type's name. "tf32" is float32 of which the product uses the upper 19 bits.
+        itemsize: in bytes.
+        unit_roundoff: half the distance from 1 to the next representable number; 0 of integers.
+        storage: the numpy type that holds its bits.
+        exponents: the exponents of its normal numbers, least and largest: 2^least up to below 2^(largest + 1).
+    """
 
     name: str
-    itemsize: int  # in bytes
-    unit_roundoff: float  # half the distance from 1 to the next representable number
+    itemsize: int
+    unit_roundoff: float
     storage: str
+    exponents: tuple[int, int]
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether its elements are whole numbers."""
+        return not self.unit_roundoff
 
 
 _DTYPES = {
-    "float16": DType("float16", 2, 2.0**-11, "float16"),
-    "bfloat16": DType("bfloat16", 2, 2.0**-8, "uint16"),
-    "float32": DType("float32", 4, 2.0**-24, "float32"),
-    "float64": DType("float64", 8, 2.0**-53, "float64"),
+    each.name: each
+    for each in (
+        DType("float16", 2, 2.0**-11, "float16", (-14, 15)),
+        DType("bfloat16", 2, 2.0**-8, "uint16", (-126, 127)),
+        DType("float32", 4, 2.0**-24, "float32", (-126, 127)),
+        DType("float64", 8, 2.0**-53, "float64", (-1022, 1023)),
+        DType("tf32", 4, 2.0**-11, "float32", (-126, 127)),
+        DType("float8_e4m3fn", 1, 2.0**-4, "uint8", (-6, 7)),  # up to 448, which is less than 2^9
+        DType("float8_e5m2", 1, 2.0**-3, "uint8", (-14, 15)),
+        DType("int8", 1, 0.0, "int8", (0, 6)),
+        DType("int32", 4, 0.0, "int32", (0, 30)),
+    )
 }
-_SHORT_NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+# What tensor cores of compute capability 8.9 and 9.0 sum 8-bit floats in: float32 cut off behind 13 bits.
+FLOAT22 = DType("float22", 4, 2.0**-13, "float32", (-126, 127))
+_SHORT_NAMES = {
+    "f16": "float16", "half": "float16", "bf16": "bfloat16", "f32": "float32", "float": "float32",
+    "f64": "float64", "double": "float64", "e4m3": "float8_e4m3fn", "float8_e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2", "s8": "int8", "s32": "int32",
+}  # fmt: skip
 
 
 def dtype_named(name: str) -> DType:
@@ -37,20 +66,29 @@ def dtype_named(name: str) -> DType:
         raise InvalidProblem(f"{name!r} is not an element type; there are {', '.join(_DTYPES)}") from None
 
 
+def accumulator_named(name: str) -> DType:
+    """The type of that name in which products are summed: an element type, or "float22"."""
+    return FLOAT22 if name == FLOAT22.name else dtype_named(name)
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One matrix product in row-major storage: C = A·B, or C = C + A·B.
+    """One matrix product, C = α·A·B + β·C.
 
     Attributes:
         m: rows of A and C.
         n: columns of B and C.
         k: columns of A, rows of B.
-        dtype: element type of A and B ("float32", "float64", "float16", "bfloat16").
+        dtype: element type of A and B ("float32", "float64", "float16", "bfloat16", "tf32", "float8_e4m3fn",
+            "float8_e5m2", "int8").
         output: element type of C; ``dtype`` when not given.
-        lda: elements from one row of A to the next; k when not given.
-        ldb: elements from one row of B to the next; n when not given.
-        ldc: elements from one row of C to the next; n when not given.
-        accumulate: whether C's old value is added.
+        lda: elements from one row of A to the next (or column, where A is stored by columns); as few as can be when 0.
+        ldb: the same of B.
+        ldc: the same of C.
+        alpha: factor of A·B.
+        beta: factor of C's old value, which is not read where this is 0.
+        column_major: the matrices that are stored by columns, such as "B" or "BC"; the others are by rows.
+        initial_c: what C holds before a launch where ``beta`` is 0: "poison" or "zeros".
 
     Raises:
         InvalidProblem: for sizes below 1 or from 2⁶³, a leading dimension shorter than its row, or an unknown type.
@@ -64,7 +102,10 @@ class Problem:
     lda: int = 0
     ldb: int = 0
     ldc: int = 0
-    accumulate: bool = False
+    alpha: float = 1.0
+    beta: float = 0.0
+    column_major: str = ""
+    initial_c: str = "poison"
 
     def __post_init__(self) -> None:
         for name, least in (("m", 1), ("n", 1), ("k", 1), ("lda", 0), ("ldb", 0), ("ldc", 0)):
@@ -74,13 +115,25 @@ class Problem:
             if type(size) is not int or size < least:
                 raise InvalidProblem(f"{name} must be a positive whole number, but is {size!r}")
             object.__setattr__(self, name, size)
-        for name, columns in (("lda", self.k), ("ldb", self.n), ("ldc", self.n)):
-            leading = getattr(self, name) or columns
-            if leading < columns:
-                raise InvalidProblem(f"{name} = {leading} is shorter than a row of {columns} elements")
-            object.__setattr__(self, name, leading)
+        for matrix in "ABC":
+            _, length = self.stored_shape(matrix)
+            leading = self.leading(matrix) or length
+            if leading < length:
+                line = "column" if matrix in self.column_major else "row"
+                raise InvalidProblem(f"ld{matrix.lower()} = {leading} is shorter than a {line} of {length} elements")
+            object.__setattr__(self, f"ld{matrix.lower()}", leading)
         object.__setattr__(self, "dtype", dtype_named(self.dtype).name)
         object.__setattr__(self, "output", dtype_named(self.output or self.dtype).name)
+
+    @property
+    def accumulate(self) -> bool:
+        """Whether C's old value is read."""
+        return self.beta != 0
+
+    @property
+    def keeps_whole(self) -> bool:
+        """Whether the factors leave a sum of whole numbers as short as it is."""
+        return (self.alpha, self.beta) == (1, 1) or (not self.beta and abs(math.frexp(self.alpha)[0]) == 0.5)
 
     @property
     def flops(self) -> int:
@@ -95,16 +148,35 @@ class Problem:
 
     @property
     def packed(self) -> Problem:
-        """The same product with every row directly behind the one before."""
-        return Problem(self.m, self.n, self.k, self.dtype, self.output, accumulate=self.accumulate)
+        """The same product with every row (or column) directly behind the one before."""
+        return replace(self, lda=0, ldb=0, ldc=0)
+
+    def dtype_of(self, matrix: str) -> DType:
+        """The element type of ``matrix`` ("A", "B" or "C")."""
+        return dtype_named(self.output if matrix == "C" else self.dtype)
+
+    def shape(self, matrix: str) -> tuple[int, int]:
+        """Rows and columns of ``matrix``."""
+        return {"A": (self.m, self.k), "B": (self.k, self.n), "C": (self.m, self.n)}[matrix]
+
+    def stored_shape(self, matrix: str) -> tuple[int, int]:
+        """How many rows ``matrix`` is stored as and how long they are; or columns, where it is stored by columns."""
+        rows, columns = self.shape(matrix)
+        return (columns, rows) if matrix in self.column_major else (rows, columns)
+
+    def leading(self, matrix: str) -> int:
+        """Elements from one row (or column) of ``matrix`` to the next."""
+        return {"A": self.lda, "B": self.ldb, "C": self.ldc}[matrix]
+
+    def strides(self, matrix: str) -> tuple[int, int]:
+        """Elements from one row of ``matrix`` to the next, and from one column to the next."""
+        leading = self.leading(matrix)
+        return (1, leading) if matrix in self.column_major else (leading, 1)
 
     def span(self, matrix: str) -> int:
-        """Elements from the first to the last element of ``matrix`` ("A", "B" or "C"), both included."""
-        return {
-            "A": (self.m - 1) * self.lda + self.k,
-            "B": (self.k - 1) * self.ldb + self.n,
-            "C": (self.m - 1) * self.ldc + self.n,
-        }[matrix]
+        """Elements from the first to the last element of ``matrix``, both included."""
+        count, length = self.stored_shape(matrix)
+        return (count - 1) * self.leading(matrix) + length
 
     def __str__(self) -> str:
         return f"{self.m}×{self.n}×{self.k}"

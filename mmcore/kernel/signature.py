@@ -25,6 +25,7 @@ _SCALARS = {
     "int": "int32", "signed": "int32", "unsigned": "uint32", "long": "int64", "unsigned long": "uint64",
     "long long": "int64", "unsigned long long": "uint64",
     "size_t": "uint64", "ptrdiff_t": "int64", "float": "float32", "double": "float64",
+    "half": "float16", "__half": "float16",
     **{f"{unsigned}int{bits}_t": f"{unsigned}int{bits}" for unsigned in ("", "u") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from mmcore.kernel.problem import Problem, dtype_named
 
 # Fused multiply-adds per clock and multiprocessor, by the fastest unit that keeps the type's precision (dense tensor
-# cores for the half types, and for float64 where they have it): the CUDA C++ Programming Guide's table of arithmetic
-# throughput, and NVIDIA's architecture papers for the tensor cores.
+# cores but for float32, and for float64 where they have it); 0 where there is no such unit: the CUDA C++ Programming
+# Guide's table of arithmetic throughput, and NVIDIA's architecture papers for the tensor cores.
+_TYPES = ("float16", "bfloat16", "float32", "float64", "tf32", "float8", "int8")
 _FMAS = {
-    (6, 0): {"float16": 128, "bfloat16": 64, "float32": 64, "float64": 32},
-    (6, 1): {"float16": 128, "bfloat16": 128, "float32": 128, "float64": 4},
-    (7, 0): {"float16": 512, "bfloat16": 64, "float32": 64, "float64": 32},
-    (7, 5): {"float16": 512, "bfloat16": 64, "float32": 64, "float64": 2},
-    (8, 0): {"float16": 1024, "bfloat16": 1024, "float32": 64, "float64": 64},
-    (8, 6): {"float16": 512, "bfloat16": 512, "float32": 128, "float64": 2},
-    (8, 9): {"float16": 512, "bfloat16": 512, "float32": 128, "float64": 2},
-    (9, 0): {"float16": 2048, "bfloat16": 2048, "float32": 128, "float64": 128},
-    (10, 0): {"float16": 4096, "bfloat16": 4096, "float32": 128, "float64": 64},
-    (12, 0): {"float16": 512, "bfloat16": 512, "float32": 128, "float64": 2},
+    (6, 0): (128, 64, 64, 32, 0, 0, 0),
+    (6, 1): (128, 128, 128, 4, 0, 0, 0),
+    (7, 0): (512, 64, 64, 32, 0, 0, 0),
+    (7, 5): (512, 64, 64, 2, 0, 0, 1024),
+    (8, 0): (1024, 1024, 64, 64, 512, 0, 2048),
+    (8, 6): (512, 512, 128, 2, 128, 0, 1024),
+    (8, 9): (512, 512, 128, 2, 128, 1024, 1024),
+    (9, 0): (2048, 2048, 128, 128, 1024, 4096, 4096),
+    (10, 0): (4096, 4096, 128, 64, 2048, 8192, 8192),
+    (12, 0): (512, 512, 128, 2, 128, 1024, 1024),
 }
 
 
@@ -29,7 +30,7 @@ class Peaks:
     """A device's peak rates.
 
     Attributes:
-        flops: FLOP/s by element type of A and B (a fused multiply-add is two).
+        flops: FLOP/s by the type that a unit multiplies (a fused multiply-add is two); "float8" is both of 8 bits.
         bytes_per_second: between device memory and the chip.
         cache_bytes: size of the L2 cache.
     """
@@ -38,16 +39,22 @@ class Peaks:
     bytes_per_second: float
     cache_bytes: int
 
-    def least_seconds(self, problem: Problem, *, cold: bool) -> float:
+    def of(self, unit: str) -> float | None:
+        """The FLOP/s of the unit that multiplies a type; None where there is none."""
+        return self.flops.get("float8" if unit.startswith("float8") else unit)
+
+    def least_seconds(self, problem: Problem, unit: str, *, cold: bool) -> float:
         """No kernel computes ``problem`` in less: its arithmetic and its memory traffic each take their time.
 
         Args:
             problem: the product.
+            unit: the type that the unit multiplies which computes it.
             cold: whether nothing of A and B is in the L2 cache beforehand. What is written may stay there.
         """
         inputs = problem.m * problem.k + problem.k * problem.n
         moved = inputs * dtype_named(problem.dtype).itemsize if cold else problem.compulsory_bytes - self.cache_bytes
-        return max(problem.flops / self.flops[problem.dtype], moved / self.bytes_per_second)
+        arithmetic = self.of(unit)
+        return max(problem.flops / arithmetic if arithmetic else 0.0, moved / self.bytes_per_second)
 
 
 def peaks(
@@ -64,5 +71,6 @@ def peaks(
     """
     if capability not in _FMAS:
         return None
-    rates = {dtype: 2.0 * fmas * multiprocessors * clock_hz for dtype, fmas in _FMAS[capability].items()}
+    fmas = zip(_TYPES, _FMAS[capability], strict=True)
+    rates = {dtype: 2.0 * each * multiprocessors * clock_hz for dtype, each in fmas if each}
     return Peaks(rates, bytes_per_second, cache_bytes)

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem, SharedMemoryExceeded
-from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
+from mmcore.kernel.arguments import (
+    MATRICES,
+    Argument,
+    Scalar,
+    Struct,
+    Workspace,
+    scalar_of,
+    scalar_value,
+    workspaces_in,
+)
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch, asking
-from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 
 _SHARED_MEMORY = "shared memory"
@@ -52,12 +61,8 @@ class Plan:
     @property
     def workspaces(self) -> dict[str, Workspace]:
         """The extra device memory that the launches ask for, by name."""
-        return {
-            argument.name: argument
-            for launch in self.launches
-            for argument in self.arguments(launch)
-            if isinstance(argument, Workspace)
-        }
+        arguments = [argument for launch in self.launches for argument in self.arguments(launch)]
+        return {workspace.name: workspace for workspace in workspaces_in(arguments)}
 
     def over_read(self, matrix: str) -> int:
         """Elements behind ``matrix`` that some launch may load but never use."""
@@ -66,12 +71,9 @@ class Plan:
     @property
     def device_bytes(self) -> int:
         """Device memory for the matrices, their over-read room and the workspaces, in bytes."""
-        inputs = sum(self.problem.span(matrix) + self.over_read(matrix) for matrix in "AB")
-        return (
-            inputs * dtype_named(self.problem.dtype).itemsize
-            + (self.problem.span("C") + self.over_read("C")) * dtype_named(self.problem.output).itemsize
-            + sum(workspace.nbytes for workspace in self.workspaces.values())
-        )
+        elements = {matrix: self.problem.span(matrix) + self.over_read(matrix) for matrix in MATRICES}
+        matrices = sum(count * self.problem.dtype_of(matrix).itemsize for matrix, count in elements.items())
+        return matrices + sum(workspace.nbytes for workspace in self.workspaces.values())
 
 
 def plan_cell(cell: Cell, device: DeviceProperties, kernel: Kernel | None = None) -> Plan:
@@ -100,7 +102,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         raise InvalidProblem(
             f"{kernel.name} computes {'→'.join(dict.fromkeys(ours))}, not {'→'.join(dict.fromkeys(theirs))}"
         )
-    if problem.accumulate != kernel.accumulate:
+    if any(getattr(problem, name) != getattr(kernel, name) for name in ("alpha", "beta", "column_major")):
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation}")
     if not kernel.strided:
         problem = problem.packed
@@ -137,17 +139,19 @@ def violation(kernel: Kernel, reasons: list[str]) -> ConstraintViolation:
 
 
 def _check_arguments(planned: Plan) -> None:
-    """Reject sizes that their parameters cannot hold, and a workspace that is declared with two sizes."""
+    """Reject numbers that their parameters cannot hold, and a workspace that is declared in two ways."""
     workspaces: dict[str, Workspace] = {}
     arguments = [each for launch in planned.launches for each in planned.arguments(launch)]
     try:
+        for workspace in workspaces_in(arguments):
+            if (known := workspaces.setdefault(workspace.name, workspace)) != workspace:
+                sizes = f"{known.nbytes} bytes and {workspace.nbytes}"
+                raise InvalidKernel(f"its workspace {workspace.name!r} is declared with {sizes}")
         for argument in arguments:
-            if isinstance(argument, Workspace):
-                if (known := workspaces.setdefault(argument.name, argument)) != argument:
-                    sizes = f"{known.nbytes} bytes and {argument.nbytes}"
-                    raise InvalidKernel(f"its workspace {argument.name!r} is declared with {sizes}")
-            elif isinstance(argument, Scalar) or (isinstance(argument, str) and argument not in MATRICES):
-                scalar_value(Scalar(argument) if isinstance(argument, str) else argument, planned.problem)
+            for each in argument.members if isinstance(argument, Struct) else (argument,):
+                if isinstance(each, Scalar) or (isinstance(each, str) and each not in MATRICES):
+                    scalar = each if isinstance(each, Scalar) else scalar_of(each, planned.problem)
+                    scalar_value(scalar, planned.problem)
     except InvalidKernel as error:
         raise InvalidKernel(f"{planned.kernel.name}: {error}") from None
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mmcore.devices.base import Products
 from mmcore.errors import InvalidProblem
-from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
 from mmcore.verify.inputs import Kind, Matrices
 from mmcore.verify.outcome import Mismatch, Verification
@@ -80,7 +80,9 @@ def verify_product(
     if algorithm:
         method += ", within the norm-wise bound of Strassen's algorithm"
     if hides_a_term(problem, accumulator, algorithm):
-        narrowest = max(map(dtype_named, (accumulator, problem.output)), key=lambda dtype: dtype.unit_roundoff)
+        narrowest = max(
+            accumulator_named(accumulator), dtype_named(problem.output), key=lambda dtype: dtype.unit_roundoff
+        )
         method += f", but one term of {problem.k} can hide in the rounding of {narrowest.name}"
     mismatches = [each.mismatch for each in comparisons if each.mismatch]
     largest = float(np.max([each.largest for each in comparisons]))
@@ -117,7 +119,8 @@ def _narrow(
     if not problem.accumulate:
         for at in (np.s_[rows == Kind.UNIT, :], np.s_[:, columns == Kind.UNIT]):
             allowed[at] = np.minimum(allowed[at], limit.selected(product[at]))
-    allowed[np.ix_(rows == Kind.WHOLE, columns == Kind.WHOLE)] = 0
+    if problem.keeps_whole:
+        allowed[np.ix_(rows == Kind.WHOLE, columns == Kind.WHOLE)] = 0
 
 
 class _Comparison(NamedTuple):

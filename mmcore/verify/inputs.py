@@ -18,11 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
-from mmcore.kernel.problem import Problem, dtype_named
-from mmcore.verify.elements import poison
+from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
+from mmcore.verify.elements import narrow, poison
 
-_SIGN_AND_FRACTION = {"float16": 0x83FF, "bfloat16": 0x807F, "float32": 0x807F_FFFF, "float64": 0x800F_FFFF_FFFF_FFFF}
-_ONE_HALF = {"float16": 0x3800, "bfloat16": 0x3F00, "float32": 0x3F00_0000, "float64": 0x3FE0_0000_0000_0000}
+# Of each type the bits that are its sign and fraction, and the bits of 0.5.
+_BITS = {
+    "float16": (0x83FF, 0x3800),
+    "bfloat16": (0x807F, 0x3F00),
+    "float32": (0x807F_FFFF, 0x3F00_0000),
+    "float64": (0x800F_FFFF_FFFF_FFFF, 0x3FE0_0000_0000_0000),
+    "tf32": (0x807F_E000, 0x3F00_0000),
+    "float8_e4m3fn": (0x87, 0x30),
+    "float8_e5m2": (0x83, 0x38),
+    "int8": (0xFF, 0),
+    "int32": (0x8000_00FF, 0),  # C before; few bits, which leave room for the sum
+}
 _WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
 
 
@@ -30,8 +40,8 @@ _WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
 class Matrices:
     """A, B and C of one problem, in host memory before a launch; C is poison, or any numbers, where it is not added to.
 
-    Each is a 2-D view, in storage dtype, whose rows lie a leading dimension apart; its ``base`` is the whole
-    contiguous (rows, leading dimension) array, poison in the columns beyond the matrix.
+    Each is a 2-D view, in storage dtype, whose rows (or columns) lie a leading dimension apart; its ``base`` is the
+    whole contiguous array, poison between them.
     """
 
     a: NDArray[Any]
@@ -55,39 +65,49 @@ def draw(problem: Problem, seed: int) -> Matrices:
     """Random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
 
     Elements have random signs, which keep C and its rounding small, and magnitudes uniform over the dtype's numbers in
-    [0.5, 1), so that every term |a·b| is 0.25 at least, more than rounding can do.
+    [0.5, 1), so that every term |a·b| is 0.25 at least, more than rounding can do. Whole numbers are any.
 
     Raises:
         InvalidProblem: the host has no memory for them.
     """
     # An allocation beyond the host's memory may succeed, and kill the process when it is written to.
-    inputs = (problem.m * problem.lda + problem.k * problem.ldb) * dtype_named(problem.dtype).itemsize
-    needed = inputs + problem.m * problem.ldc * dtype_named(problem.output).itemsize
+    elements = {matrix: problem.stored_shape(matrix)[0] * problem.leading(matrix) for matrix in "ABC"}
+    needed = sum(count * problem.dtype_of(matrix).itemsize for matrix, count in elements.items())
     present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > present:
         what = "the matrices and the gaps between their rows"
         raise InvalidProblem(f"{what} take {needed / 1e9:.1f} GB; the host has {present / 1e9:.1f} GB")
     rng = np.random.Generator(np.random.SFC64(seed))
-    a = _random(rng, problem.m, problem.k, problem.lda, problem.dtype)
-    b = _random(rng, problem.k, problem.n, problem.ldb, problem.dtype)
+    a, b = (_random(rng, problem, matrix) for matrix in "AB")
     if problem.accumulate:
-        return Matrices(a, b, _random(rng, problem.m, problem.n, problem.ldc, problem.output))
-    return Matrices(a, b, poison((problem.m, problem.ldc), problem.output)[:, : problem.n])
+        return Matrices(a, b, _random(rng, problem, "C"))
+    count, length = problem.stored_shape("C")
+    c = poison((count, problem.ldc), problem.output)
+    if problem.initial_c == "zeros":
+        c[:, :length] = 0
+    return Matrices(a, b, _logical(problem, "C", c))
 
 
-def _random(rng: np.random.Generator, rows: int, columns: int, leading: int, dtype: str) -> NDArray[Any]:
+def _logical(problem: Problem, matrix: str, whole: NDArray[Any]) -> NDArray[Any]:
+    """A matrix by rows and columns, of all that it is stored in."""
+    stored = whole[:, : problem.stored_shape(matrix)[1]]
+    return stored.T if matrix in problem.column_major else stored
+
+
+def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[Any]:
     """Keep the sign and fraction of random bits, and give all of them the exponent of 0.5."""
-    named = dtype_named(dtype)
-    whole = np.empty((rows, leading), named.storage)
+    named, (count, length) = problem.dtype_of(matrix), problem.stored_shape(matrix)
+    fraction, one_half = _BITS[named.name]
+    whole = np.empty((count, problem.leading(matrix)), named.storage)
     bits = whole.reshape(-1).view(f"u{named.itemsize}")
     step = _WORDS * 8 // named.itemsize
     for start in range(0, bits.size, step):
         chunk = bits[start : start + step]
         words = rng.integers(2**64, size=-(-chunk.nbytes // 8), dtype=np.uint64)
-        np.bitwise_and(words.view(bits.dtype)[: chunk.size], _SIGN_AND_FRACTION[named.name], out=chunk)
-        chunk |= bits.dtype.type(_ONE_HALF[named.name])
-    whole[:, columns:] = poison((1,), dtype)
-    return whole[:, :columns]
+        np.bitwise_and(words.view(bits.dtype)[: chunk.size], bits.dtype.type(fraction), out=chunk)
+        chunk |= bits.dtype.type(one_half)
+    whole[:, length:] = poison((1,), named.name)
+    return _logical(problem, matrix, whole)
 
 
 class Kind(IntEnum):
@@ -117,17 +137,17 @@ _COLUMNS = {Kind.WHOLE: 0.48, Kind.UNIFORM: 0.36, Kind.UNIT: 0.1, Kind.SUBNORMAL
 # How often there is one of whole numbers at least, however few there are.
 _CERTAIN = 0.8
 # By which powers of two SCALED and WHOLE rows are scaled, and by how many SCALED numbers are made smaller than that.
-_SCALES, _FLOAT16_SCALES = (-40, 60), (-8, 4)
-_SPREAD, _FLOAT16_SPREAD = 10, 4
+_WIDE = ((-40, 60), 10)
+_RANGES = {"float16": ((-8, 4), 4), "float8_e5m2": ((-8, 4), 4), "float8_e4m3fn": ((-2, 2), 4)}
 # Types of which all hardware computes with subnormal numbers as they are, and the bits of their fractions.
-_SUBNORMAL_BITS = {"float16": 10, "float32": 23}
+_SUBNORMAL_BITS = {"float16": 10, "float32": 23, "float8_e4m3fn": 3, "float8_e5m2": 2}
 
 
 def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool = True) -> Matrices:
     """A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws its own.
 
     Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
-    columns of whole numbers.
+    columns of whole numbers. A and B of int8 are as :func:`draw` makes them.
 
     Args:
         problem, accumulator: the product, and the type it is summed in.
@@ -137,6 +157,8 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
     Raises:
         InvalidProblem: the host has no memory for them.
     """
+    if dtype_named(problem.dtype).is_integer:
+        return draw(problem, seed)
     matrices, rng = draw(problem, seed), np.random.Generator(np.random.SFC64([seed, 1]))
     some = subnormal and problem.dtype in _SUBNORMAL_BITS
     of_rows, of_columns = (
@@ -184,9 +206,13 @@ def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
     if problem.accumulate:
         before.c[at] = before.c[rows[at]]
         return replace(before, rows=kinds)
-    numbers = np.resize(_random(rng, 1, _WORDS, _WORDS, problem.output), (problem.m, problem.ldc)).copy()
-    numbers[:, problem.n :] = poison((1,), problem.output)
-    return replace(before, c=numbers[:, : problem.n], rows=kinds)
+    if problem.initial_c == "zeros":
+        return replace(before, rows=kinds)
+    few = _random(rng, Problem(1, _WORDS, 1, output=problem.output), "C")
+    (count, length), leading = problem.stored_shape("C"), problem.ldc
+    numbers = np.resize(few, (count, leading)).copy()
+    numbers[:, length:] = poison((1,), problem.output)
+    return replace(before, c=_logical(problem, "C", numbers), rows=kinds)
 
 
 def with_a_row_not_finite(problem: Problem, matrices: Matrices, seed: int) -> Matrices:
@@ -195,7 +221,7 @@ def with_a_row_not_finite(problem: Problem, matrices: Matrices, seed: int) -> Ma
     if matrices.rows is None or len(matrices.rows) < 3:
         return matrices
     row = int(rng.integers(1, len(matrices.rows) - 1))
-    matrices.a[row] = stored(rng.choice(np.array([np.nan, np.inf, -np.inf]), size=problem.k), problem.dtype)
+    matrices.a[row] = narrow(rng.choice(np.array([np.nan, np.inf, -np.inf]), size=problem.k), problem.dtype)
     kinds = matrices.rows.copy()
     kinds[row] = Kind.NOT_FINITE
     return replace(matrices, rows=kinds)
@@ -223,7 +249,7 @@ class _Whole:
 
     def __init__(self, problem: Problem, accumulator: str, rng: np.random.Generator) -> None:
         self._problem, self._rng = problem, rng
-        narrowest = max(dtype_named(name).unit_roundoff for name in (accumulator, problem.output))
+        narrowest = max(accumulator_named(accumulator).unit_roundoff, dtype_named(problem.output).unit_roundoff)
         self._sum = round(1 / narrowest)
         terms = problem.k + problem.accumulate
         largest = max(1, math.isqrt(self._sum // terms))
@@ -231,7 +257,7 @@ class _Whole:
 
     def of(self, shape: tuple[int, int], scales: NDArray[np.int64]) -> NDArray[Any]:
         """Rows of numbers other than 0, times powers of two."""
-        return stored(np.ldexp(self._nonzero(shape), scales[:, np.newaxis]), self._problem.dtype)
+        return narrow(np.ldexp(self._nonzero(shape), scales[:, np.newaxis]), self._problem.dtype)
 
     def _nonzero(self, shape: tuple[int, int]) -> NDArray[Any]:
         numbers = self._rng.integers(-self._largest, self._largest, size=shape, dtype=np.int32)
@@ -244,12 +270,12 @@ class _Whole:
         if shape[1] > most:
             for row in numbers:
                 row[self._rng.permutation(shape[1])[most:]] = 0
-        return stored(numbers, self._problem.dtype)
+        return narrow(numbers, self._problem.dtype)
 
     def added(self, scales: NDArray[np.int64], columns: int) -> NDArray[Any]:
         """What C holds before, in rows scaled as A's are."""
         numbers = self._rng.integers(-1, 1, size=(len(scales), columns), endpoint=True)
-        return stored(np.ldexp(numbers, scales[:, np.newaxis]), self._problem.output)
+        return narrow(np.ldexp(numbers, scales[:, np.newaxis]), self._problem.output)
 
 
 class _Numbers:
@@ -257,8 +283,8 @@ class _Numbers:
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._dtype, self._rng = problem.dtype, rng
-        narrow = "float16" in (problem.dtype, problem.output)
-        self._scales, self._spread = (_FLOAT16_SCALES, _FLOAT16_SPREAD) if narrow else (_SCALES, _SPREAD)
+        narrowest = min((problem.dtype_of(matrix) for matrix in "AC"), key=lambda dtype: dtype.exponents[1])
+        self._scales, self._spread = _RANGES.get(narrowest.name, _WIDE)
 
     def scales(self, count: int) -> NDArray[np.int64]:
         """A power of two for each row."""
@@ -279,11 +305,12 @@ class _Numbers:
         elif kind == Kind.SUBNORMAL:
             bits = rng.integers(1, 2 ** _SUBNORMAL_BITS[self._dtype], size=shape)
             sign = rng.integers(2, size=shape) << (8 * dtype_named(self._dtype).itemsize - 1)
-            return (bits | sign).astype(f"u{dtype_named(self._dtype).itemsize}").view(self._dtype)
+            named = dtype_named(self._dtype)
+            return (bits | sign).astype(f"u{named.itemsize}").view(named.storage)
         elif kind == Kind.SCALED:
             scale = self.scales(rows)[:, np.newaxis] - rng.integers(self._spread, size=shape)
             numbers = np.ldexp(self._uniform(shape) * self._signs(shape), scale)
-        return stored(numbers, self._dtype)
+        return narrow(numbers, self._dtype)
 
     def _signs(self, shape: int | tuple[int, int]) -> NDArray[np.float64]:
         return self._rng.choice((-1.0, 1.0), size=shape)
@@ -292,13 +319,6 @@ class _Numbers:
         """Numbers of the type in [0.5, 1)."""
         largest = round(1 / dtype_named(self._dtype).unit_roundoff)
         return np.asarray(self._rng.integers(largest // 2, largest, size=shape) / largest)
-
-
-def stored(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """Numbers that ``dtype`` holds exactly, in its storage."""
-    if dtype == "bfloat16":
-        return (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return numbers.astype(dtype)
 
 
 def _assigned(rng: np.random.Generator, kinds: dict[Kind, float], count: int) -> NDArray[np.intp]:

@@ -50,9 +50,9 @@ def panels(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Iter
 def given_panels(problem: Problem, matrices: Matrices, products: Products) -> Iterator[Panel]:
     """The same of all rows, of products that a device has computed."""
     for rows in _chunks(problem.m, COMPARED_ELEMENTS // problem.n):
-        product, magnitude = products[0][rows], products[1][rows]
+        product, magnitude = problem.alpha * products[0][rows], np.float32(abs(problem.alpha)) * products[1][rows]
         if problem.accumulate:
-            before = widen(matrices.c[rows], problem.output)
+            before = problem.beta * widen(matrices.c[rows], problem.output)
             product, magnitude = product + before, magnitude + np.abs(before).astype(np.float32)
         yield Panel(np.arange(rows.start, rows.stop), product, _not_too_small(problem, magnitude))
 
@@ -65,11 +65,11 @@ def _not_too_small(problem: Problem, magnitude: NDArray[np.float32]) -> NDArray[
 def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Panel:
     """Sum over k in steps. Magnitudes are positive sums, good enough in float32 when their own rounding is added."""
     shape = (len(rows), problem.n)
-    product = widen(matrices.c[rows], problem.output) if problem.accumulate else np.zeros(shape)
+    product = problem.beta * widen(matrices.c[rows], problem.output) if problem.accumulate else np.zeros(shape)
     magnitude = np.abs(product).astype(np.float32)
     step = max(1, PANEL_ELEMENTS // max(problem.n, len(rows)))
     for start in range(0, problem.k, step):
-        a = widen(matrices.a[rows, start : start + step], problem.dtype)
+        a = problem.alpha * widen(matrices.a[rows, start : start + step], problem.dtype)
         b = widen(matrices.b[start : start + step], problem.dtype)
         with np.errstate(invalid="ignore", over="ignore"):  # a row may be NaN
             product += a @ b
@@ -95,13 +95,13 @@ def suspect_rows(
     least = tolerance(problem, accumulator).least * math.sqrt(BLOCK_COLUMNS)
     suspects = []
     for rows in _chunks(problem.m, PANEL_ELEMENTS // max(problem.n, problem.k)):
-        a, result = widen(matrices.a[rows], problem.dtype), widen(c[rows], problem.output)
-        before = widen(matrices.c[rows], problem.output) if problem.accumulate else None
+        a, result = problem.alpha * widen(matrices.a[rows], problem.dtype), widen(c[rows], problem.output)
+        before = problem.beta * widen(matrices.c[rows], problem.output) if problem.accumulate else None
         expected = (a @ projected.reshape(problem.k, -1)).reshape(len(a), len(blocks), PROJECTIONS)
         for number, block in enumerate(blocks):
             with np.errstate(over="ignore", invalid="ignore"):
                 limit = summing[number] * _norms(a) + storing * _norms(result[:, block]) + least
-                if matrices.rows is not None and matrices.columns is not None:
+                if matrices.rows is not None and matrices.columns is not None and problem.keeps_whole:
                     whole = matrices.columns[block.start] == Kind.WHOLE
                     limit[whole & (matrices.rows[rows] == Kind.WHOLE)] = 0
                 left = result[:, block] @ signs[block] - expected[:, number]

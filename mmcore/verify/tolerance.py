@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named
 
 _SAFETY = 2.0
 # Each level of Strassen's algorithm in Winograd's form multiplies the bound, which is of the largest elements, by 18/4
@@ -24,7 +24,8 @@ _STRASSEN = (18 / 4) ** 3
 _LAST_BITS = 4.0  # units: a product of float32 numbers split in three may err by two
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.
 _SMALLEST_TERM, _MEAN, _TYPICAL = 0.25, 0.5625, 7 / 12
-_LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+# Tensor cores cut the sum off once for so many terms.
+_TERMS_AT_ONCE = {FLOAT22.name: 32}
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,18 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
 
     That of an ``algorithm`` is for matrices whose elements are less than 1.
     """
-    root = math.sqrt(problem.k + problem.accumulate)
+    # The factors are roundings too.
+    factors = problem.accumulate + 2 * ((problem.alpha, problem.beta) not in ((1, 0), (1, 1)))
+    root = math.sqrt(math.ceil(problem.k / _TERMS_AT_ONCE.get(accumulator, 1)) + factors)
     summing = _SAFETY * root * accumulator_roundoff(accumulator) * (_STRASSEN if algorithm else 1)
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
     half = 0.5 * _TYPICAL / (_MEAN * root)
     # Each rounding of a subnormal number errs by half the distance between two, which is that of the least normal ones.
-    terms = problem.k + problem.accumulate + 1
-    least = terms * accumulator_roundoff(accumulator) * _LEAST_NORMAL.get(accumulator, 0.0)
-    least += storing * _LEAST_NORMAL.get(problem.output, 0.0)
-    last_bits = _LAST_BITS * dtype_named(accumulator).unit_roundoff
+    terms = (problem.k + factors + 1) * max(1.0, abs(problem.alpha))
+    least = terms * accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]
+    least += storing * 2.0 ** dtype_named(problem.output).exponents[0]
+    last_bits = _LAST_BITS * accumulator_named(accumulator).unit_roundoff
     together = half if summing > half else math.inf
     return Tolerance(summing, storing, least, together, last_bits, float(problem.k) if algorithm else 0.0)
 
@@ -91,10 +94,10 @@ def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> boo
 
 def accumulator_roundoff(accumulator: str) -> float:
     """Unit roundoff of the kernel's sum and the float64 reference's together."""
-    return dtype_named(accumulator).unit_roundoff + dtype_named("float64").unit_roundoff
+    return accumulator_named(accumulator).unit_roundoff + dtype_named("float64").unit_roundoff
 
 
 def storing_roundoff(problem: Problem, accumulator: str) -> float:
     """Unit roundoff of storing the sum in C; 0 where C's type is no narrower than the accumulator."""
     output = dtype_named(problem.output).unit_roundoff
-    return output if output > dtype_named(accumulator).unit_roundoff else 0.0
+    return output if output > accumulator_named(accumulator).unit_roundoff else 0.0

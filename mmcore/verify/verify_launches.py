@@ -106,6 +106,7 @@ def upload_inputs(loaded: LoadedKernel, matrices: Matrices) -> None:
 def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
     """A, B and C as the device gets them: one contiguous run of elements each, packed unless the kernel is strided."""
     views = {"A": matrices.a, "B": matrices.b, "C": matrices.c}
+    views |= {label: views[label].T for label in planned.problem.column_major}
     if not planned.kernel.strided:
         return {label: np.ascontiguousarray(view).reshape(-1) for label, view in views.items()}
     whole = {label: view if view.base is None else view.base for label, view in views.items()}
@@ -114,8 +115,9 @@ def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
 
 def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
     """C's elements in device order as an m×n view."""
-    m, n, row = planned.problem.m, planned.problem.n, planned.problem.ldc * flat.itemsize
-    return np.lib.stride_tricks.as_strided(flat, (m, n), (row, flat.itemsize))
+    row, column = planned.problem.strides("C")
+    shape = planned.problem.shape("C")
+    return np.lib.stride_tricks.as_strided(flat, shape, (row * flat.itemsize, column * flat.itemsize))
 
 
 def _overwritten_inputs(loaded: LoadedKernel, host: dict[str, HostArray]) -> list[Violation]:
@@ -131,12 +133,15 @@ def _overwritten_inputs(loaded: LoadedKernel, host: dict[str, HostArray]) -> lis
 
 
 def _overwritten_gaps(planned: Plan, flat: HostArray) -> list[Violation]:
-    """Whether the elements between C's rows, which were poison before the launch, still are."""
+    """Whether the elements between C's rows (or columns), which were poison before the launch, still are."""
     problem = planned.problem
-    whole_rows = flat[: (problem.m - 1) * problem.ldc].reshape(problem.m - 1, problem.ldc)
-    written = np.argwhere(~is_poison(whole_rows[:, problem.n :]))
+    count, length = problem.stored_shape("C")
+    whole = flat[: (count - 1) * problem.ldc].reshape(count - 1, problem.ldc)
+    written = np.argwhere(~is_poison(whole[:, length:]))
     if not written.size:
         return []
-    row, column = (int(index) for index in written[0])
-    message = f"row {row}, column {problem.n + column} of C, which lies between its rows, was written"
+    line, behind = (int(index) for index in written[0])
+    lines = ("column", "row") if "C" in problem.column_major else ("row", "column")
+    place = f"{lines[0]} {line}, {lines[1]} {length + behind} of C"
+    message = f"{place}, which lies between its {lines[0]}s, was written"
     return [Violation("out-of-bounds-write", message, "C")]

@@ -18,33 +18,16 @@ from cuda.core.utils import StridedMemoryView
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import (
-    BoundArgument,
-    BoundLaunch,
-    Buffer,
-    HostArray,
-    HostCopies,
-    MatrixMap,
-    Products,
-    Refresh,
-    Timer,
-)
+from mmcore.devices.base import BoundLaunch, Buffer, HostArray, HostCopies, Products, Refresh, Timer
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
 from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
+from mmcore_cuda.arguments import bind
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
-from mmcore_cuda.guarded_memory import (
-    GUARD_BYTES,
-    BorrowedBuffer,
-    OwnedBuffer,
-    host_view,
-    pinned_copy,
-    tensor_map,
-    window,
-)
+from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view, pinned_copy, window
 
 # The violations behind the driver's errors. After any of these the process can use no GPU any more.
 _STICKY = {
@@ -107,7 +90,9 @@ class CudaDevice:
         self._references: dict[str, Kernel] = {}
         self.description = str(self.gpu.name)
         self.identity = f"cuda-{self.gpu.uuid}"
-        self.architecture = "".join(map(str, self.gpu.compute_capability))
+        # From 9.0 on a suffix adds what only this architecture has; the code runs on nothing else anyway.
+        capability = "".join(map(str, self.gpu.compute_capability))
+        self.architecture = f"{capability}a" if self.gpu.compute_capability >= (9, 0) else capability
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -175,7 +160,8 @@ class CudaDevice:
         self.use()
         product, magnitude = (np.empty((problem.m, problem.n), dtype) for dtype in (np.float64, np.float32))
         grid = ceil_div(problem.n, _REFERENCE_TILE), ceil_div(problem.m, _REFERENCE_TILE)
-        sizes = *map(np.int32, (problem.m, problem.n, problem.k)), *map(np.int64, (problem.lda, problem.ldb))
+        strides = (*problem.strides("A"), *problem.strides("B"))
+        sizes = *map(np.int32, (problem.m, problem.n, problem.k)), *map(np.int64, strides)
         try:
             with _device_errors("there is no memory for a reference"), ExitStack() as memory:
                 made = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
@@ -310,11 +296,11 @@ class CudaModule:
         bound = []
         for call in calls:
             kernel = self._kernels[call.function.symbol]
-            bound.append((self._config(call, kernel), kernel, [_kernel_argument(each) for each in call.arguments]))
+            bound.append(bind(self._device, self._stream, kernel, self._config(call, kernel), call.arguments))
 
         def launches(target: Stream | GraphBuilder) -> None:
-            for config, kernel, arguments in bound:
-                launch(target, config, kernel, *arguments)
+            for made in bound:
+                made(target)
 
         return launches
 
@@ -331,7 +317,14 @@ class CudaModule:
         cluster = None if made.cluster is None else tuple(made.cluster)
         # cuda.core counts the grid in clusters where there are any.
         grid = tuple(blocks // each for blocks, each in zip(made.grid_dim, cluster or (1, 1, 1), strict=True))
-        return LaunchConfig(grid=grid, cluster=cluster, block=tuple(made.block), shmem_size=made.shared_bytes)
+        return LaunchConfig(
+            grid=grid,
+            cluster=cluster,
+            block=tuple(made.block),
+            shmem_size=made.shared_bytes,
+            is_cooperative=made.cooperative,
+            programmatic_stream_serialization=made.dependent,
+        )
 
     def _violation(self, error: Exception) -> Violation:
         text = _first_line(error)
@@ -340,9 +333,3 @@ class CudaModule:
                 self._owner.lost = message
                 return Violation(kind, f"{message} ({name})", fatal=True)
         return Violation("launch-failure", f"the launch failed: {text}", fatal=True)
-
-
-def _kernel_argument(argument: BoundArgument) -> Any:
-    if isinstance(argument, MatrixMap):
-        return tensor_map(argument)
-    return argument if isinstance(argument, np.generic) else np.uint64(argument.address)

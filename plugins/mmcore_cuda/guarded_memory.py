@@ -1,4 +1,4 @@
-"""Matrices in GPU memory, each between two guard zones, and the tensor maps of them that bulk copies take."""
+"""Matrices in GPU memory, each between two guard zones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from typing import Any
 
 import numpy as np
 from cuda.core import Buffer as CudaBuffer
-from cuda.core import LegacyPinnedMemoryResource, Stream, TensorMapDescriptor, TensorMapDescriptorOptions
-from cuda.core._tensor_map import TensorMapDataType, TensorMapSwizzle
-from cuda.core.utils import StridedMemoryView
+from cuda.core import LegacyPinnedMemoryResource, Stream
 
-from mmcore.devices.base import Buffer, HostArray, MatrixMap
+from mmcore.devices.base import Buffer, HostArray
 from mmcore.devices.violations import Violation
-from mmcore.kernel.problem import dtype_named
 from mmcore.verify.elements import POISON_HALFWORD, is_poison
 
 #: Bytes of each guard zone; a power of two, so that matrices stay aligned.
@@ -102,20 +99,3 @@ def window(buffer: Buffer, nbytes: int) -> CudaBuffer:
     """The ``nbytes`` that begin with the first element of a GPU's buffer."""
     assert isinstance(buffer, BorrowedBuffer)
     return buffer.window(nbytes)
-
-
-def tensor_map(argument: MatrixMap) -> TensorMapDescriptor:
-    """The descriptor of one matrix in device memory, rows first."""
-    itemsize = dtype_named(argument.dtype).itemsize
-    nbytes = ((argument.rows - 1) * argument.leading + argument.columns) * itemsize
-    memory = CudaBuffer.from_handle(argument.buffer.address, nbytes, owner=argument.buffer)
-    view = StridedMemoryView.from_buffer(
-        memory, (argument.rows, argument.columns), (argument.leading, 1), itemsize=itemsize
-    )
-    swizzle = argument.map.swizzle
-    options = TensorMapDescriptorOptions(
-        box_dim=argument.map.box,
-        data_type=getattr(TensorMapDataType, argument.dtype.upper()),
-        swizzle=getattr(TensorMapSwizzle, f"SWIZZLE_{swizzle}B" if swizzle else "NONE"),
-    )
-    return view.as_tensor_map(options=options)

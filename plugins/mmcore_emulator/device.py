@@ -193,7 +193,7 @@ class Emulator:
 
     name = identity = "emulator"
     supports_timing = False
-    architecture = "90"
+    architecture = "90a"
     facts: Mapping[str, Any] = {"name": "emulator"}
     peaks = None
 

@@ -13,6 +13,6 @@ def mmcore_kernels() -> Kernel:
         configs=[{"block": (32, 32)}],
         grid=lambda problem, config: (problem.m // config.block.x, problem.n // config.block.y),
         dtype="float64",
-        accumulate=True,
+        beta=1,
         constraints=(Multiple(("m", "n", "k"), of=32), BlockAmong(((32, 32),)), Int32Index()),
     )

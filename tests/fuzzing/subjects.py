@@ -157,6 +157,6 @@ def _strided(name: str) -> Kernel:
         dtype=inputs[1],
         accumulator=accumulator[1],
         output=output[1],
-        accumulate=added,
+        beta=added,
         constraints=(FlatBlock(), Int32Index()),
     )

@@ -401,7 +401,8 @@ def least_access(function: Function) -> int:
 def unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
     """Whether there are elements of C that nobody has stored anything to."""
     pieces = dtype_named(problem.output).itemsize // shadow.piece
-    elements = np.arange(problem.m)[:, np.newaxis] * problem.ldc + np.arange(problem.n)
+    down, along = problem.strides("C")
+    elements = np.arange(problem.m)[:, np.newaxis] * down + np.arange(problem.n) * along
     stored = shadow.stored[(elements[..., np.newaxis] * pieces) + np.arange(pieces)].all(axis=2)
     if stored.all():
         return []

@@ -1,6 +1,6 @@
 """C = C + A·B reads C before it writes C, as it should."""
 
-DECLARED = {"accumulate": True}
+DECLARED = {"beta": 1}
 
 SOURCE = """
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)

@@ -1,7 +1,7 @@
 """Atomics add to C's old value; -ftz=true, since float32 atomics flush subnormal numbers."""
 
 DECLARED = {
-    "accumulate": True,
+    "beta": 1,
     "options": ["-ftz=true"],
     "grid": lambda problem, config: (-(-problem.n // 16), -(-problem.m // 16), 3),
 }

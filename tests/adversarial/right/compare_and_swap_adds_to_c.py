@@ -2,7 +2,7 @@
 
 DECLARED = {
     "dtype": "float64",
-    "accumulate": True,
+    "beta": 1,
     "configs": [{"block": (16, 16)}],
     "grid": lambda problem, config: (-(-problem.n // 16), -(-problem.m // 16), 2),
 }

@@ -1,6 +1,6 @@
 """C = C + AB in place: the sum begins with C's old value in odd rows and ends with it in even ones; strided, 64-bit."""
 
-DECLARED = {"accumulate": True}
+DECLARED = {"beta": 1}
 
 SOURCE = """
 extern "C" __global__ void f(

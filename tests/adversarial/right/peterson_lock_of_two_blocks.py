@@ -1,6 +1,6 @@
 """Two blocks add their halves of k to C under Peterson's lock: volatile flags and __threadfence() alone."""
 
-DECLARED = {"accumulate": True, "configs": [{"block": (128,)}], "grid": lambda problem, config: (2,)}
+DECLARED = {"beta": 1, "configs": [{"block": (128,)}], "grid": lambda problem, config: (2,)}
 SIZES = ((9, 11, 13), (12, 12, 12))
 
 SOURCE = """

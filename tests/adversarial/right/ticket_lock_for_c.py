@@ -1,7 +1,7 @@
 """C = C + AB by slices of k under a ticket lock: blocks draw a number and wait, napping, until it is served."""
 
 DECLARED = {
-    "accumulate": True,
+    "beta": 1,
     "configs": [{"block": (16, 16)}],
     "grid": lambda problem, config: (-(-problem.n // 16), -(-problem.m // 16), 2),
 }

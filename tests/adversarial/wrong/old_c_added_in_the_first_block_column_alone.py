@@ -1,6 +1,6 @@
 """C = C + A*B where only blocks of the first column of blocks add C's old value."""
 
-DECLARED = {"accumulate": True}
+DECLARED = {"beta": 1}
 SIZES = ((33, 16, 20), (33, 35, 37))
 
 SOURCE = """

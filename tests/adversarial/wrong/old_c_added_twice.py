@@ -1,6 +1,6 @@
 """C = C + A*B in which the sum begins with C's old value and is added to it at the end."""
 
-DECLARED = {"accumulate": True}
+DECLARED = {"beta": 1}
 
 SOURCE = """
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)

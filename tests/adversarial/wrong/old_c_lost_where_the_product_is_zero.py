@@ -1,6 +1,6 @@
 """C = C + A*B stores 0 in the place of C's old value where the product is 0."""
 
-DECLARED = {"accumulate": True}
+DECLARED = {"beta": 1}
 SIZES = ((65, 35, 37), (64, 64, 64))
 
 SOURCE = """

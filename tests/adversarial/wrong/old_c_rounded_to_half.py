@@ -1,6 +1,6 @@
 """C = C + A*B of float16 inputs and a float32 C, whose old value is rounded to float16."""
 
-DECLARED = {"dtype": "float16", "accumulator": "float32", "accumulate": True}
+DECLARED = {"dtype": "float16", "accumulator": "float32", "beta": 1}
 SIZES = ((33, 35, 7), (64, 64, 64))
 
 SOURCE = """

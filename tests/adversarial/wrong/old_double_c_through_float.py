@@ -1,6 +1,6 @@
 """C = C + A*B in float64, where C's old value is read into a float."""
 
-DECLARED = {"dtype": "float64", "accumulate": True}
+DECLARED = {"dtype": "float64", "beta": 1}
 SIZES = ((33, 35, 7), (64, 64, 64))
 
 SOURCE = """

@@ -3,7 +3,7 @@
 from mmcore import ceil_div
 
 DECLARED = {
-    "accumulate": True,
+    "beta": 1,
     "grid": lambda problem, config: (ceil_div(problem.n, config.block.x), ceil_div(problem.m, config.block.y), 4),
 }
 SIZES = ((33, 35, 36), (33, 35, 38))

@@ -1,0 +1,133 @@
+"""A launch's arguments as cuda.core takes them, and launches with what it does not take: structures by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+from cuda.core import Buffer as CudaBuffer
+from cuda.core import (
+    Device,
+    Kernel,
+    LaunchConfig,
+    Program,
+    ProgramOptions,
+    Stream,
+    TensorMapDescriptor,
+    TensorMapDescriptorOptions,
+    launch,
+)
+from cuda.core.graph import GraphBuilder
+from cuda.core.utils import StridedMemoryView
+
+from mmcore.devices.base import BoundArgument, MatrixMap
+from mmcore.errors import DeviceError
+from mmcore.kernel.problem import dtype_named
+from mmcore_cuda.event_timer import Work
+from mmcore_cuda.guarded_memory import host_view
+
+_MAP_BYTES = 128
+_Swizzle = type(TensorMapDescriptorOptions.swizzle)
+
+
+def tensor_map(argument: MatrixMap) -> TensorMapDescriptor:
+    """The descriptor of one matrix in device memory."""
+    dtype, asked = dtype_named(argument.dtype), argument.map
+    last = sum((extent - 1) * stride for extent, stride in zip(argument.extents, argument.strides, strict=True))
+    memory = CudaBuffer.from_handle(argument.buffer.address, (last + 1) * dtype.itemsize, owner=argument.buffer)
+    # Copies move bits: what numpy has no name for is moved as a whole number of its size.
+    storage = np.dtype("uint8" if dtype.itemsize == 1 else dtype.storage)
+    view = StridedMemoryView.from_buffer(memory, argument.extents, argument.strides, dtype=storage)
+    swizzle = getattr(_Swizzle, f"SWIZZLE_{asked.swizzle}B" if asked.swizzle else "NONE")
+    try:
+        return view.as_tensor_map(options=TensorMapDescriptorOptions(box_dim=asked.box, swizzle=swizzle))
+    except Exception as error:
+        shape = "×".join(map(str, argument.extents))
+        raise DeviceError(f"{asked.matrix} as {shape} has no tensor map with boxes of {asked.box}: {error}") from error
+
+
+def bind(device: Device, stream: Stream, kernel: Kernel, config: LaunchConfig, bound: Sequence[BoundArgument]) -> Work:
+    """A launch with its arguments, to be put on a stream or into a graph."""
+    arguments = [_argument(each) for each in bound]
+    for index, each in enumerate(bound):
+        if isinstance(each, MatrixMap) and each.map.pointer:
+            arguments[index] = _in_memory(device, stream, arguments[index])
+    if not any(isinstance(each, np.void) for each in arguments):
+
+        def made(target: Stream | GraphBuilder) -> None:
+            launch(target, config, kernel, *arguments)
+
+        return made
+    contents = [_content(device, stream, each) for each in arguments]
+    return _launch_of_bytes(kernel, config, contents, arguments)
+
+
+def _argument(argument: BoundArgument) -> Any:
+    if isinstance(argument, MatrixMap):
+        return tensor_map(argument)
+    return argument if isinstance(argument, np.generic) else np.uint64(argument.address)
+
+
+def _content(device: Device, stream: Stream, argument: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The bytes of an argument."""
+    if isinstance(argument, TensorMapDescriptor):
+        memory, copy = _in_memory(device, stream, argument), np.empty(_MAP_BYTES, np.uint8)
+        memory.copy_to(host_view(copy), stream=stream)
+        stream.sync()
+        return copy
+    content = np.uint64(int(argument.handle)) if isinstance(argument, CudaBuffer) else argument
+    return np.frombuffer(content.tobytes(), np.uint8)
+
+
+def _in_memory(device: Device, stream: Stream, map: TensorMapDescriptor) -> CudaBuffer:
+    """Device memory that holds a tensor map, whose bytes only a kernel gets from cuda.core."""
+    memory = device.allocate(_MAP_BYTES, stream=stream)
+    architecture = "".join(str(number) for number in device.compute_capability)
+    source = Path(__file__).with_name("store_map.cu").read_text(encoding="utf-8")
+    store = Program(source, "c++", ProgramOptions(arch=f"sm_{architecture}")).compile("cubin").get_kernel("store_map")
+    launch(stream, LaunchConfig(grid=1, block=1), store, map, memory)
+    stream.sync()
+    return memory
+
+
+def _launch_of_bytes(kernel: Kernel, config: LaunchConfig, contents: list[Any], keep: object) -> Work:
+    """A launch whose arguments are bytes by value, through the driver: cuda.core takes no structures."""
+    pointers = np.array([content.ctypes.data for content in contents], np.uint64)
+    function = driver.CUfunction(int(kernel.handle))
+    made = driver.CUlaunchConfig()
+    blocks = [count * each for count, each in zip(config.grid, config.cluster or (1, 1, 1), strict=True)]
+    made.gridDimX, made.gridDimY, made.gridDimZ = blocks
+    made.blockDimX, made.blockDimY, made.blockDimZ = config.block
+    made.sharedMemBytes = config.shmem_size
+    attributes = []
+    names = driver.CUlaunchAttributeID
+    if config.cluster:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        dimension = attribute.value.clusterDim
+        dimension.x, dimension.y, dimension.z = config.cluster
+        attributes.append(attribute)
+    if config.is_cooperative:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = names.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        attribute.value.cooperative = 1
+        attributes.append(attribute)
+    if config.programmatic_stream_serialization:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attribute.value.programmaticStreamSerializationAllowed = 1
+        attributes.append(attribute)
+    made.attrs, made.numAttrs = attributes, len(attributes)
+
+    def launched(target: Stream | GraphBuilder) -> None:
+        stream = target.stream if isinstance(target, GraphBuilder) else target
+        made.hStream = stream.handle
+        (error,) = driver.cuLaunchKernelEx(made, function, int(pointers.ctypes.data), 0)
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise DeviceError(f"{error.name}: the launch failed")
+
+    launched.keeps = (contents, keep)  # type: ignore[attr-defined]
+    return launched
