@@ -164,7 +164,7 @@ class Result:
         return lines
 
     def __str__(self) -> str:
-        block = f" in {Dim3(*self.config['block'])} blocks" if self.config else ""
+        block = f" in {Dim3(*self.config['block'])} blocks" if "block" in self.config else ""
         state = "verified" if self.verified else "not finished" if self.timed_out else "NOT verified"
         seconds, rate = self.kernel_seconds, self.kernel_gflops
         time = "" if seconds is None or rate is None else f", {seconds * 1e3:.4f} ms, {rate:.0f} GFLOP/s"

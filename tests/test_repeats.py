@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.devices.base import BoundLaunch, Refresh
+from mmcore.devices.base import Call, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.planning.plan import plan
@@ -80,7 +80,7 @@ class Comparison:
         self.readings = [timer.readings for timer in self.timers.values()]
         assert all(timer.closed or not timer.readings for timer in self.timers.values())
 
-    def _timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+    def _timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         self.refresh = refresh or self.refresh
         return self.timers[bool(calls), bool(refresh)]
 
