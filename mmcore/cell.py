@@ -19,6 +19,9 @@ SCHEMA = 1
 WAYS = {"kernel": ("warm", "cold"), "end-to-end": ("pageable", "pinned")}
 """What can be timed, and how: kernel times with a warm or a cold L2 cache, copies from pageable or pinned memory."""
 
+BASELINE = "cublas.best"
+"""What kernels are compared with unless the user says otherwise."""
+
 KernelReference: TypeAlias = str | Mapping[str, Any]
 
 
@@ -79,6 +82,8 @@ class Cell:
         lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
         seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
         force: launch against the kernel's own constraints.
+        baseline: name or pattern of what the kernel is timed in turns with, such as "cublas.best"; nothing when empty.
+        against: path of another version of the kernel's source, timed in turns with it; none when empty.
     """
 
     kernel: KernelReference
@@ -94,6 +99,8 @@ class Cell:
     seed: int | None = None
     force: bool = False
     timeout: float | None = None
+    baseline: str = ""
+    against: str = ""
 
     def __post_init__(self) -> None:
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):

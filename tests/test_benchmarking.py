@@ -379,7 +379,7 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
     [
         (["--mm-size", "8x8"], "*argument --mm-size: '8x8' is not a size: give N, or all of MxNxK"),
         (["--mm-block", "16,0"], "*argument --mm-block: '0' is not a block: *"),
-        (["--mm-dtype", "int8"], "*argument --mm-dtype: 'int8' is not an element type; there are *"),
+        (["--mm-dtype", "int7"], "*argument --mm-dtype: 'int7' is not an element type; there are *"),
         (["--mm-measure", "cold"], "*argument --mm-measure: 'cold' is neither kernel nor end-to-end"),
         (["--mm-memory", "pinned"], "ERROR: --mm-memory is for end-to-end times; add --mm-measure end-to-end"),
         (["--mm-cold", "--mm-measure", "end-to-end"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),

@@ -18,7 +18,8 @@ from mmcore.cli.options import requested_sizes
 from mmcore.cli.output import rendered
 from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
-from mmcore.result import LaunchRecord, Time
+from mmcore.result import LaunchRecord
+from mmcore.timing import Time
 from mmcore.verify.outcome import Mismatch
 from mmcore_cuda import CudaProvider
 from tests.command_line import install, kernel_module, mmcore, process

@@ -11,7 +11,8 @@ import pytest
 from mmcore import Dim3, Result
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
-from mmcore.result import LaunchRecord, Time
+from mmcore.result import LaunchRecord
+from mmcore.timing import Time
 from mmcore.verify.outcome import Mismatch, Verification
 
 RIGHT = Verification(verified=True, max_error=2e-6, mismatch=None, method="made up", wrong=0, compared=6)
@@ -120,6 +121,10 @@ def test_json_says_everything_by_these_names() -> None:
         "clock": "a made-up clock",
         "gflops": pytest.approx(0.03),
         "peak_flops": 1.2e9,
+        "baseline": None,
+        "percent_of_baseline": None,
+        "compared": [],
+        "conditions": {},
         "percent_of_peak": pytest.approx(2.5),
         "figures": {"occupancy": 0.5, "kernel": 1.0},
         "occupancy": 0.5,

@@ -11,8 +11,7 @@ import pytest
 
 from mmcore.cell import BRIEFLY, Timing
 from mmcore.errors import DeviceError, KernelError
-from mmcore.result import Time
-from mmcore.timing import measure_time
+from mmcore.timing import Time, measure_times
 
 Reading = Callable[[int, int], float]
 """Seconds of so many launches, by the number of the reading."""
@@ -43,7 +42,7 @@ def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
     timer = MadeUpTimer(reading)
     module = SimpleNamespace(timer=lambda calls, cold: timer)
     try:
-        return measure_time(SimpleNamespace(module=module, calls=()), Timing(**options)), timer.counts  # type: ignore[arg-type]
+        return measure_times([SimpleNamespace(module=module, calls=())], Timing(**options))[0], timer.counts  # type: ignore[list-item]
     finally:
         assert timer.closed
 
@@ -127,7 +126,7 @@ def test_cold_launches_are_timed_cold_and_copies_with_their_memory() -> None:
     )
     loaded: Any = SimpleNamespace(module=module, calls=(), copies=lambda: ([], []))
     ways = [("kernel", "warm"), ("kernel", "cold"), ("end-to-end", "pageable"), ("end-to-end", "pinned")]
-    assert [measure_time(loaded, Timing(*way)).seconds for way in ways] == [1e-3, 4e-3, 3e-3, 2e-3]
+    assert [measure_times([loaded], Timing(*way))[0].seconds for way in ways] == [1e-3, 4e-3, 3e-3, 2e-3]
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1e-3])

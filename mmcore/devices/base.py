@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -193,6 +194,12 @@ class Device(Protocol):
 
     def load(self, compiled: CompiledModule) -> LoadedModule:
         """The module, ready to launch; :class:`DeviceError` where the device rejects it."""
+
+    def conditions(self) -> AbstractContextManager[Mapping[str, Any]]:
+        """A context in which the device is watched; at its end what it gives holds clock, power, temperature, as JSON.
+
+        "throttled" says that cooling or power supply held the clock back. It is empty where nothing is known.
+        """
 
     def close(self) -> None: ...
 

@@ -73,7 +73,7 @@ class Config(Mapping[str, Any]):
         words = [f"{name}{self[name]}" for name in self if name not in self.derived and name != BLOCK]
         if BLOCK in self and (BLOCK not in self.derived or not words):
             words.insert(0, f"b{self.block_text}")
-        return "-".join(words)
+        return "-".join(words) or "library"
 
     def __str__(self) -> str:
         """The config as a user names it: "block=32x32, BM=128"."""

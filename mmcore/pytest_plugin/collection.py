@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mmcore.cell import WAYS, Cell, Timing
 from mmcore.errors import MmcoreError
@@ -52,10 +53,10 @@ class Benchmark:
         how = _WORDS[self.timing.what].format(self.timing.how)
         return f"{self.problem} {kernel.operation} {types}{kernel.sums}, {how}"
 
-    def cell(self, device: str, timeout: float, timing: Timing) -> Cell:
+    def cell(self, device: str, timing: Timing, **further: Any) -> Cell:
         name, problem, config = self.kernel.name, self.problem, self.config.to_json()
         sizes = problem.m, problem.n, problem.k
-        return Cell(name, *sizes, config=config, device=device, timings=(timing,), timeout=timeout)
+        return Cell(name, *sizes, config=config, device=device, timings=(timing,), **further)
 
 
 @dataclass(frozen=True)

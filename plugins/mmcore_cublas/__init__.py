@@ -18,6 +18,9 @@ TYPES = (
     ("float8_e4m3fn", "float22", "bfloat16", "B"),
     ("int8", "int32", "int32", "B"),
 )
+BEST = "cublas.best"
+"""The kernel that others are compared with, in the types and layouts of each."""
+
 _REASON = "nvmath-python brings cuBLAS: python -m pip install 'mmcore-cuda[cublas]'"
 
 
@@ -26,7 +29,7 @@ def library_kernel(name: str, problem: Problem, accumulator: str, *, tuned: bool
     how = "the fastest of its candidates" if tuned else "as its heuristic chooses"
     return Kernel(
         name=name,
-        title=f"cuBLASLt, {how}",
+        title="cuBLAS" if name == BEST else f"cuBLASLt, {how}",
         call=functools.partial(_call, accumulator, tuned),
         dtype=problem.dtype,
         accumulator=accumulator,
@@ -46,6 +49,8 @@ def _call(
         from mmcore_cublas.cublaslt import CublasLt
     except ImportError:
         raise Unsupported(_REASON) from None
+    except Exception as error:  # the libraries that it loads
+        raise Unsupported(f"{_REASON} ({error})") from None
     return CublasLt(problem, accumulator, operands, tuned=tuned)
 
 
@@ -58,3 +63,11 @@ def mmcore_kernels() -> list[Kernel]:
         for suffix, tuned in (("", True), ("_heuristic", False)):
             found.append(library_kernel(f"cublas.{dtype}{suffix}", problem, accumulator, tuned=tuned))
     return found
+
+
+@hookimpl
+def mmcore_baselines(kernel: Kernel) -> Kernel | None:
+    """The fastest of cuBLASLt's candidates."""
+    if kernel.call is not None and kernel.name.startswith("cublas."):
+        return None
+    return library_kernel(BEST, kernel.problem(16, 16, 16), kernel.accumulator, tuned=True)

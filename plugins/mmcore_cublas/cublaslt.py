@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from cuda.core import Device, EventOptions, Stream
+from cuda.core import Device, Stream
+from cuda.core.graph import GraphBuilder
 from nvmath.bindings import cublasLt
 
 from mmcore.devices.base import Operand
 from mmcore.errors import Unsupported
 from mmcore.kernel.problem import Problem
+from mmcore_cuda.event_timer import GraphTimer
 
 WORKSPACE_BYTES = 32 << 20
 """As much as PyTorch gives cuBLAS on Hopper."""
@@ -33,8 +35,10 @@ _COMPUTE_16F, _COMPUTE_32F, _COMPUTE_64F, _COMPUTE_32I, _COMPUTE_32F_FAST_TF32 =
 _TRANSPOSED = 1
 
 _CANDIDATES = 32
-# Each candidate is timed in rounds of launches that last so long together.
-_ROUNDS, _ROUND_SECONDS = 5, 2e-3
+# Each candidate is timed in rounds of launches that last so long together; those that take this much longer than the
+# fastest in the first round are left out of the others.
+_ROUNDS, _ROUND_SECONDS, _PROMISING = 7, 2e-3, 1.15
+_chosen: dict[tuple[Problem, str], Any] = {}
 
 
 class CublasLt:
@@ -71,12 +75,15 @@ class CublasLt:
             _scale_type(problem), np.float32
         )
         self._factors = np.array([problem.alpha, problem.beta], scale)
-        self._workspace = self._device.allocate(WORKSPACE_BYTES)
-        self._device.sync()
+        stream = self._device.create_stream()
+        self._workspace = self._device.allocate(WORKSPACE_BYTES, stream=stream)
+        stream.sync()
         algorithms = list(self._algorithms(_CANDIDATES if tuned else 1))
         if not algorithms:
             raise Unsupported(f"cuBLAS has no product of {problem.dtype} for {problem} as its matrices lie")
-        self._algorithm = self._fastest(algorithms) if len(algorithms) > 1 else algorithms[0]
+        if tuned and (problem, accumulator) not in _chosen:
+            _chosen[problem, accumulator] = self._fastest(algorithms)
+        self._algorithm = _chosen[problem, accumulator] if tuned else algorithms[0]
 
     def __call__(self, stream: int) -> None:
         self._put(stream, self._algorithm)
@@ -113,31 +120,25 @@ class CublasLt:
                 yield np.array(result["algo"])
 
     def _fastest(self, algorithms: list[Any]) -> Any:
-        """The algorithm with the shortest median round, all of them taking turns."""
+        """The algorithm with the shortest median round, the promising ones taking turns."""
         stream = self._device.create_stream()
-        usable = [each for each in algorithms if self._runs(stream, each)]
-        once = min(self._seconds(stream, each, 1) for each in usable)
-        count = max(1, int(_ROUND_SECONDS / max(once, 1e-6)))
-        rounds = [[self._seconds(stream, each, count) for each in usable] for _ in range(_ROUNDS)]
-        medians = np.median(rounds, axis=0)
-        return usable[int(np.argmin(medians))]
-
-    def _runs(self, stream: Stream, algorithm: Any) -> bool:
+        timers = [self._timer(stream, each) for each in algorithms]
         try:
-            self._put(int(stream.handle), algorithm)
-            stream.sync()
-        except cublasLt.cuBLASLtError:
-            return False
-        return True
+            once = [timer.seconds(1) for timer in timers for _ in range(2)][1::2]
+            count = max(1, int(_ROUND_SECONDS / max(min(once), 1e-6)))
+            first = [timer.seconds(count) for timer in timers]
+            promising = [index for index, seconds in enumerate(first) if seconds <= _PROMISING * min(first)]
+            rounds = [[timers[index].seconds(count) for index in promising] for _ in range(_ROUNDS)]
+        finally:
+            for timer in timers:
+                timer.close()
+        return algorithms[promising[int(np.argmin(np.median(rounds, axis=0)))]]
 
-    def _seconds(self, stream: Stream, algorithm: Any, count: int) -> float:
-        timed = EventOptions(timing_enabled=True)
-        begin = stream.record(self._device.create_event(timed))
-        for _ in range(count):
-            self._put(int(stream.handle), algorithm)
-        end = stream.record(self._device.create_event(timed))
-        end.sync()
-        return float(end - begin) * 1e-3 / count
+    def _timer(self, stream: Stream, algorithm: Any) -> GraphTimer:
+        def work(target: Stream | GraphBuilder) -> None:
+            self._put(int((target.stream if isinstance(target, GraphBuilder) else target).handle), algorithm)
+
+        return GraphTimer(self._device, stream, work)
 
     @staticmethod
     def _set(set_attribute: Any, of: int, attribute: int, value: int, dtype: Any = np.int32) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
 from mmcore_cuda.arguments import bind
+from mmcore_cuda.conditions import conditions
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
 from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view, pinned_copy, window
 
@@ -189,6 +190,9 @@ class CudaDevice:
         self.use()
         with _device_errors(f"the code compiled from {compiled.source} cannot be loaded"):
             return CudaModule(self, compiled)
+
+    def conditions(self) -> AbstractContextManager[dict[str, Any]]:
+        return conditions(self.gpu)
 
     def scratch(self) -> CudaBuffer:
         """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
