@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mmcore import Kernel, Launch, Space
 from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.pytest_plugin.collection import Found, find_benchmarks
-from mmcore.pytest_plugin.options import Selection
-from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 from mmcore.registry import Origin, Registered, registry
+from mmcore_pytest.collection import Found, find_benchmarks
+from mmcore_pytest.options import Selection
+from mmcore_pytest.sizes import Sizes, parse_sizes
 
 USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "")
 

@@ -152,7 +152,6 @@ def test_a_large_space_costs_no_more_than_what_is_taken_of_it() -> None:
         ("block", "configs are several"),
         ([(16, 16)], "configs are several"),
         (Space({"block": [8]}, default={"block": 8}), "configs are several"),  # type: ignore[arg-type]
-        ([{"TILE": 32}], r"a config needs a block, .* not \{'TILE': 32\}"),
         ([{"block": 8}, {"block": 16, "BM": 8}], "all configs have the same parameters"),
         (Space({"block": [8], "BM": [4]}, default=[{"block": 8}]), "all configs have the same parameters"),
         ([{"block": 8, "B M": 1}], "'B M' is not a parameter's name"),

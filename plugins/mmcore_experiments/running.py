@@ -23,10 +23,10 @@ from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
-from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.registry import registry
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
+from mmcore_pytest.collection import Benchmark
 
 Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
 """The results of a preset that was run to its end, their file, and how many cells had been measured before."""

@@ -15,11 +15,11 @@ from mmcore.executor import end_workers, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
 from mmcore.kernel.other_source import other_source
-from mmcore.pytest_plugin.benchmark_internals import measures
-from mmcore.pytest_plugin.collection import Benchmark, Found, find_benchmarks
-from mmcore.pytest_plugin.fixture import CellBenchmark, DeviceClock, Measured, options_of
-from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import registry
+from mmcore_pytest.benchmark_internals import measures
+from mmcore_pytest.collection import Benchmark, Found, find_benchmarks
+from mmcore_pytest.fixture import CellBenchmark, DeviceClock, Measured, options_of
+from mmcore_pytest.options import Selection
 
 _USUAL_SECONDS = 0.7  # of device time, for all rounds of a cell, where the user gives no --benchmark-max-time
 

@@ -16,7 +16,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
 from mmcore.kernel.geometry import parse_shape
 from mmcore.kernel.problem import dtype_named
-from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
+from mmcore_pytest.sizes import Sizes, parse_sizes
 
 ALL_CONFIGS = "all"
 

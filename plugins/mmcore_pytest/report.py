@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mmcore.cli.output import visible
-from mmcore.pytest_plugin.collection import COUNTED, Benchmark
-from mmcore.pytest_plugin.fixture import CellBenchmark, Measured
 from mmcore.result import Result
+from mmcore_pytest.collection import COUNTED, Benchmark
+from mmcore_pytest.fixture import CellBenchmark, Measured
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
 _CSV_COLUMNS = """

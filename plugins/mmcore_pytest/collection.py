@@ -11,8 +11,8 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import Registry
+from mmcore_pytest.options import Selection
 
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
 GPU_SIZES, EMULATED_SIZES = (640, 1024), (128,)
