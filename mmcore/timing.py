@@ -60,7 +60,9 @@ def measure_times(several: Sequence[LoadedKernel], timing: Timing) -> list[Time]
         spent = sum(sum(readings) for _, readings in begun)
         rounds = [[readings[-1] / iterations] for iterations, readings in begun]
         while not _done(rounds[0], spent, timing):
-            for timer, (iterations, _), own in zip(made, begun, rounds, strict=True):
+            # Forth and back, so that none always follows the same one.
+            turns = list(zip(made, begun, rounds, strict=True))
+            for timer, (iterations, _), own in turns if len(rounds[0]) % 2 else reversed(turns):
                 seconds = timer.seconds(iterations)
                 _check(seconds, iterations)
                 spent += seconds

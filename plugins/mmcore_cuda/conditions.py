@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from cuda.core import Device, system
@@ -38,7 +38,8 @@ def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
 
     def watch() -> None:
         while not ended.wait(_PERIOD_SECONDS):
-            readings.append(_reading(watched))
+            with suppress(Exception):  # the library has no power reading at some moments
+                readings.append(_reading(watched))
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
