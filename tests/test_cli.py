@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from mmcore.cli import main
-from mmcore.cli.output import fields, rendered, visible
+from mmcore.cli.output import fields, rendered, visible, write_json
 from mmcore.registry import COMMANDS, registry
 from tests.command_line import install, installed, kernel_module, mmcore, process
 
@@ -88,6 +89,15 @@ def test_a_mistake_is_answered_with_one_sentence(arguments: tuple[str, ...], sai
     (line,) = result.stderr.splitlines()
     assert line.startswith("Error: ")
     assert said in line
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_no_json(number: float, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json({"rows": [number]})
+    assert capsys.readouterr().out == ""
+    write_json({"name": "m×n", "none": None})
+    assert json.loads(capsys.readouterr().out.encode("ascii")) == {"name": "m×n", "none": None}
 
 
 BROKEN = "import os; print('thank you'); os.write(1, b'for installing'); import there_is_no_such_module"

@@ -89,6 +89,12 @@ def test_kernel00_forced_to_a_size_it_does_not_cover_leaves_column_64_unwritten(
     assert (saved["first_mismatch"]["got"], saved["verified"], saved["forced"]) == (None, False, True)
 
 
+@pytest.mark.parametrize(("words", "forced"), [(("--force",), "against nothing: its constraints hold"), ((), None)])
+def test_a_launch_that_needed_no_force_says_so(words: tuple[str, ...], forced: str | None) -> None:
+    said = facts(mmcore("run", "upc.kernel00", "--size", "8", "--block", "8", *words, *EMULATOR).stdout)
+    assert said.get("forced") == forced
+
+
 def test_kernel10_forced_past_the_end_is_caught_at_its_line() -> None:
     arguments = ("run", "upc.kernel10", "--size", "65", "--block", "32", "--force", *EMULATOR)
     violation, *_, answer = mmcore(*arguments, "-q").stdout.splitlines()

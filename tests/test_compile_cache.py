@@ -368,3 +368,25 @@ def test_the_cache_is_where_the_user_has_caches(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert cache_directory() == Path(folder)
+
+
+def test_code_depends_on_where_cudas_headers_are_if_it_includes_any(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = compiler.header_options()
+    for further in ((), ("-I/elsewhere",)):
+        monkeypatch.setattr(compiler, "header_options", lambda further=further: (*found, *further))
+        compiled(cu_file, value="1.0f")
+    assert len(compilations) == 1
+    for further in ((), ("-I/elsewhere",)):
+        monkeypatch.setattr(compiler, "header_options", lambda further=further: (*found, *further))
+        compiled(cu_file, "#include <cuda_fp16.h>", value="1.0f")
+    assert len(compilations) == 3
+
+
+def test_cudas_headers_are_found_where_the_sources_own_cannot_be_told(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "_MOST_ENTRIES", 0)
+    assert compiled(cu_file, "#include <cuda_fp16.h>", value="__half2float(__float2half(1.0f))").functions
+    assert entries() == []

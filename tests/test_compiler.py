@@ -196,3 +196,12 @@ def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.M
         compile_source("test.f", Path("kernel.cu"), SOURCE, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
     assert bytes([32]) + b"x" == bytes((32, 120))
     assert bytes([32])[0] == 32
+
+
+def test_a_name_that_is_missing_comes_before_a_template_that_is_no_instance() -> None:
+    text = "template <int N> __global__ void f(float* A) { A[0] = N; }\n"
+    with pytest.raises(mmcore.CompileError) as error:
+        compile_source("test.f", Path("kernel.cu"), text, ("-arch=sm_90",), ("f", "g"))
+    missing, template = str(error.value).split("; it has f; ")
+    assert missing == "test.f: kernel.cu has no function g"
+    assert template.startswith("f in kernel.cu is a template, whose instances are named f<16> or f<{block.x}>")

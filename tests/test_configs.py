@@ -100,6 +100,7 @@ def test_a_value_selects_every_config_that_has_it() -> None:
 def test_one_number_is_a_square_block_unless_all_usual_blocks_are_rows() -> None:
     assert Configs([{"block": (16, 16)}, {"block": (256,)}]).block(32) == (32, 32, 1)
     assert Configs([{"block": (64,)}, {"block": (256,)}]).block(32) == (32, 1, 1)
+    assert Configs([{"block": (64,)}, {"block": (64, 1, 2)}]).block(32) == (32, 32, 1)
 
 
 def test_what_is_derived_follows_an_undeclared_block() -> None:

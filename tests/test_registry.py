@@ -352,3 +352,65 @@ def test_one_number_means_a_square_block_unless_all_declared_blocks_are_flat() -
     assert kernel().config(block="8").block == Dim3(8, 8)
     assert flat.config(block="64").block == Dim3(64, 1)
     assert kernel().config(block=(8, 4)).block == kernel().config(block="8x4").block == Dim3(8, 4)
+
+
+@pytest.mark.parametrize(
+    ("changed", "another"),
+    [("acme_module.py", True), ("acme_module.cu", True), ("__pycache__/acme_module.pyc", False), ("other.py", False)],
+)
+def test_the_digest_of_a_module_follows_its_code_and_its_sources_alone(
+    tmp_path: Path, changed: str, another: bool
+) -> None:
+    install(tmp_path, "acme", "acme.own", kernel_module("acme.own"))
+    (tmp_path / "acme_module.cu").write_text("// empty\n")
+    with installed(tmp_path):
+        before = registry().content("acme")
+        assert registry().content("acme") == before
+    (tmp_path / changed).parent.mkdir(exist_ok=True)
+    with (tmp_path / changed).open("a") as file:
+        file.write("\n# more\n" if changed.endswith(".py") else "// more\n")
+    with installed(tmp_path):
+        assert registry().failed == []
+        assert (registry().content("acme") != before) == another
+
+
+@pytest.mark.parametrize(
+    ("change", "another"),
+    [
+        (lambda package: (package / "kernels" / "own.cu").write_text("// other\n"), True),
+        (lambda package: (package / "helper.py").write_text("TILE = 33\n"), True),
+        (lambda package: (package / "helper.py").rename(package / "helpers.py"), True),
+        (lambda package: (package / "new.cuh").write_text(""), True),
+        (lambda package: (package / "kernels" / "__pycache__").mkdir(), False),
+        (lambda package: (package / "__pycache__" / "helper.pyc").write_text("other"), False),
+    ],
+)
+def test_the_digest_of_a_package_is_of_the_names_and_contents_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, another: bool
+) -> None:
+    package = tmp_path / "acme"
+    for path, text in {"kernels/own.cu": "// own\n", "helper.py": "TILE = 32\n", "__pycache__/helper.pyc": ""}.items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_text(text)
+
+    def digest() -> str:
+        found, module = Registry(), plugin(mmcore_kernels=[])
+        module.__name__, module.__path__ = "acme", [str(package)]
+        monkeypatch.setitem(sys.modules, "acme", module)
+        found.add(module, "acme", "acme-kernels")
+        return found.content("acme-kernels")
+
+    before = digest()
+    assert re.fullmatch("sha256:[0-9a-f]{12}", before)
+    change(package)
+    assert (digest() != before) == another
+
+
+def test_devices_and_commands_that_several_bring_are_conflicts_too() -> None:
+    registry = Registry()
+    for word in ("one", "two"):
+        brings = {"mmcore_devices": [Provider("fpga")], "mmcore_commands": {"tune": "acme:tune"}}
+        registry.add(plugin(**brings), word, f"acme-{word}")
+    for kind, name in (("device", "fpga"), ("command", "tune")):
+        (said,) = [each for each in registry.conflicts() if each.startswith(f"{kind} {name!r} is brought by ")]
+        assert "one of acme-one and two of acme-two" in said

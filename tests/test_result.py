@@ -224,3 +224,23 @@ def test_a_violation_says_where_only_if_that_is_known() -> None:
     assert str(Violation("misaligned", "it is", **known)) == "misaligned: it is at fast.cu:3"  # type: ignore[arg-type]
     for name in known:
         assert str(Violation("misaligned", "it is", **{**known, name: None})) == "misaligned: it is"  # type: ignore[arg-type]
+
+
+def test_of_several_times_of_a_kind_the_first_is_the_one_that_is_named() -> None:
+    warm, pageable = Timing("kernel", "warm"), Timing("end-to-end", "pageable")
+    timings = (COLD, PINNED, warm, pageable)
+    times = tuple(Time(timing, (1e-3 * number,), 1, "made up") for number, timing in enumerate(timings, start=1))
+    result = replace(RESULT, cell=replace(CELL, timings=timings), times=times)
+    document = result.to_json()
+    assert (document["caches"], document["memory"]) == ("cold", "pinned")
+    assert (result.kernel_seconds, result.end_to_end_seconds) == (1e-3, 2e-3)
+    assert (document["kernel_ms"], document["end_to_end_ms"], document["median_ms"]) == pytest.approx((1, 2, 1))
+
+
+def test_a_result_may_lack_what_brought_it_and_a_launch_may_say_more() -> None:
+    document = RESULT.to_json()
+    del document["distributions"]
+    document["launched"][0]["cluster"] = [2, 1, 1]
+    assert Result.from_json(document) == RESULT
+    told = replace(RESULT, distributions={"kernel": "acme 1.0", "device": "mmcore-cuda 0.2"})
+    assert Result.from_json(told.to_json()).distributions == told.distributions

@@ -70,6 +70,9 @@ def test_functions_that_are_not_compiled_are_not_seen() -> None:
     #else
     __global__ void enabled(float* C) { printf("__global__ void quoted(float* C)"); }
     #endif
+    #if false
+    __global__ void disabled_in_words(float* C) { }
+    #endif
     #define DEFINED(type) __global__ void defined(type* C) \\
         { }
     __device__ void on_the_device(float* C) { }
@@ -119,6 +122,8 @@ def test_arguments_are_inferred_from_the_usual_names(parameters: str, arguments:
         ("const int& n", "int& n"),
         ("const float*, int", r"float\*"),
         ("const __grid_constant__ CUtensorMap a", "CUtensorMap a"),
+        ("pair<int, float> A", "pair<int, float> A"),
+        ("array<float, (2 > 1)> A", r"array<float, \(2 > 1\)> A"),
     ],
 )
 def test_a_parameter_of_another_name_or_type_must_be_declared(parameters: str, shown: str) -> None:
