@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -369,3 +370,12 @@ def test_16_bit_numbers_are_summed_in_float32_unless_it_says_otherwise(
 ) -> None:
     kernel = declared(**types)
     assert (kernel.accumulator, kernel.output) == (accumulator, output)
+
+
+@pytest.mark.parametrize("entry", ["f<8>", "q::f<8>", "q::r::f", "::q::f<{block.x}>", "f <8>", "q::f<q::T<int>>"])
+def test_arguments_are_read_off_the_function_that_an_entry_names(cu_file: Path, entry: str) -> None:
+    cu_file.write_text("__global__ void g(float* C) {}\ntemplate <int N> __global__ void f(float* B, int lda) {}\n")
+    kernel = Kernel(name="acme.own", source=cu_file, configs=[{"block": 8}], entry=entry)
+    assert kernel.arguments_of(entry) == ("B", "lda")
+    assert kernel.strided
+    assert not replace(kernel, entry="q::g").strided

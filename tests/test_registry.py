@@ -414,3 +414,44 @@ def test_devices_and_commands_that_several_bring_are_conflicts_too() -> None:
     for kind, name in (("device", "fpga"), ("command", "tune")):
         (said,) = [each for each in registry.conflicts() if each.startswith(f"{kind} {name!r} is brought by ")]
         assert "one of acme-one and two of acme-two" in said
+
+
+@pytest.mark.parametrize("by", ["link", "included link", "included path"])
+def test_a_source_that_leads_out_of_its_package_is_not_its_own(tmp_path: Path, by: str) -> None:
+    site, other = tmp_path / "site", tmp_path / "other.cu"
+    other.write_text("// another's\n")
+    install(site, "acme", "acme.borrowed", kernel_module("acme.borrowed"))
+    source = site / "acme_module.cu"
+    if by == "link":
+        source.symlink_to(other)
+    else:
+        (site / "mine.cu").symlink_to(other)
+        source.write_text(f'#include "{"mine.cu" if by == "included link" else "../other.cu"}"\n')
+    with installed(site):
+        (failed,) = registry().failed
+        assert str(other) in failed.reason
+        assert "outside its package" in failed.reason
+        assert "acme.borrowed" not in registry().kernels
+
+
+def test_a_reason_is_no_longer_than_a_few_lines() -> None:
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=ValueError("very " * 1000)), "acme.fast", "acme-kernels")
+    (failed,) = registry.failed
+    assert 200 < len(failed.reason) <= 300
+
+
+def test_who_interrupts_the_loading_of_plugins_is_heard() -> None:
+    registry = Registry()
+    with pytest.raises(KeyboardInterrupt):
+        registry.add(plugin(mmcore_kernels=KeyboardInterrupt()), "acme.fast", "acme-kernels")
+    assert registry.failed == []
+
+
+def test_a_module_without_hooks_is_no_plugin() -> None:
+    registry = Registry()
+    registry.add(plugin(), "acme.fast", "acme-kernels")
+    registry.add(plugin(mmcore_kernels=[kernel()]), "acme.fast", "acme-kernels")
+    assert len(registry.failed) == 1
+    assert set(registry.kernels) == {"acme.fast"}
+    assert len(registry.manager.get_plugins()) == 1

@@ -244,3 +244,12 @@ def test_a_result_may_lack_what_brought_it_and_a_launch_may_say_more() -> None:
     assert Result.from_json(document) == RESULT
     told = replace(RESULT, distributions={"kernel": "acme 1.0", "device": "mmcore-cuda 0.2"})
     assert Result.from_json(told.to_json()).distributions == told.distributions
+
+
+def test_of_several_launches_the_most_that_one_takes_counts() -> None:
+    for launched in (RESULT.launched, RESULT.launched[::-1]):
+        result = replace(RESULT, launched=launched)
+        assert (result.registers, result.shared_bytes) == (40, 1024)
+        document = result.to_json()
+        assert (document["registers"], document["shared_bytes"]) == (40, 1024)
+        assert (document["block"], document["grid"]) == (list(launched[0].block), list(launched[0].grid))

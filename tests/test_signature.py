@@ -121,6 +121,8 @@ def test_arguments_are_inferred_from_the_usual_names(parameters: str, arguments:
         ("int* n", r"int\* n"),
         ("const int& n", "int& n"),
         ("const float*, int", r"float\*"),
+        ("unsigned int", "unsigned int"),
+        ("const long long", "long long"),
         ("const __grid_constant__ CUtensorMap a", "CUtensorMap a"),
         ("pair<int, float> A", "pair<int, float> A"),
         ("array<float, (2 > 1)> A", r"array<float, \(2 > 1\)> A"),
