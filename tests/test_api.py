@@ -444,3 +444,10 @@ def test_arrays_on_a_gpu_that_cannot_be_used_in_place_are_refused() -> None:
         mmcore.matmul(a, np.zeros((64, 64), np.float32))
     with pytest.raises(mmcore.InvalidProblem, match="the emulator takes numpy arrays"):
         mmcore.matmul(a, a, device="emulator")
+
+
+def test_out_is_overwritten_and_what_nobody_writes_is_no_number(source: Path) -> None:
+    a, b, out = normal(3, 4), normal(4, 5), np.full((3, 5), 7, np.float32)
+    assert mmcore.matmul(a, b, out, kernel=kernel_of(source), device="emulator") is out
+    assert out[0, 0] == 5
+    assert np.isnan(out.reshape(-1)[1:]).all()

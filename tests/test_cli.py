@@ -77,6 +77,7 @@ def test_version() -> None:
         (("run", "upc.kernel00", "--sise", "3"), "--size"),
         (("run",), "Missing argument 'KERNEL'"),
         (("show", "upc.kernel0"), "did you mean upc.kernel10 or upc.kernel01 or upc.kernel00?"),
+        (("show", "POZNAN.V4"), "did you mean poznan.v4"),
         (("run", "zzz"), "mmcore list-kernels shows what there is"),
         (("show", "upc.kernel0", "--json"), "there is no kernel 'upc.kernel0'"),
         (("doctor", "now"), "unexpected extra argument"),
@@ -202,10 +203,12 @@ def test_a_command_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> Non
         ("acme_lost:tune", "cannot be imported: ModuleNotFoundError: No module named 'acme_lost'"),
         ("acme_module:lost", "cannot be imported: AttributeError: module 'acme_module' has no attribute 'lost'"),
         ("acme_module:COMMAND", "is no click command"),
+        ("acme_leaves:tune", "cannot be imported: SystemExit: not here, and not now"),
     ],
 )
 def test_a_command_that_cannot_be_imported_is_one_sentence(target: str, reason: str, tmp_path: Path) -> None:
     install(tmp_path, "acme", "acme.tuner", command_module(tune=target) + "\nCOMMAND = print")
+    (tmp_path / "acme_leaves.py").write_text("raise SystemExit('not here,\\n  and not now')")
     result = mmcore("tune", site=tmp_path)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: the command tune, {target}, {reason}\n")
     assert f"tune          (the command tune, {target}" in " ".join(mmcore("--help", site=tmp_path).stdout.split("\n"))

@@ -12,11 +12,12 @@ import pytest_benchmark
 from packaging.version import Version
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
+import mmcore
 from bench.tables import sources
 from bench.tables.baseline import kernel_times
 from bench.tables.methods import clock, counters, launch_cost
 from bench.tables.trust import fuzzing
-from mmcore.saved_results import damage, other_device
+from mmcore.saved_results import damage, describe, other_device
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -195,3 +196,15 @@ def test_a_table_of_damaged_results_names_the_file(
     if content != "{}":  # a file without benchmarks is not one of times
         with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
             kernel_times()
+
+
+def test_what_only_names_the_host_is_not_saved_and_what_was_measured_on_is() -> None:
+    host = ("node", "release", "cpu", "python_build", "python_compiler")
+    machine: dict[str, Any] = {**dict.fromkeys(host, "of the host"), "system": "Linux", "python_version": "3.13"}
+    describe(machine, {"name": "Made-up GPU", "clock_mhz": 1000})
+    measured_on = machine.pop("mmcore")
+    assert machine == {"system": "Linux", "python_version": "3.13"}
+    assert measured_on.keys() == {"name", "clock_mhz", "nvrtc", "mmcore", "plugins"}
+    assert (measured_on["name"], measured_on["clock_mhz"]) == ("Made-up GPU", 1000)
+    assert measured_on["plugins"]["mmcore-cuda"] == measured_on["mmcore"] == mmcore.__version__
+    assert measured_on["nvrtc"].startswith("13.")

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from mmcore import DeviceError, MmcoreError, NoDevice
 from mmcore.cell import Cell, Timing
 from mmcore.errors import CompileError, ConstraintViolation, DeviceLost, TimeLimit
 from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run, worker_client
+from mmcore.executor import worker as worker_module
 from mmcore.executor.choose_device import device_name
 from mmcore.executor.worker_client import WorkerProcess
 from mmcore.result import Result
@@ -306,3 +308,28 @@ def test_cells_and_results_survive_json(tmp_path: Path) -> None:
         Cell.from_json({**asked.to_json(), "schema": 0})
     with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
         Result.from_json({**result.to_json(), "schema": 1})
+
+
+def test_a_device_has_a_while_to_stop_a_kernel_itself_and_to_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up: list[float] = []
+    monkeypatch.setattr(worker_module, "_give_up", lambda connection, phase, limit, thread: given_up.append(limit))
+
+    def stopped(*asked: object) -> str:
+        time.sleep(0.3)
+        return "stopped"
+
+    monkeypatch.setattr(worker_module, "call", stopped)
+    with open(os.devnull, "r+b", buffering=0) as connection:
+        request = {"target": "module:function", "arguments": [], "timeout": 0.1}
+        answer = worker_module._answer("fragile:0", request, connection)
+    assert (answer, given_up) == ({"result": "stopped", "lost": False}, [])
+
+
+def test_only_the_process_that_started_a_worker_ends_it() -> None:
+    ended: list[str] = []
+    process: Any = SimpleNamespace(kill=lambda: ended.append("killed"), wait=lambda limit: ended.append("waited for"))
+    connection: Any = SimpleNamespace(close=lambda: ended.append("closed"))
+    worker_client._end(process, connection, os.getppid())
+    assert ended == []
+    worker_client._end(process, connection, os.getpid())
+    assert ended == ["killed", "closed", "waited for"]
