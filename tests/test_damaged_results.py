@@ -208,3 +208,23 @@ def test_what_only_names_the_host_is_not_saved_and_what_was_measured_on_is() -> 
     assert (measured_on["name"], measured_on["clock_mhz"]) == ("Made-up GPU", 1000)
     assert measured_on["plugins"]["mmcore-cuda"] == measured_on["mmcore"] == mmcore.__version__
     assert measured_on["nvrtc"].startswith("13.")
+
+
+@pytest.mark.parametrize("name", ["stddev", "iqr", "min", "ops"])
+def test_a_number_of_zero_is_no_damage(name: str) -> None:
+    assert damage(changed(lambda document: document["benchmarks"][0]["stats"].update({name: 0}))) == ""
+
+
+@pytest.mark.parametrize("name", ["name", "compute_capability", "multiprocessors", "clock_mhz"])
+def test_a_device_of_which_one_run_does_not_know_something_is_another(name: str) -> None:
+    known = {"name": "GPU", "compute_capability": [9, 0], "multiprocessors": 132, "clock_mhz": 1980, "driver": "580"}
+    unknown = {each: value for each, value in known.items() if each != name}
+    here, there = {"mmcore": known}, {"mmcore": {**unknown, "driver": "570"}}
+    assert other_device(here, {"mmcore": {**known, "driver": "570"}}) == ""
+    words, value = name.replace("_", " "), known[name]
+    if name == "name":
+        assert other_device(here, there) == "they were measured on None, and this run is on GPU"
+    else:
+        begin = "they were measured on another GPU: "
+        assert other_device(here, there) == f"{begin}{words} None there and {value} here"
+        assert other_device(there, here) == f"{begin}{words} {value} there and None here"

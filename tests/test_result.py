@@ -213,6 +213,11 @@ def test_a_notebook_shows_the_line_and_what_is_wrong() -> None:
     )
 
 
+def test_what_a_notebook_shows_is_no_html_of_a_files() -> None:
+    shown = Result(Cell({"file": "a<b>.cu"}, 1, 2, 3, device="<i>"), "a<b>.cu")._repr_html_()
+    assert shown == "<b>a&lt;b&gt;.cu 1×2×3 on &lt;i&gt;: NOT verified</b>"
+
+
 @pytest.mark.parametrize("what", ["verification", "violations"])
 def test_a_right_product_with_a_violation_or_a_wrong_one_without_is_not_verified(what: str) -> None:
     assert RESULT.verified
