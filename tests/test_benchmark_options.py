@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmcore import Kernel, Launch, Space
+from mmcore import Dim3, Kernel, Launch, Result, Space
+from mmcore.cell import Timing
+from mmcore.cli.output import rendered
 from mmcore.errors import InvalidProblem, MmcoreError
+from mmcore.pytest_plugin.benchmark_internals import without_counterpart
 from mmcore.pytest_plugin.collection import Found, find_benchmarks
+from mmcore.pytest_plugin.fixture import DeviceClock, Measured, options_of
 from mmcore.pytest_plugin.options import Selection
+from mmcore.pytest_plugin.report import by_group, complete, tables, time_spent
+from mmcore.pytest_plugin.session import Session
 from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 from mmcore.registry import Origin, Registered, registry
+from mmcore.result import LaunchRecord, Time
+from mmcore.verify.outcome import Verification
 
 USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60)
 
@@ -204,3 +215,164 @@ def test_a_selection_of_nothing_is_refused(wanted: dict[str, Any], reason: str) 
 def test_a_device_without_timing_measures_neither_copies_nor_caches(wanted: dict[str, Any]) -> None:
     with pytest.raises(MmcoreError, match="supports no timing, so there are neither"):
         select(supports_timing=False, **wanted)
+
+
+def test_kernels_that_are_left_out_for_their_bugs_are_not_nothing() -> None:
+    found = select(kernels=("upc.kernel11_n*",), dtypes=("float32",))
+    assert (found.buggy, list(found.benchmarks)) == (["upc.kernel11_naive_guard"], [])
+    with pytest.raises(MmcoreError, match="none of the selected kernels takes float64 or float16"):
+        select(kernels=("upc.kernel11_n*",), dtypes=("float64", "float16"))
+
+
+def test_the_usual_sizes_are_those_that_the_config_allows() -> None:
+    found = select(kernels=("poznan.v3",), blocks=("22", "16")).benchmarks.values()
+    assert [(each.config.block.x, each.problem.n) for each in found] == [(22, 660), (22, 1034), (16, 640), (16, 1024)]
+
+
+# How long a cell is timed
+
+
+def timing(max_seconds: float | None = 0.7, way: tuple[str, str] = ("kernel", "warm"), **marker: Any) -> Timing:
+    """What comes of pytest-benchmark's options and a test's mark."""
+    options = {
+        "max_time": "2.0", "min_rounds": 6, "min_time": "0.001", "warmup": False, "warmup_iterations": 100,
+        "calibration_precision": 20, "precision": None, "confidence": None,
+    }  # fmt: skip
+    config: Any = SimpleNamespace(getoption=lambda name, default: options.get(name.removeprefix("benchmark_"), default))
+    return options_of(config, marker, Timing(*way), max_seconds)
+
+
+def test_a_cell_is_timed_as_pytest_benchmarks_options_say() -> None:
+    timed = timing(None)
+    assert timed == Timing("kernel", "warm", 2.0, min_rounds=6, min_round_seconds=0.001, resolutions=20)
+    assert timing(0.7) == replace(timed, max_seconds=0.7)
+    assert timing(0.7, ("end-to-end", "pinned")) == replace(timed, what="end-to-end", how="pinned", max_seconds=0.7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "attribute", "told"),
+    [
+        ("min_rounds", 9, "min_rounds", 9),
+        ("min_time", 0.5, "min_round_seconds", 0.5),
+        ("calibration_precision", 40, "resolutions", 40),
+        ("warmup", True, "warmup_launches", 100),
+        ("warmup_iterations", 7, "warmup_launches", 0),
+        ("precision", 0.01, "precision", 0.01),
+        ("confidence", 0.9, "confidence", 0.9),
+        ("max_time", 3.0, "max_seconds", 3.0),
+    ],
+)
+def test_a_tests_mark_wins_over_the_options(name: str, value: Any, attribute: str, told: float) -> None:
+    told_so: dict[str, Any] = {attribute: told}
+    assert timing(**{name: value}) == replace(timing(), **told_so)
+
+
+def test_cold_launches_take_a_tenth_of_the_time_unless_the_mark_says_how_long() -> None:
+    cold = ("kernel", "cold")
+    assert timing(0.7, cold).max_seconds == pytest.approx(0.07)
+    assert timing(None, cold).max_seconds == pytest.approx(0.2)
+    for usual in (0.7, None):
+        assert timing(usual, cold, max_time=3.0).max_seconds == 3.0
+
+
+@pytest.mark.parametrize("where", ["args", "addopts", "PYTEST_ADDOPTS", ""])
+def test_the_usual_time_is_for_who_gives_none(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    words = {name: ["-x", "--benchmark-max-time=2.0"] if name == where else ["-x"] for name in ("args", "addopts")}
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-v --benchmark-max-time=2.0" if where == "PYTEST_ADDOPTS" else "-v")
+    options = {"benchmark_max_time": "2.0", "benchmark_min_rounds": 5, "benchmark_min_time": "0.1"}
+    options |= {"benchmark_calibration_precision": 10}
+    config: Any = SimpleNamespace(
+        invocation_params=SimpleNamespace(args=words["args"]),
+        getini=lambda name: words[name],
+        getoption=lambda name, default: options.get(name, default),
+    )
+    session = Session(config)
+    vars(session).update(selection=USUAL, device="timed:0")
+    benchmark = next(iter(select(kernels=("upc.kernel01",)).benchmarks.values()))
+    begun = session.begin("test_bench.py::test_one", benchmark, {}, None)
+    assert begun.cell.timings[0].max_seconds == (2.0 if where else 0.7)
+    assert (begun.cell.device, begun.cell.timeout, begun.cell.kernel) == ("timed:0", 60, "upc.kernel01")
+    tests = ("test_bench.py::test_one", "test_bench.py::test_two", "test_more.py::test_one")
+    prefixes = [session.begin(test, benchmark, {}, None).prefix for test in tests]
+    assert prefixes == ["[1/0]", "[2/0]", "\n[3/0]"]
+
+
+def test_a_clock_moves_on_by_each_round_and_begins_anew() -> None:
+    clock = DeviceClock()
+    for rounds in ((1.0, 2.5), (0.25,)):
+        clock.replay(rounds)
+        read = [(clock(), clock()) for _ in range(3)]
+        assert [end - begin for begin, end in read] == [*rounds, 0.0, 0.0][:3]
+        assert read[0][0] == 0.0
+        assert all(end == begin for (_, end), (begin, _) in itertools.pairwise(read))
+    clock.replay((7.0,))
+    clock()  # a round that was begun, and never ended
+    clock.replay((1.0,))
+    assert (clock(), clock()) == (0.0, 1.0)
+
+
+# What is printed
+
+
+def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | None = None, **more: Any) -> Measured:
+    """A cell of a registered kernel that was measured, with made-up times."""
+    (benchmark, *_) = select(kernels=(name,), sizes=(Sizes(n, n, n),)).benchmarks.values()
+    verification = Verification(True, 0.0, None, "made up", 0, n * n if compared is None else compared)
+    told = tuple(Time(Timing(), (seconds,), 1, "made up") for seconds in times)
+    launched = more.pop("launched", (LaunchRecord("f", Dim3(1), benchmark.config.block, 8, 0),))
+    cell = benchmark.cell("timed:0", 60, Timing())
+    result = Result(cell, name, verification=verification, times=told, launched=launched, **more)
+    return benchmark, result, result.to_json()
+
+
+def test_small_problems_come_first_and_in_each_the_fastest_and_all_are_compared_with_that() -> None:
+    results = [
+        done("upc.kernel01", 64, times=(4e-3,)),
+        done("upc.kernel00", 64, times=(1e-3,)),
+        done("upc.kernel01", 32, times=(2e-3,)),
+    ]
+    groups = list(by_group(results).values())
+    assert [[result.kernel for _, result, _ in members] for members in groups] == [
+        ["upc.kernel01"],
+        ["upc.kernel00", "upc.kernel01"],
+    ]
+    complete(results)
+    assert [info["percent_of_best"] for _, _, info in results] == [25.0, 100.0, 100.0]
+    complete(counts := [done("upc.kernel01", 32)])
+    assert counts[0][2]["percent_of_best"] is None
+
+
+def test_the_table_says_which_products_were_sampled_and_what_block_was_launched() -> None:
+    results = [
+        done("upc.kernel00", 64, compared=32 * 64),
+        done("upc.kernel01", 64),
+        done("hpsee.simple", 64, launched=(LaunchRecord("f", Dim3(1), Dim3(8, 4), 8, 0),)),
+    ]
+    rows = rendered(*tables(results), terminal=False).splitlines()
+    ends = {row.split()[0]: row.split()[1:] for row in rows[-3:]}
+    assert ends["upc.kernel00"][-1] == "sampled"
+    assert ends["upc.kernel01"][-1] == "all"
+    assert " ".join(ends["hpsee.simple"]).endswith("(8×4 launched) all")
+
+
+def test_the_time_of_a_run_is_shared_out_among_its_phases() -> None:
+    def used(duration: float, **phases: float) -> Any:
+        return SimpleNamespace(duration=duration, result=SimpleNamespace(phases=phases) if phases else None)
+
+    interrupted = used(0.0, compile=2.0, plan=0.5)
+    cells = [used(10.0, compile=1.0, verify=2.0, time=3.0, plan=1.0), used(1.5), interrupted]
+    assert time_spent(cells, 0) == (
+        "3 cells in 14.0 s: compiling 3.0 s, verifying 2.0 s, timing 3.0 s, "
+        "everything else 6.0 s (at most 4000 ms in a cell)"
+    )
+    assert time_spent(cells[1:2], 1).startswith("1 cell, 1 of them not measured, in 1.5 s: compiling 0.0 s")
+
+
+@pytest.mark.parametrize(
+    ("compared", "alone"),
+    [({}, []), ({"0001": {"a": 1}}, ["b"]), ({"0001": {"a": 1}, "0002": {"b": 1}}, []), ({"0001": {}}, ["a", "b"])],
+)
+def test_a_test_has_a_counterpart_in_any_of_the_runs_compared_with(compared: dict[str, Any], alone: list[str]) -> None:
+    plugin = SimpleNamespace(compared_mapping=compared)
+    config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: plugin))
+    assert without_counterpart(config, ["a", "b"]) == alone

@@ -339,3 +339,20 @@ def test_no_row_of_a_right_product_of_mixed_kinds_is_suspect(types: tuple[str, s
         before[row, 50] += 0.1 * np.abs(before[row]).max() + 1e-30
     wrong = narrow(before, output)
     assert set(suspect_rows(problem, accumulator, matrices, wrong, rng)) == set(rows.tolist())
+
+
+def test_a_row_that_is_not_finite_may_be_left_out_where_it_meets_zeros_alone() -> None:
+    problem = Problem(9, 400, 20)
+    matrices = with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1)
+    assert matrices.rows is not None
+    with np.errstate(all="ignore"):
+        c = matrices.a @ matrices.b
+    (row,) = np.flatnonzero(matrices.rows == Kind.NOT_FINITE)
+    for kind in Kind:
+        columns = np.flatnonzero(matrices.columns == kind)
+        left = c.copy()
+        left[row, columns] = 0
+        verified = verify_product(problem, "float32", matrices, left).verified
+        assert verified == (kind == Kind.ZERO or not columns.size), kind
+    assert matrices.columns is not None
+    assert Kind.ZERO in set(matrices.columns)

@@ -455,3 +455,14 @@ def test_a_module_without_hooks_is_no_plugin() -> None:
     assert len(registry.failed) == 1
     assert set(registry.kernels) == {"acme.fast"}
     assert len(registry.manager.get_plugins()) == 1
+
+
+def test_a_pattern_that_matches_nothing_may_be_a_failed_plugins() -> None:
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=[kernel()]), "acme.fast", "acme-kernels")
+    for hint in ("", "; a plugin that failed to load may bring it, and mmcore doctor says which did"):
+        for asked in (lambda: registry.matching(["other.*"]), lambda: registry.kernel("zzz")):
+            with pytest.raises(mmcore.UnknownKernel) as error:
+                asked()
+            assert str(error.value).endswith(f"mmcore list-kernels shows what there is{hint}")
+        registry.add(plugin(mmcore_kernels=ValueError("no luck")), "acme.slow", "acme-kernels")

@@ -258,3 +258,9 @@ def test_of_several_launches_the_most_that_one_takes_counts() -> None:
         document = result.to_json()
         assert (document["registers"], document["shared_bytes"]) == (40, 1024)
         assert (document["block"], document["grid"]) == (list(launched[0].block), list(launched[0].grid))
+
+
+def test_only_a_device_without_timing_has_the_time_of_an_emulation() -> None:
+    for timing in (True, False):
+        document = replace(WRONG, supports_timing=timing).to_json()
+        assert document["emulation_ms"] == (None if timing else 250.0)
