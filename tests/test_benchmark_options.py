@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_benchmark.storage.file import FileStorage
 
 from mmcore import Dim3, Kernel, Launch, Result, Space
 from mmcore.cell import Timing
 from mmcore.cli.output import rendered
-from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.pytest_plugin.benchmark_internals import without_counterpart
+from mmcore.errors import InvalidProblem, LockFailed, MmcoreError
+from mmcore.file_locks import Holder
+from mmcore.pytest_plugin.benchmark_internals import save, without_counterpart
 from mmcore.pytest_plugin.collection import Found, find_benchmarks
 from mmcore.pytest_plugin.fixture import DeviceClock, Measured, options_of
 from mmcore.pytest_plugin.options import Selection
@@ -376,3 +379,80 @@ def test_a_test_has_a_counterpart_in_any_of_the_runs_compared_with(compared: dic
     plugin = SimpleNamespace(compared_mapping=compared)
     config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: plugin))
     assert without_counterpart(config, ["a", "b"]) == alone
+
+
+# A run and its device
+
+STORAGE: Any = FileStorage
+
+
+@pytest.mark.parametrize(
+    ("changes", "saves"),
+    [
+        ({}, True),
+        ({"save": "mine"}, False),
+        ({"autosave": "0001"}, False),
+        ({"storage": STORAGE("/dev/null", logger=None, default_machine_id="here")}, False),
+        ({"storage": STORAGE("elsewhere", logger=None, default_machine_id="here")}, True),
+    ],
+)
+def test_a_run_is_saved_unless_the_user_says_how_or_that_it_is_not(changes: dict[str, Any], saves: bool) -> None:
+    handled: list[tuple[Any, Any]] = []
+    plugin = SimpleNamespace(**{"save": None, "autosave": None, "json": "out.json", "storage": None, **changes})
+    plugin.handle_saving = lambda: handled.append((bool(plugin.autosave), plugin.json))
+    config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: plugin))
+    save(config)
+    assert handled == ([(True, None)] if saves else [])
+
+
+class MadeUpLock:
+    """A lock that another process has at first, or that cannot be kept."""
+
+    taken: ClassVar[list[str]] = []
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def take(self, busy: Callable[[Holder], None]) -> None:
+        if "broken" in self.name:
+            raise LockFailed("files cannot be locked here")
+        busy(Holder("4711", "pytest bench"))
+        self.taken.append(self.name)
+
+    def release(self) -> None:
+        self.taken.remove(self.name)
+
+
+@pytest.mark.parametrize(
+    ("supports_timing", "measured", "identity", "taken", "said"),
+    [
+        (
+            True, True, "GPU-1", ["device-GPU-1"],
+            "mmcore: timed:0 (Test GPU) is being measured by process 4711 (pytest bench); waiting until it is free",
+        ),
+        (True, False, "GPU-1", [], None),
+        (False, True, "GPU-1", [], None),
+        (
+            True, True, "broken", [],
+            "mmcore: warning: another run on this device would go unnoticed: files cannot be locked here",
+        ),
+    ],
+)  # fmt: skip
+def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
+    monkeypatch: pytest.MonkeyPatch, supports_timing: bool, measured: bool, identity: str,
+    taken: list[str], said: str | None,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("mmcore.pytest_plugin.session.Lock", MadeUpLock)
+    monkeypatch.setattr("mmcore.pytest_plugin.session.measures", lambda config: measured)
+    lines: list[str] = []
+    terminal = SimpleNamespace(write_line=lines.append, flush=lambda: None)
+    plugins = SimpleNamespace(get_plugin={"terminalreporter": terminal}.get)
+    session = Session(SimpleNamespace(pluginmanager=plugins))  # type: ignore[arg-type]
+    described = {"description": "Test GPU", "identity": identity}
+    vars(session).update(device="timed:0", supports_timing=supports_timing, described=described)
+    for _ in range(2):
+        session.hold_device()
+        assert (MadeUpLock.taken, lines) == (taken, [] if said is None else [said])
+    if taken:
+        session.close()
+    assert MadeUpLock.taken == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import re
 from pathlib import Path
@@ -224,3 +225,29 @@ def test_a_name_that_is_missing_comes_before_a_template_that_is_no_instance() ->
 def test_a_log_may_quote_what_is_no_utf_8(cu_file: Path) -> None:
     cu_file.with_name("mine.cuh").write_bytes("#error Größe\n".encode("latin-1"))
     assert "#error Gr\ufffd" in failure(cu_file, f'#include "mine.cuh"\n{SOURCE}')
+
+
+@pytest.mark.parametrize("text", [SOURCE, "nonsense", "int nothing;"])
+def test_what_nvrtc_was_given_is_destroyed_even_if_it_does_not_compile(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    from cuda.bindings import nvrtc
+
+    made: list[int] = []
+    destroyed: list[int] = []
+    create, destroy = nvrtc.nvrtcCreateProgram, nvrtc.nvrtcDestroyProgram
+
+    def created(*asked: object) -> Any:
+        made.append(int((answer := create(*asked))[1]))
+        return answer
+
+    def gone(program: object) -> Any:
+        destroyed.append(int(program))  # type: ignore[call-overload]
+        return destroy(program)
+
+    monkeypatch.setattr(nvrtc, "nvrtcCreateProgram", created)
+    monkeypatch.setattr(nvrtc, "nvrtcDestroyProgram", gone)
+    with contextlib.suppress(mmcore.CompileError):
+        compile_source("test.f", cu_file, text, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
+    assert made == destroyed
+    assert len(made) == 1

@@ -379,3 +379,17 @@ def test_arguments_are_read_off_the_function_that_an_entry_names(cu_file: Path, 
     assert kernel.arguments_of(entry) == ("B", "lda")
     assert kernel.strided
     assert not replace(kernel, entry="q::g").strided
+
+
+@pytest.mark.parametrize(("of", "found"), [(4096, 4096), (4097, 4097), (4098, 1)])
+def test_a_size_that_is_allowed_is_looked_for_as_far_as_4096_further(of: int, found: int) -> None:
+    assert declared(constraints=(Multiple("m", of=of),)).square_problem(1).n == found
+
+
+def test_a_size_that_one_of_the_configs_allows_will_do() -> None:
+    kernel = declared(configs=[{"block": (16, 16)}, {"block": (24, 24)}], constraints=(Multiple("n", of="block.x"),))
+    assert kernel.square_problem(17).n == 24
+    assert kernel.square_problem(17, kernel.usual_configs[0]).n == 32
+    assert kernel.fitting_config(kernel.problem(1, 24, 1)).block.x == 24
+    assert kernel.fitting_config(kernel.problem(1, 48, 1)).block.x == 16
+    assert kernel.fitting_config(kernel.problem(1, 7, 1)).block.x == 16

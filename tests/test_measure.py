@@ -20,6 +20,7 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.executor.choose_device import open_device
+from mmcore.executor.worker import opened
 from mmcore.measure import Phases, measure, prepared_cell
 from mmcore.result import LaunchRecord
 from mmcore.verify import verify_launches as verify_launches_module
@@ -392,3 +393,40 @@ def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(
     assert file.distributions["kernel"] == ""
     assert file.distributions["device"] == registered.distributions["device"] != ""
     assert registered.distributions["kernel"].startswith("mmcore-cuda ")
+
+
+@pytest.mark.parametrize(("timings", "timing"), [((), False), ((), True), (BRIEF, False), (BRIEF, True)])
+def test_what_is_timed_is_verified_with_those_inputs_and_then_with_others_of_the_other_kind(
+    monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...], timing: bool
+) -> None:
+    given: list[Any] = []
+
+    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any) -> Verification:
+        given.append((matrices.rows is not None, matrices.a.copy(), np.abs(matrices.b).sum()))
+        return verify_product(problem, accumulator, matrices, *others)
+
+    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
+    device = TimedEmulator(lambda source: 1e-3) if timing else open_device("emulator")
+    assert measure(Cell("upc.kernel01", 20, 21, 22, seed=3, timings=timings), device).verified
+    mixed = [kind for kind, _, _ in given]
+    assert mixed == ([not timing or not timings] if not timings else [not timing, timing, timing])
+    for one, other in itertools.combinations([a for _, a, _ in given], 2):
+        assert (one != other).any(axis=1).sum() > 5
+    if timings:  # rearranged, what is launched last is what was launched before
+        assert given[1][2] == pytest.approx(given[2][2])
+    first = draw(Cell("upc.kernel01", 20, 21, 22).problem(mmcore.kernels()["upc.kernel01"]), 3).a
+    assert np.array_equal(given[0][1], first) == (timing and bool(timings))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_prepared_cell_has_inputs_of_several_kinds_where_they_are_asked_for(mixed: bool) -> None:
+    cell = Cell("upc.kernel01", 20, 21, 22, seed=3)
+    with prepared_cell(cell, open_device("emulator"), mixed=mixed) as found:
+        a = np.empty(20 * 22, np.float32)
+        found.buffers["A"].download(a)
+        inputs = mixed_inputs if mixed else lambda _, problem, seed: draw(problem, seed)
+        assert np.array_equal(a, inputs(found, found.plan.problem, 3).a.reshape(-1))
+
+
+def test_a_device_is_opened_once_in_a_process() -> None:
+    assert opened("emulator") is opened("emulator")
