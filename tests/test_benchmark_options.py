@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -13,16 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_benchmark.storage.file import FileStorage
 
-from mmcore import Dim3, Kernel, Launch, Result, Space
+from mmcore import Config, Dim3, Kernel, Launch, Problem, Result, Space
 from mmcore.cell import Timing
 from mmcore.cli.output import rendered
+from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, LockFailed, MmcoreError
 from mmcore.file_locks import Holder
 from mmcore.pytest_plugin.benchmark_internals import save, without_counterpart
 from mmcore.pytest_plugin.collection import Found, find_benchmarks
-from mmcore.pytest_plugin.fixture import DeviceClock, Measured, options_of
+from mmcore.pytest_plugin.fixture import DeviceClock, Measured, _what_is_wrong, options_of
 from mmcore.pytest_plugin.options import Selection
-from mmcore.pytest_plugin.report import by_group, complete, tables, time_spent
+from mmcore.pytest_plugin.report import by_group, complete, line, tables, time_spent, write_csv
 from mmcore.pytest_plugin.session import Session
 from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 from mmcore.registry import Origin, Registered, registry
@@ -456,3 +459,64 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
     if taken:
         session.close()
     assert MadeUpLock.taken == []
+
+
+def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
+    results = [done("upc.kernel01", 32, times=(2e-3,), figures={"occupancy": 0.0, "sectors": None})]
+    write_csv(tmp_path / "out.csv", results)
+    (row,) = csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines())
+    assert (row["kernel"], row["m"], row["n"], row["k"]) == ("upc.kernel01", "32", "32", "32")
+    assert (row["block"], row["config"], row["verified"]) == ("32", "block=32x32", "True")
+    assert (row["shared_bytes"], row["registers"], row["occupancy"]) == ("0", "8", "0.0")
+    assert (row["sectors"], row["percent_of_peak"], row["memory"]) == ("", "", "")
+    assert float(row["median_ms"]) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rate"), [(2e-3, "0.0328"), (6.5536e-8, "1000"), (5.30841e-9, "12346"), (6.5601e-8, "999")]
+)
+def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate: str) -> None:
+    _, result, _ = done("upc.kernel01", 32, times=(seconds,))
+    assert line(result).endswith(f" µs ±0.00 %, {rate} GFLOP/s")
+
+
+@pytest.mark.parametrize(
+    ("violations", "verification", "said"),
+    [
+        ((Violation("illegal-address", "it is", fatal=True),), None, "failed on timed:0; no time is reported"),
+        ((Violation("misaligned", "it is"),), Verification(True, 0.0, None, "", 0, 1), "is wrong on timed:0; no time"),
+        (
+            (Violation("timeout", "late", fatal=True),),
+            None,
+            "was not finished on timed:0: the limit of 2.5 s was reached",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_cell_begins_with_its_name(
+    violations: tuple[Violation, ...], verification: Verification | None, said: str
+) -> None:
+    _, result, _ = done("upc.kernel01", 32)
+    text = _what_is_wrong(replace(result, violations=violations, verification=verification), 2.5)
+    first, second, *more = text.splitlines()
+    assert first.startswith(f"upc.kernel01 32×32×32 {said}")
+    assert second == str(violations[0])
+    assert [each.startswith("to see it again: mmcore run upc.kernel01 ") for each in more] == [True] * len(more)
+    assert len(more) == ("not finished" not in first)
+
+
+class Failing:
+    """A constraint that cannot tell."""
+
+    description = "whatever it is"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        raise KeyError("n")
+
+
+def test_a_constraint_that_fails_forbids_nothing(tiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = replace(registry().kernel(tiled), constraints=(Failing(),))
+    monkeypatch.setitem(registry().kernels, tiled, Registered(kernel, Origin("acme", "acme")))
+    for sizes, found in (((), [640, 1024]), ((Sizes(7, 7, 7),), [7])):
+        selected = select(kernels=(tiled,), sizes=sizes)
+        assert [each.problem.n for each in selected.benchmarks.values()] == found
+        assert selected.refused == []

@@ -366,6 +366,16 @@ def test_cells_may_be_grouped_by_any_of_their_parameters(pytester: pytest.Pytest
 
 
 @pytest.mark.usefixtures("use")
+def test_a_tests_mark_says_how_it_is_timed_and_grouped(pytester: pytest.Pytester) -> None:
+    mark = "import pytest\n@pytest.mark.benchmark(group='mine', min_rounds=9, max_time=0.001)"
+    pytester.makepyfile(test_bench=f"{mark}{BENCH_FILE}")
+    run(pytester, "--mm-kernel", KERNEL, *SMALL)
+    (benchmark,) = saved(pytester)[0]["benchmarks"]
+    assert (benchmark["group"], benchmark["stats"]["rounds"]) == ("mine", 9)
+    assert benchmark["stats"]["median"] == pytest.approx(120e-6)
+
+
+@pytest.mark.usefixtures("use")
 def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -> None:
     options = ("--mm-kernel", "poznan.v3,upc.kernel01", "--mm-size", "33", "--mm-block", "16", "--collect-only")
     reason = "  refused: poznan.v3 33×33×33 with block=16x16: n = 33 is not a multiple of block.x = 16"
