@@ -413,6 +413,7 @@ def test_what_is_timed_is_verified_with_those_inputs_and_then_with_others_of_the
     for one, other in itertools.combinations([a for _, a, _ in given], 2):
         assert (one != other).any(axis=1).sum() > 5
     if timings:  # rearranged, what is launched last is what was launched before
+        assert (given[0][1] != given[1][1]).any(axis=1).all()
         assert given[1][2] == pytest.approx(given[2][2])
     first = draw(Cell("upc.kernel01", 20, 21, 22).problem(mmcore.kernels()["upc.kernel01"]), 3).a
     assert np.array_equal(given[0][1], first) == (timing and bool(timings))

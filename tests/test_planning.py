@@ -309,3 +309,11 @@ def test_a_block_that_no_device_takes_is_refused_before_its_rule_is_asked() -> N
     own = kernel(launch=asked, configs=[{"block": (2048,)}])
     for force in (False, True):
         assert reasons(own, 8, 8, 8, force=force) == ("a 2048×1 block has 2048 threads; the device allows 1024",)
+
+
+def test_a_launch_may_take_nothing_and_a_function_is_compiled_once() -> None:
+    launched = Launch((1,), (8,)), Launch((2,), (8,), arguments=()), Launch((1,), (8,), entry="own", arguments=("C",))
+    own = kernel(launch=rule(*launched))
+    planned = plan(own, own.problem(8, 8, 8), own.usual_configs[0], DEVICE)
+    assert [planned.arguments(launch) for launch in planned.launches] == [("A", "B", "C", "n"), (), ("C",)]
+    assert planned.entries == ("own",)

@@ -53,6 +53,15 @@ def test_a_size_is_a_positive_whole_number(name: str, size: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SIZES)
+def test_a_size_is_1_at_least_and_a_leading_dimension_of_0_is_as_long_as_a_row(name: str) -> None:
+    if name.startswith("ld"):
+        assert getattr(Problem(**SIZES | {name: 0}), name) == {"lda": 5, "ldb": 3, "ldc": 3}[name]
+    else:
+        with pytest.raises(InvalidProblem, match=f"^{name} must be a positive whole number, but is 0$"):
+            Problem(**SIZES | {name: 0})
+
+
+@pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("size", [2**63, -(2**63)])
 def test_a_size_is_less_than_two_to_the_63(name: str, size: int) -> None:
     with pytest.raises(InvalidProblem, match=f"^{name} must be less than 2⁶³$"):

@@ -30,7 +30,7 @@ def shown(signature: Signature) -> str:
         "__global__ void\nf(\n  const float A[],  // the left one\n  float C[], /* and, not { the } last */ int n\n)",
         "__global__ void f(const float*, float*, int);\n__global__ void f(const float* A, float* C, int n)",
         "__global__ void f(float*, float*, unsigned int);\n__global__ void f(const float* A, float* C, int n)",
-        "__global__ void f(const float* A, float* C, const long);\n__global__ void f(const float* A, float* C, int n)",
+        "__global__ void f(float* A, float* C, unsigned int);\n__global__ void f(const float* A, float* C, int n)",
     ],
 )
 def test_attributes_qualifiers_and_comments_are_no_part_of_a_signature(declaration: str) -> None:
