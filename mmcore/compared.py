@@ -32,7 +32,7 @@ class Compared:
         reason: why it could not; empty where it was.
         faster: how many times as fast the measured kernel is; None without a time.
         interval: of ``faster``, at a confidence of 95 %: the interval between two of the ratios that the rounds give,
-            by rank, that holds the median so often, and 0.1 % more on either side, which repeating does not average out.
+            by rank, that holds the median so often, and 0.1 % more on either side, which no repetition averages out.
     """
 
     kernel: str

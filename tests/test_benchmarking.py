@@ -113,6 +113,7 @@ def test_results_carry_what_the_summary_shows(pytester: pytest.Pytester) -> None
         assert info[name]["verified"] is True
         assert info[name]["clock"] == "a made-up clock"
         assert info[name]["end_to_end_gflops"] is None
+        assert info[name]["times"] is None  # pytest-benchmark keeps the rounds itself
     assert info["upc.kernel10"]["shared_bytes"] == 2048
     assert info["upc.kernel10"]["occupancy"] == 1.0
     with (pytester.path / "out.csv").open(newline="", encoding="utf-8") as file:
@@ -362,6 +363,16 @@ def test_cells_may_be_grouped_by_any_of_their_parameters(pytester: pytest.Pytest
     run(pytester, *options)
     result = run(pytester, *options, "--benchmark-compare")
     result.stdout.fnmatch_lines(["*benchmark 'mm_kernel=upc.kernel00': 2 tests*"])
+
+
+@pytest.mark.usefixtures("use")
+def test_a_tests_mark_says_how_it_is_timed_and_grouped(pytester: pytest.Pytester) -> None:
+    mark = "import pytest\n@pytest.mark.benchmark(group='mine', min_rounds=9, max_time=0.001)"
+    pytester.makepyfile(test_bench=f"{mark}{BENCH_FILE}")
+    run(pytester, "--mm-kernel", KERNEL, *SMALL)
+    (benchmark,) = saved(pytester)[0]["benchmarks"]
+    assert (benchmark["group"], benchmark["stats"]["rounds"]) == ("mine", 9)
+    assert benchmark["stats"]["median"] == pytest.approx(120e-6)
 
 
 @pytest.mark.usefixtures("use")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import math
+import statistics
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -101,13 +103,16 @@ def test_rounds_end_when_the_mean_is_precise() -> None:
     def reading(count: int, number: int) -> float:
         return count * 1e-3 * next(noise)
 
+    def margin(rounds: Sequence[float]) -> float:
+        return 2.5758293 * statistics.stdev(rounds) / math.sqrt(len(rounds)) / statistics.fmean(rounds)
+
     exact, precise, coarse = (
-        len(measured(reading, max_seconds=10.0, min_rounds=4, precision=precision)[0].rounds)
+        measured(reading, max_seconds=10.0, min_rounds=4, precision=precision)[0].rounds
         for precision in (0.0, 0.003, 0.1)
     )
-    assert (exact > 1000, coarse) == (True, 4)
-    # The margin is 2.58·0.01/√n.
-    assert 70 <= precise <= 80
+    assert (len(exact) > 1000, len(coarse)) == (True, 4)
+    assert 70 <= len(precise) <= 80
+    assert margin(precise) <= 0.003 < min(margin(precise[:n]) for n in range(4, len(precise)))
     assert measured(each_takes(1e-3), min_rounds=1, precision=0.1)[0].rounds == (1e-3, 1e-3)
 
 
