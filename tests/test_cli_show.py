@@ -51,7 +51,7 @@ def test_every_kernel_can_be_shown(name: str) -> None:
     ):
         assert text in output
     assert "for example" in output
-    assert all(line.strip() in output for line in kernel.source.read_text(encoding="utf-8").splitlines())
+    assert all(line.strip() in output for line in kernel.source_text().splitlines())
 
 
 def test_the_signature_has_the_lectures_own_order_of_arguments() -> None:

@@ -32,7 +32,7 @@ def show(kernel: str, as_json: bool) -> int:
     found = registry.kernel(kernel)
     source_text, rule, launched = found.source_text(), _rule(found), _entries(found)
     declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
-    inferred = [name for name, value in declared.items() if not value]  # read off the source
+    inferred = [name for name, value in declared.items() if not value and not found.call]  # read off the source
     if as_json:
         further = {"launched": launched, "inferred": inferred, "accumulator": found.accumulator}
         write_json(summary(registry.kernels[kernel]) | further | {"launch_rule": rule, "source_text": source_text})
@@ -49,14 +49,15 @@ def show(kernel: str, as_json: bool) -> int:
             ("for example", "\n".join(examples(found))),
             ("plugin", str(registry.kernels[kernel].origin)),
         ]
-        listings = "\nlaunch rule:\n", _listing(rule, "python"), f"\n{found.source}:\n", _listing(source_text, "cuda")
+        source = (f"\n{found.source}:\n", _listing(source_text, "cuda")) if source_text else ()
+        listings = "\nlaunch rule:\n", _listing(rule, "python"), *source
         render(f"{found.name}: {found.title}\n", fields(facts), *listings)
     return 0
 
 
 def _rule(kernel: Kernel) -> str:
     """The rule's source code, or its docstring where Python cannot find the code."""
-    rule: Any = kernel.launch or kernel.grid or covering_grid
+    rule: Any = kernel.call or kernel.launch or kernel.grid or covering_grid
     while isinstance(rule, functools.partial):
         rule = rule.func
     try:
@@ -100,6 +101,8 @@ def _example(kernel: Kernel, problem: Problem) -> str:
         planned = _planned(kernel, problem)
     except MmcoreError as error:
         return f"{problem}: {error}"
+    if not planned.launches:
+        return f"{problem}: a call"
     grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
     reads = [f"{elements} elements past {matrix}" for matrix in "ABC" if (elements := planned.over_read(matrix))]
     past = f"may read {' and '.join(reads)}" if reads else "reads nothing past the matrices"

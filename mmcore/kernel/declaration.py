@@ -309,7 +309,12 @@ class Kernel:
         return (f" summed in {self.accumulator}" if narrow else "") + (" by Strassen" if self.algorithm else "")
 
     def source_text(self) -> str:
-        """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text."""
+        """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text.
+
+        Empty where a library is called.
+        """
+        if self.call is not None:
+            return ""
         try:
             # NVRTC takes a byte order mark for a part of the first word.
             return self.source.read_text(encoding="utf-8-sig")
