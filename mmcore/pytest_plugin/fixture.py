@@ -11,7 +11,7 @@ import pytest
 
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import visible
-from mmcore.errors import ConstraintViolation, MmcoreError, UnsupportedInstruction
+from mmcore.errors import CompilerMissing, ConstraintViolation, MmcoreError, UnsupportedInstruction
 from mmcore.executor import measure_cell
 from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.reproduce import launch_command
@@ -62,7 +62,7 @@ class CellBenchmark:
             result = self.result = measure_cell(self.cell)
         except ConstraintViolation as violation:
             reason, skipped = "; ".join(violation.reasons), True
-        except UnsupportedInstruction as error:
+        except (UnsupportedInstruction, CompilerMissing) as error:
             reason, skipped = str(error), True
         except MmcoreError as error:
             reason = str(error)

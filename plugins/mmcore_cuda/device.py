@@ -253,7 +253,10 @@ class CudaModule:
 
     def __init__(self, owner: CudaDevice, compiled: CompiledModule) -> None:
         self._owner, self._device, self._stream = owner, owner.gpu, owner.stream
-        self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
+        if compiled.cubin:
+            self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
+        else:  # the driver makes machine code of it
+            self._module = ObjectCode.from_ptx(compiled.ptx.encode(), name=compiled.source)
         self._kernels = {each.symbol: self._module.get_kernel(each.symbol) for each in compiled.functions.values()}
 
     def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:

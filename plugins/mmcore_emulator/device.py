@@ -219,6 +219,8 @@ class Emulator:
         return None
 
     def load(self, code: CompiledModule) -> EmulatedModule:
+        if not code.ptx:
+            raise UnsupportedInstruction(f"{code.source} has no PTX, and the emulator runs PTX")
         return EmulatedModule(self._memory, code, self.deadline)
 
     def close(self) -> None:
