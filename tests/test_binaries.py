@@ -310,3 +310,13 @@ def mmcore_kernels():
     run = command("run", "acme.built", "--size", "33", "--device", "emulator", site=tmp_path)
     assert (run.exit_code, run.stderr) == (0, "")
     assert "shared memory    1024 bytes per block" in run.stdout
+
+
+def test_the_references_example_is_right(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "plugin-reference.md").read_text()
+    code = text.partition("## Other sources")[2].partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "acme_generated.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    import acme_generated  # type: ignore[import-not-found]
+
+    assert mmcore.run(acme_generated.mmcore_kernels(), m=17, n=33, k=9, device=device.name).verified
