@@ -73,11 +73,11 @@ def test_patterns_references_and_element_types_select(arguments: tuple[str, ...]
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("frob",), "no kernel's name matches 'frob'; there are hpsee, lezione9, mmcore, poznan, unsa, upc"),
-        (("upc", "poz"), "no kernel's name matches 'poz'; there are hpsee, lezione9, mmcore, poznan, unsa, upc"),
-        (("upc", "--reference", "Poznan"), "no kernel's reference has 'Poznan' in it; there are hpsee, lezione9, mm"),
+        (("frob",), "no kernel's name matches 'frob'; there are cutedsl, hpsee, lezione9, mmcore, poznan, triton"),
+        (("upc", "poz"), "no kernel's name matches 'poz'; there are cutedsl, hpsee, lezione9, mmcore, poznan, triton"),
+        (("upc", "--reference", "Poznan"), "no kernel's reference has 'Poznan' in it; there are cutedsl, hpsee"),
         (("--dtype", "int8"), "'int8' is not an element type; there are float16, bfloat16, float32, float64"),
-        (("--dtype", "float16"), "none of these kernels takes float16; they take float32, float64"),
+        (("--dtype", "bfloat16"), "none of these kernels takes bfloat16; they take float32, float64, float16"),
         (("upc", "--dtype", "f64"), "none of these kernels takes float64; they take float32"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

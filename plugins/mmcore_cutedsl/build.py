@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +53,8 @@ class CuteBuild:
         except ImportError as error:
             how = "python -m pip install 'mmcore-cuda[cutedsl]' brings it"
             raise CompilerMissing(f"CuTe DSL cannot be imported; {how} ({error})") from None
+        import tempfile
+
         from mmcore_cutedsl.host import launch_once
 
         function = self._imported()
@@ -83,6 +83,8 @@ class CuteBuild:
 
     def _constants(self, function: Any, config: Config) -> dict[str, Any]:
         """The values of the parameters that are compiled in."""
+        import inspect  # listing kernels shall not wait for it
+
         names = list(inspect.signature(inspect.unwrap(function)).parameters)
         given = len(self.arguments)
         if given > len(names):

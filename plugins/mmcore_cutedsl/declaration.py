@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,4 +47,6 @@ def _source(function: Any) -> Path:
     if isinstance(function, str):
         found = find_spec(function.partition(":")[0])
         return Path(found.origin) if found and found.origin else Path()
+    import inspect  # listing kernels shall not wait for it
+
     return Path(inspect.getsourcefile(inspect.unwrap(function)) or "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -61,4 +60,6 @@ def _source(function: Any) -> Path:
     if isinstance(function, str):
         found = find_spec(function.partition(":")[0])
         return Path(found.origin) if found and found.origin else Path()
+    import inspect  # listing kernels shall not wait for it
+
     return Path(inspect.getsourcefile(getattr(function, "fn", function)) or "")
