@@ -186,6 +186,7 @@ def test_registers_of_ptx_are_known_where_it_can_be_linked(tmp_path: Path) -> No
     (tmp_path / "product.ptx").write_text(made().ptx)
     module = compile_plan(planned(declared(source=tmp_path / "product.ptx")), "90")
     assert module.functions[""].registers == made().functions["product"].registers
+    assert module.functions[""].static_shared_bytes == 0
     assert module.cubin.startswith(b"\x7fELF")
 
 
@@ -246,9 +247,9 @@ def test_machine_code_for_another_architecture_is_refused() -> None:
 def test_the_function_is_named_where_there_are_several() -> None:
     source = SOURCE + 'extern "C" __global__ void other(int n) {}'
     ptx = made(source=source).ptx
-    said = "test.product: its code has the functions product, other; entry= says which is launched"
+    said = "test.product: its code has the functions other, product; entry= says which is launched"
     assert failure(built(Binary(ptx=ptx))) == said
-    said = "test.product: its code has no function third; it has product, other"
+    said = "test.product: its code has no function third; it has other, product"
     assert failure(built(Binary(ptx=ptx), entry="third")) == said
     assert compile_plan(planned(built(Binary(ptx=ptx), entry="product")), "90").functions["product"].symbol == "product"
 

@@ -144,7 +144,7 @@ def _read(plan: Plan, binary: Binary, architecture: str) -> tuple[Code | None, C
 def _function(plan: Plan, code: Code | None, entry: str) -> CodeFunction:
     """The function of that name, or the only one."""
     assert code is not None
-    names = ", ".join(code.functions)
+    names = ", ".join(sorted(code.functions))
     if entry in code.functions:
         return code.functions[entry]
     if entry:

@@ -20,7 +20,7 @@ _KERNEL = 0x10  # of a symbol's st_other: it is a kernel function, not one that 
 _NO_BITS = 8  # type of a section that takes no room in the file
 _SIZED = 4  # format of a record of .nv.info whose value has a size of its own
 _PARAMETER, _REGISTERS = 0x17, 0x2F  # records: a parameter's ordinal and size; a symbol's registers
-_RESERVED_SECTION, _RESERVED_BYTES = ".nv.shared.reserved.0", 1024
+_RESERVED_SINCE, _RESERVED_BYTES = 90, 1024  # of each block's shared memory, from that architecture on
 
 
 class _Section(NamedTuple):
@@ -42,6 +42,7 @@ def _read(cubin: bytes) -> Code:
         raise UnreadableCode("it is no 64-bit ELF file of machine code for NVIDIA's GPUs")
     (flags,) = struct.unpack_from("<I", cubin, 48)
     architecture = flags >> 8 & 0xFF if cubin[8] >= _NEWER_FLAGS else flags & 0xFF
+    reserved = _RESERVED_BYTES if architecture >= _RESERVED_SINCE else 0
     sections = dict(_sections(cubin))
     symbols = list(_symbols(sections))
     records = _records(sections.get(".nv.info", _Section(b"", 0)).content)
@@ -50,7 +51,7 @@ def _read(cubin: bytes) -> Code:
         name: CodeFunction(
             name,
             _parameter_bytes(sections.get(f".nv.info.{name}", _Section(b"", 0)).content),
-            _shared_bytes(sections, name),
+            max(0, sections.get(f".nv.shared.{name}", _Section(b"", 0)).size - reserved),
             registers.get(number, 0),
         )
         for number, (name, kernel) in enumerate(symbols)
@@ -91,11 +92,6 @@ def _parameter_bytes(content: bytes) -> tuple[int, ...]:
     """Size of each parameter, in order."""
     found = [struct.unpack("<IHHI", value) for kind, value in _records(content) if kind == _PARAMETER]
     return tuple(properties >> 18 for _, _, _, properties in sorted(found, key=lambda record: record[1]))
-
-
-def _shared_bytes(sections: dict[str, _Section], name: str) -> int:
-    size = sections.get(f".nv.shared.{name}", _Section(b"", 0)).size
-    return max(0, size - (_RESERVED_BYTES if _RESERVED_SECTION in sections else 0))
 
 
 def _text(content: bytes, begin: int) -> str:

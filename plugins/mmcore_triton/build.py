@@ -13,7 +13,6 @@ from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.problem import Problem
-from mmcore_binaries.ptx import read_ptx
 
 _ELEMENTS = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 _NUMBERS = {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | _ELEMENTS
@@ -93,6 +92,8 @@ class TritonBuild:
 
     def _binary(self, compiled: Any) -> Binary:
         """The code, and what a launch of it needs besides what is declared."""
+        from mmcore_binaries.ptx import read_ptx
+
         if getattr(compiled.metadata, "global_scratch_size", 0):
             raise InvalidKernel("it needs device memory of Triton's own (global scratch), which mmcore does not give")
         if getattr(compiled.metadata, "num_ctas", 1) != 1:
