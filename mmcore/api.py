@@ -21,6 +21,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 
 _DLPACK_CPU = 1
+_ALIGNMENT = 16  # bytes of the widest load, which code that is built may make anywhere
 Block: TypeAlias = str | SupportsIndex | Shape | None
 
 
@@ -216,6 +217,8 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
         buffers[label], shapes[label], strides, name = device.borrow(label, array)
         _check_type(found, label, name)
         leading[f"ld{label.lower()}"] = _leading(found, label, shapes[label], strides)
+        if found.build is not None and buffers[label].address % _ALIGNMENT:
+            raise InvalidProblem(f"{label} begins at no multiple of {_ALIGNMENT} bytes, as {found.name} is built for")
     planned = _planned(found, found.problem(*_sizes(*shapes.values()), **leading), parameters, device)
     for label in "AB":
         if planned.over_read(label):

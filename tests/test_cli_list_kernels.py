@@ -73,11 +73,11 @@ def test_patterns_references_and_element_types_select(arguments: tuple[str, ...]
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("frob",), "no kernel's name matches 'frob'; there are cublas, hpsee, lezione9, mmcore, poznan, "),
-        (("upc", "poz"), "no kernel's name matches 'poz'; there are cublas, hpsee, lezione9, mmcore, poznan, "),
+        (("frob",), "no kernel's name matches 'frob'; there are cublas, cutedsl, hpsee, lezione9, "),
+        (("upc", "poz"), "no kernel's name matches 'poz'; there are cublas, cutedsl, hpsee, lezione9, "),
         (
             ("upc", "--reference", "Poznan"),
-            "no kernel's reference has 'Poznan' in it; there are cublas, hpsee, lezione9, mm",
+            "no kernel's reference has 'Poznan' in it; there are cublas, cutedsl, hpsee",
         ),
         (("--dtype", "int7"), "'int7' is not an element type; there are float16, bfloat16, float32, float64"),
         (("--dtype", "float8_e5m2"), "none of these kernels takes float8_e5m2; they take bfloat16, "),

@@ -55,7 +55,7 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("config", ", ".join(f"{name}={value}" for name, value in result.config.items() if name != "block")),
         ("block", in_turn([launch.block for launch in result.launched], "thread")),
         ("grid", in_turn([launch.grid for launch in result.launched], "block")),
-        ("registers", f"{result.registers} per thread" if result.launched else ""),
+        ("registers", f"{result.registers or 'an unknown number'} per thread" if result.launched else ""),
         ("shared memory", f"{result.shared_bytes} bytes per block" if result.launched else ""),
         ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
         ("kernel time", _time(result, result.kernel_seconds)),

@@ -22,6 +22,8 @@ from mmcore.planning.plan import Plan, plan
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_LANGUAGES = {".py": "python", ".ptx": "ptx"}
+
 
 @click.command()
 @click.argument("kernel")
@@ -49,8 +51,8 @@ def show(kernel: str, as_json: bool) -> int:
             ("for example", "\n".join(examples(found))),
             ("plugin", str(registry.kernels[kernel].origin)),
         ]
-        source = (f"\n{found.source}:\n", _listing(source_text, "cuda")) if source_text else ()
-        listings = "\nlaunch rule:\n", _listing(rule, "python"), *source
+        source = (f"\n{found.source}:\n", _listing(source_text, _LANGUAGES.get(found.source.suffix, "cuda")))
+        listings = "\nlaunch rule:\n", _listing(rule, "python"), *(source if source_text else ())
         render(f"{found.name}: {found.title}\n", fields(facts), *listings)
     return 0
 
@@ -73,7 +75,7 @@ def _entries(kernel: Kernel) -> list[str]:
         calls = [(planned.entry(launch), map(_argument, planned.arguments(launch))) for launch in planned.launches]
     except MmcoreError as error:
         return [str(error)]
-    return list(dict.fromkeys(f"{entry}({', '.join(arguments)})" for entry, arguments in calls))
+    return list(dict.fromkeys(f"{entry or 'its only function'}({', '.join(arguments)})" for entry, arguments in calls))
 
 
 def _argument(argument: Argument) -> str:

@@ -109,7 +109,7 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -
     for values in cells:
         with contextlib.suppress(MmcoreError):  # running it fails for that
             plans = [_planned(device, phases, values)[1] for _ in range(3)]
-            inputs = [compiler_of(each.kernel).inputs(each, "") for each in plans]
+            inputs = [compiler_of(each.kernel).inputs(each, device.architecture) for each in plans]
             first, *others = [(each.launches, each.entries, made) for each, made in zip(plans, inputs, strict=True)]
             answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
             if any(answer != first for answer in others):
