@@ -32,10 +32,11 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
 @hookimpl
 def mmcore_command(command: click.Command) -> None:
     """``--entry``, ``--args`` and others for every command that takes a kernel."""
-    if any(each.name == "kernel" for each in command.params):
-        from mmcore_source_file.options import take_files
+    for each in command.params:
+        if each.name in ("kernel", "model"):
+            from mmcore_source_file.options import take_files
 
-        take_files(command)
+            take_files(command, each.name)
 
 
 @hookimpl

@@ -20,7 +20,8 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     """The kernel of a file.
 
     Args:
-        reference: the file's path as "file", and what is said of it: the options, or attributes of a kernel, by name.
+        reference: the file's path as "file", and what is said of it by name: the options, or attributes of a kernel.
+            What was "inferred" before is inferred again.
         taken: the kernels of other files, by name.
 
     Raises:
@@ -31,7 +32,9 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     name = reference.get("name") or _name(path, taken)
     kernel = Kernel(**{**inferred.attributes, "name": name}, source=path)
     words = (_shown(path), *words_of(reference))
-    return FileKernel(kernel, {**reference, "file": str(path), "name": name}, words, told(path.name, inferred.notes))
+    notes = {note.what: note.value for note in inferred.notes}
+    named = {**reference, "file": str(path), "name": name, "inferred": notes}
+    return FileKernel(kernel, named, words, told(path.name, inferred.notes))
 
 
 def inferred_of(reference: Mapping[str, Any]) -> Inferred:

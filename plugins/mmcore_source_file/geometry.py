@@ -53,12 +53,12 @@ def launched(
     block = grid = None
     with contextlib.suppress(Unreadable, IndexError):
         block = Geometry(_trimmed(reader_of_launch(source, launch, names).extents(launch.geometry[1])), where)
-    hosts = _host_sizes(launch, roles, order)
+    hosts, extents_of_block = _host_sizes(launch, roles, order), _block_names(source, launch)
     with contextlib.suppress(Unreadable, IndexError):
         extents = []
         for axis in "xyz":
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
-            found = reader_of_launch(source, launch, {**meant, **names}).extents(launch.geometry[0])
+            found = reader_of_launch(source, launch, {**extents_of_block, **meant, **names}).extents(launch.geometry[0])
             extents.append(found["xyz".index(axis)] if "xyz".index(axis) < len(found) else ast.Constant(1))
         grid = Geometry(_trimmed(extents), where)
         if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
@@ -67,6 +67,14 @@ def launched(
     with contextlib.suppress(Unreadable, IndexError):
         shared = reader_of_launch(source, launch, names).number(launch.geometry[2])
     return block, grid, None if shared is not None and constant(shared) == 0 else shared
+
+
+def _block_names(source: Source, launch: HostLaunch) -> dict[str, ast.expr]:
+    """What the host calls the block's extents, so that the grid follows when a user asks for another block."""
+    name = text_of(launch.geometry[1])
+    if launch.geometry[1].type != "identifier" or name in source.macros or name in source.constants:
+        return {}
+    return {name: ast.Name("bx"), **{f"{name}.{axis}": ast.Name(extent) for axis, extent in _AXIS.items()}}
 
 
 def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
@@ -156,12 +164,20 @@ def _block(
         return Geometry(
             tuple(map(ast.Constant, (256,) if flat else (16, 16))), "the source goes by blockDim, whatever it is"
         )
+    if "NUM_THREADS" in names:
+        return Geometry((names["NUM_THREADS"],), "by the name of that parameter")
+    # What is usually called so is how many rows and columns of a tile a thread computes.
+    height, width = (_divided(side, names.get(name)) for side, name in ((height, "TM"), (width, "TN")))
     if layout.threads == {"x", "y"}:
         sides = (height, width) if layout.rows == "x" else (width, height)
         return Geometry(sides, "a thread for each element of a tile")
     if layout.threads == {"x"}:
         return Geometry((ast.BinOp(height, ast.Mult(), width),), "a thread for each element of a tile")
     return None
+
+
+def _divided(side: ast.expr, by: ast.expr | None) -> ast.expr:
+    return side if by is None else ast.BinOp(side, ast.FloorDiv(), by)
 
 
 def _square_array(source: Source, body: Body, names: Mapping[str, ast.expr]) -> ast.expr | None:

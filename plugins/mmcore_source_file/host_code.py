@@ -106,6 +106,8 @@ class Reader:
             case "unary_expression" if text_of(node.children[0]) == "-":
                 number, real = self._typed(parts[0], depth + 1)
                 return ast.UnaryOp(ast.USub(), number), real
+            case "comma_expression":
+                return self._typed(parts[-1], depth + 1)
             case "cast_expression":
                 number, real = self._typed(parts[1], depth + 1)
                 return (number, True) if text_of(parts[0]) in _FLOATS else _truncated(number, real)
@@ -113,6 +115,8 @@ class Reader:
                 word = text_of(parts[0]).strip("() ")
                 if (size := _SIZEOF.get(self.source.types.get(word, word))) is not None:
                     return ast.Constant(size), False
+            case "field_expression" if text_of(node) in self.names:
+                return self.names[text_of(node)], False
             case "field_expression":
                 owner, _, axis = text_of(node).partition(".")
                 if axis in ("x", "y", "z") and (found := self._dimension(owner)) is not None:
@@ -168,8 +172,9 @@ class Reader:
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is None and macro.text:
             return self._typed(parse_expression(macro.text), depth + 1)
-        for node in walk(self.scope) if self.scope is not None else ():
-            if node.type == "declaration" and name in (values := dict(initialised(node))):
+        for node in reversed(list(walk(self.scope)) if self.scope is not None else []):
+            before = not self.line or node.start_point.row < self.line
+            if before and node.type == "declaration" and name in (values := dict(initialised(node))):
                 return self._typed(values[name], depth + 1)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)

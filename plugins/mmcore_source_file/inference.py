@@ -71,7 +71,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
     types, type_notes = _types(source, function, roles, chosen, given)
     beta = float(given.get("beta", adds_to_c(body, roles)))
     if beta and "beta" not in given:
-        role_notes.append(Note("operation", "C = C + A·B", "every store adds to C", "--alpha, --beta"))
+        role_notes.append(Note("operation", "C = C + A·B", "what C held is added", "--alpha, --beta"))
     by_columns = roles.by_columns and "column_major" not in given
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))

@@ -32,8 +32,8 @@ _SEVERAL = ("define", "option")
 _REAL = ("alpha", "beta")
 
 
-def take_files(command: click.Command) -> None:
-    """Have a command's argument ``kernel`` take files, and give the command the options that say more of them.
+def take_files(command: click.Command, parameter: str) -> None:
+    """Have a command take files where it takes kernels, and give it the options that say more of them.
 
     Its function gets a reference to the file, as cells have it, in the place of the path; or a tuple of such.
     """
@@ -43,11 +43,14 @@ def take_files(command: click.Command) -> None:
         return
 
     @functools.wraps(function)
-    def with_files(*, kernel: Any, **asked: Any) -> Any:
+    def with_files(**asked: Any) -> Any:
+        kernel = asked.pop(parameter)
         given = {str(option.name): value for option in further if (value := asked.pop(str(option.name)))}
         named = kernel if isinstance(kernel, tuple) else () if kernel is None else (kernel,)
         found = tuple(_reference(each, given, asked) for each in named)
-        return function(kernel=found if isinstance(kernel, tuple) else next(iter(found), None), **asked)
+        if given and not found:
+            raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and none is named")
+        return function(**{parameter: found if isinstance(kernel, tuple) else next(iter(found), None)}, **asked)
 
     command.params += further
     command.callback = with_files
@@ -91,7 +94,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
         InvalidKernel: a macro has no name.
         InvalidConfig: a parameter has none.
     """
-    given = {name: value for name, value in reference.items() if name != "file"}
+    given = {name: value for name, value in reference.items() if name not in ("file", "inferred")}
     defines = {}
     for text in given.pop("define", ()):
         name, equals, value = text.partition("=")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmcore.errors import InvalidKernel
-from mmcore_source_file.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_source_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
 from mmcore_source_file.notes import Note
 from mmcore_source_file.roles import ELEMENTS
 from mmcore_source_file.source import Function, HostLaunch, Source, text_of, walk
@@ -18,6 +18,7 @@ _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
 _OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
 _OF_CUDA = re.compile(r"NULL|INFINITY|NAN|FLT_.*|DBL_.*|INT_.*|UINT_.*|CUDA.*|__.*|M_PI")
 _USUAL_EDGE = 16
+_NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
 
 
 @dataclass(frozen=True)
@@ -53,32 +54,35 @@ def open_parameters(
     notes: list[Note] = []
     arguments: list[str] = []
     launched = launch.template if launch else ()
+    missing: list[str] = []
     for position, each in enumerate(function.template):
         text = launched[position] if position < len(launched) else each.default
         where = (
             f"as launched in line {launch.line}" if launch and position < len(launched) else "the template's default"
         )
         if each.type in ("typename", "class"):
-            types[each.name] = _type(text, source) or next(
-                (name for name, dtype in ELEMENTS.items() if dtype == element), "float"
-            )
+            types[each.name] = _type(text, source) or _NAMES.get(element, "float")
             arguments.append(types[each.name])
             continue
-        number = None if each.name in given or not text else _value(text, source)
-        if number is None and each.name not in given:
-            raise InvalidKernel(
-                f"{function.name} is a template, and nothing tells its {each.name}; --config {each.name}=… does"
-            )
-        if each.name not in given:
-            notes.append(Note(each.name, str(number), where, f"--config {each.name}=…"))
+        number = _value(text, source, launch) if text else None
+        if number is None and _OF_BLOCK.fullmatch(each.name):
+            number, where = _USUAL_EDGE, "nothing launches the template"
+        if each.name not in given and number is not None:
+            notes.append(Note(each.name, str(number), where, f"--config {each.name}=…", not text))
+        missing += [each.name] if each.name not in given and number is None else []
         values[each.name] = given.get(each.name, number)
         arguments.append(f"{{{each.name}}}")
         if re.fullmatch(r"[A-Za-z_]\w*", text):
             linked[text] = each.name
+    if missing:
+        asked = ",".join(f"{name}=…" for name in missing)
+        raise InvalidKernel(
+            f"{function.name} is a template that nothing launches; --config {asked} says which instance"
+        )
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
     for name, macro in source.macros.items():
         if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
-            number = _value(macro.text, source)
+            number = _value(macro.text, source, None)
             if number is not None and (name in used or name in linked):
                 values[name] = number
                 notes.append(Note(name, str(number), f"its default in line {macro.line}", f"--config {name}=…"))
@@ -104,9 +108,10 @@ def _type(text: str, source: Source) -> str:
     return text if word in ELEMENTS else ""
 
 
-def _value(text: str, source: Source) -> int | None:
+def _value(text: str, source: Source, launch: HostLaunch | None) -> int | None:
+    reader = Reader(source) if launch is None else reader_of_launch(source, launch, {})
     try:
-        return constant(Reader(source).number(parse_expression(text)))
+        return constant(reader.number(parse_expression(text)))
     except Unreadable:
         return None
 

@@ -152,7 +152,9 @@ def roles_of(function: Function, body: Body) -> Roles:
 
 
 def adds_to_c(body: Body, roles: Roles) -> bool:
-    """Whether every store to C adds to what is there."""
+    """Whether every store to C adds to what is there, as one by a factor beta does."""
+    if any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
+        return True
     stores = [adds for pointer, adds in body.stores if pointer == roles.pointers["C"]]
     return bool(stores) and all(stores)
 
