@@ -23,13 +23,12 @@ __global__ void mul(float *A, float *B, float *C, int N) {
 SMALL = "__global__ void fill(float *p, int n, float v) { p[threadIdx.x] = v; }\n"
 
 
-def product(
-    a: str, b: str, c: str, parameters: str, *, of: str = "blockIdx.y,blockIdx.x", element: str = "float"
-) -> str:
+def product(indexes: tuple[str, ...], parameters: str, of: str = "blockIdx.y,blockIdx.x") -> str:
     """A kernel that indexes A, B and C so, with row i, column j, and p along k."""
+    a, b, c = indexes
     row, column = (f"{each} * blockDim.{each[-1]} + threadIdx.{each[-1]}" for each in of.split(","))
     return (
-        f"__global__ void f({parameters}) {{ int i = {row}, j = {column}; {element} s = 0;"
+        f"__global__ void f({parameters}) {{ int i = {row}, j = {column}; float s = 0;"
         f" for (int p = 0; p < 9; p++) s += {a} * {b}; {c} = s; }}"
     )
 
@@ -101,22 +100,25 @@ def test_what_cannot_be_is_one_sentence(text: str, given: dict[str, Any], reason
 
 # What the parameters get
 
-ROWS = ("A[i * {k} + p]", "B[p * {n} + j]", "C[i * {n} + j]")
+
+def by_rows(k: str, n: str, c: str = "") -> tuple[str, ...]:
+    """The indexes of matrices whose rows are so long."""
+    return f"A[i * {k} + p]", f"B[p * {n} + j]", f"C[i * {c or n} + j]"
 
 
 @pytest.mark.parametrize(
-    ("names", "parameters", "arguments"),
+    ("lengths", "parameters", "arguments"),
     [
-        ({"k": "K", "n": "N"}, "float *A, float *B, float *C, int M, int N, int K", "A B C m n k"),
-        ({"k": "n", "n": "k"}, "float *A, float *B, float *C, int m, int n, int k", "A B C m k n"),
-        ({"k": "wA", "n": "wB"}, "float *C, float *A, float *B, int wA, int wB", "C A B k n"),
-        ({"k": "inner", "n": "w"}, "float *B, float *A, float *C, int h, int inner, int w", "B A C m k n"),
-        ({"k": "k", "n": "n"}, "const float *d_A, const float *d_B, float *d_C, int k, int n", "A B C k n"),
-        ({"k": "lda", "n": "ldb"}, "float *A, int lda, float *B, int ldb, float *C", "A lda B ldb C"),
+        (("K", "N"), "float *A, float *B, float *C, int M, int N, int K", "A B C m n k"),
+        (("n", "k"), "float *A, float *B, float *C, int m, int n, int k", "A B C m k n"),
+        (("wA", "wB"), "float *C, float *A, float *B, int wA, int wB", "C A B k n"),
+        (("inner", "w"), "float *B, float *A, float *C, int h, int inner, int w", "B A C m k n"),
+        (("k", "n"), "const float *d_A, const float *d_B, float *d_C, int k, int n", "A B C k n"),
+        (("lda", "ldb", "ldc"), "float *A, int lda, float *B, int ldb, float *C, int ldc", "A lda B ldb C ldc"),
     ],
 )
-def test_sizes_are_told_by_what_the_source_steps_by(names: dict[str, str], parameters: str, arguments: str) -> None:
-    text = product(*(each.format(**names) for each in ROWS), parameters)
+def test_sizes_are_told_by_what_the_source_steps_by(lengths: tuple[str, ...], parameters: str, arguments: str) -> None:
+    text = product(by_rows(*lengths), parameters)
     for matrix in "ABC":
         if f"d_{matrix}" in parameters:
             text = text.replace(f"{matrix}[", f"d_{matrix}[")
@@ -127,18 +129,19 @@ def test_sizes_are_told_by_what_the_source_steps_by(names: dict[str, str], param
 
 def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
     parameters = "const float *A, const float *B, float *C, int M, int N, int K"
-    found = kernel(product("A[i + p * M]", "B[p + j * K]", "C[i + j * M]", parameters, of="blockIdx.x,blockIdx.y"))
+    indexes = ("A[i + p * M]", "B[p + j * K]", "C[i + j * M]")
+    found = kernel(product(indexes, parameters, of="blockIdx.x,blockIdx.y"))
     assert (found.column_major, found.arguments) == ("ABC", ("A", "B", "C", "m", "n", "k"))
     assert grid(found) == "ceil(m / bx), ceil(n / by)"
-    mixed = kernel(product("A[i * K + p]", "B[j * K + p]", "C[i * N + j]", parameters))
+    mixed = kernel(product(("A[i * K + p]", "B[j * K + p]", "C[i * N + j]"), parameters))
     assert (mixed.column_major, mixed.arguments) == ("", ("A", "B", "C", "m", "n", "k"))
 
 
 def test_integers_have_their_types_and_factors_make_c_an_operand() -> None:
-    text = product(*ROWS, "float *A, float *B, float *C, size_t m, unsigned n, long long k, double alpha, float beta")
-    found = kernel(text.replace("{k}", "k").replace("{n}", "n"))
-    sizes = (Scalar("m", "uint64"), Scalar("n", "uint32"), Scalar("k", "int64"))
-    assert found.arguments == ("A", "B", "C", *sizes, Scalar("alpha", "float64"), Scalar("beta", "float32"))
+    sizes = "size_t m, unsigned n, long long k"
+    found = kernel(product(by_rows("k", "n"), f"float *A, float *B, float *C, {sizes}, double alpha, float beta"))
+    scalars = [("m", "uint64"), ("n", "uint32"), ("k", "int64"), ("alpha", "float64"), ("beta", "float32")]
+    assert found.arguments == ("A", "B", "C", *(Scalar(*each) for each in scalars))
     assert (found.alpha, found.beta) == (1, 1)
     assert kernel(NAIVE.replace("= sum;", "+= sum;")).beta == 1
     assert kernel(NAIVE.replace("= sum;", "+= sum;").replace("float sum", "C[row] = 0; float sum")).beta == 0
@@ -181,7 +184,8 @@ void host(float *x, float *y, float *z, int w) {{
         ("dim3 t(TILE, 8); dim3 g((w + TILE - 1) / TILE, CEIL_DIV(w, 8)); mul<<<g, t>>>(x, y, z, w);",
          "b32x8", "ceil(n / 32), ceil(n / 8)"),
         ("dim3 t(16, 16), g; g.x = w / t.x; g.y = w / t.y; mul<<<g, t>>>(x, y, z, w);", "b16", "n // bx, n // by"),
-        ("mul<<<dim3((int)ceil(w / 16.0), w / 16 + 1), dim3{16, 16}>>>(x, y, z, w);", "b16", "ceil(n / 16), n // 16 + 1"),
+        ("mul<<<dim3((int)ceil(w / 16.0), w / 16 + 1), dim3{16, 16}>>>(x, y, z, w);",
+         "b16", "ceil(n / 16), n // 16 + 1"),
         ("mul<<<ceil(w / 16), 16>>>(x, y, z, w);", "b16x1", "ceil(n // 16)"),
         ("int t = 8 * 8, g; g = (w + t - 1) / t; mul<<<g, t>>>(x, y, z, w);", "b64x1", "ceil(n / bx)"),
         ("mul<<<(w / TILE, w / TILE), (TILE, TILE)>>>(x, y, z, w);", "b32x1", "n // 32"),
@@ -195,7 +199,7 @@ def test_a_launch_in_the_file_tells_block_and_grid(code: str, block: str, blocks
 
 
 def test_sizes_of_one_name_are_told_apart_by_the_axes_of_c() -> None:
-    text = product(*(each.format(k="k", n="n") for each in ROWS), "float *A, float *B, float *C, int m, int n, int k")
+    text = product(by_rows("k", "n"), "float *A, float *B, float *C, int m, int n, int k")
     found = kernel(text + "void g(int s) { f<<<dim3(s / 8, s / 4), dim3(8, 4)>>>(a, b, c, s, s, s); }")
     assert grid(found) == "n // 8, m // 4"
 
@@ -252,6 +256,8 @@ def test_a_templates_type_and_default_are_taken() -> None:
     assert [dict(config) for config in kernel(text).usual_configs] == [{"block": (4, 4, 1), "T": 4}]
     assert kernel(text + "void h() { mul<double><<<1, 1>>>(a, b, c, 2); }").dtype == "float64"
     assert kernel(text, parameters={"T": 2}).usual_configs[0].block == (2, 2, 1)
+    assert kernel(text, entry="mul<double, 8>").entry == "mul<double, {T}>"
+    assert kernel(text, entry="mul<double, 8>").usual_configs[0].block == (8, 8, 1)
 
 
 def test_a_macro_that_a_user_may_define_is_a_parameter_and_one_that_is_missing_is_guessed() -> None:

@@ -174,6 +174,8 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
         if not row and not column:
             continue
         height, width = (_others(part, strides) for part in (of_rows.get(row), of_columns.get(column)))
+        if row == column:
+            width = _step_of_quotient(of_columns[column])
         if row == column or (not row and not rows):
             return Layout(row, column, (), width, threads, flat=True)
         return Layout(row, column, height, width, threads)
@@ -182,6 +184,12 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
 
 def _built_in(term: Term) -> list[tuple[str, str]]:
     return [(kind, axis) for factor in term for kind, axis in BUILT_IN.findall(factor)]
+
+
+def _step_of_quotient(term: Term) -> tuple[str, ...]:
+    """What a block's index is multiplied by within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
+    words = next(factor for factor in term if factor.startswith("blockIdx")).split()
+    return tuple(word for word in words[1:2] if not word.startswith("threadIdx"))
 
 
 def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:

@@ -57,15 +57,18 @@ def infer(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
     source = read_source(text)
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
     body = Body(function)
-    macros = {
-        name: _number(value) for name, value in {**given.get("defines", {}), **given.get("parameters", {})}.items()
-    }
-    for name in given.get("parameters", {}):
+    parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
+    for name in parameters:
         if not re.search(rf'\b{name}\b|#\s*include\s*"', text):
             raise InvalidKernel(f"{path.name} has no {name} for --config to set")
-    chosen = open_parameters(source, function, launch, macros, str(given.get("dtype", "float32")))
-    if "<" in given.get("entry", ""):
-        chosen = replace(chosen, entry=given["entry"], notes=())
+    # A macro that is a number is a parameter, which block and grid may follow from.
+    numbers = [name for name, value in defines.items() if name.isupper() and value.isdecimal()]
+    parameters |= {name: int(defines.pop(name)) for name in numbers}
+    given = {**given, "parameters": parameters, "defines": defines}
+    known = {**defines, **parameters}
+    chosen = open_parameters(
+        source, function, launch, known, str(given.get("entry", "")), given.get("dtype", "float32")
+    )
     notes += chosen.notes
     roles, role_notes, constraints = _roles(source, function, body, given)
     types, type_notes = _types(source, function, roles, chosen, given)
@@ -98,10 +101,6 @@ def infer(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
         if name not in ("entry", "args", "grid", "block", "parameters", "shared")
     }
     return Inferred({**attributes, **said}, (*notes, *role_notes, *type_notes, *launch_notes))
-
-
-def _number(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else value
 
 
 def _roles(

@@ -41,9 +41,9 @@ class Open:
 
 
 def open_parameters(
-    source: Source, function: Function, launch: HostLaunch | None, given: Mapping[str, Any], element: str
+    source: Source, function: Function, launch: HostLaunch | None, given: Mapping[str, Any], entry: str, element: str
 ) -> Open:
-    """Choose what is open: as given, else as the launch has it, else by its default.
+    """Choose what is open: as given or in the entry (``f<32>``), else as the launch has it, else by its default.
 
     Raises:
         InvalidKernel: nothing tells the value of one, or the source settles what is given.
@@ -53,7 +53,8 @@ def open_parameters(
     linked: dict[str, str] = {}
     notes: list[Note] = []
     arguments: list[str] = []
-    launched = launch.template if launch else ()
+    instance = [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
+    launched = instance or (launch.template if launch else ())
     missing: list[str] = []
     for position, each in enumerate(function.template):
         text = launched[position] if position < len(launched) else each.default
@@ -67,7 +68,7 @@ def open_parameters(
         number = _value(text, source, launch) if text else None
         if number is None and _OF_BLOCK.fullmatch(each.name):
             number, where = _USUAL_EDGE, "nothing launches the template"
-        if each.name not in given and number is not None:
+        if each.name not in given and number is not None and not instance:
             notes.append(Note(each.name, str(number), where, f"--config {each.name}=…", not text))
         missing += [each.name] if each.name not in given and number is None else []
         values[each.name] = given.get(each.name, number)
