@@ -161,9 +161,7 @@ class Registry:
         if not is_file(name) or (isinstance(name, str) and name in self.kernels):
             return self.kernels.named(cast(str, name), self.failed)
         reference = {"file": name} if isinstance(name, str) else name
-        found: FileKernel | None = self.manager.hook.mmcore_kernel_of_file(reference=reference, taken=self.files)
-        if found is None:
-            raise UnknownKernel("no plugin reads kernels of files")
+        found: FileKernel = self.manager.hook.mmcore_kernel_of_file(reference=reference, taken=self.files)
         self.files[found.kernel.name] = found
         return found.kernel
 

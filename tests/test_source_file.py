@@ -273,9 +273,9 @@ def test_macros_can_fix_the_sizes() -> None:
     text = "#define N 24\n" + NAIVE.replace(", int N", "")
     found = kernel(text)
     assert found.arguments == ("A", "B", "C")
-    assert found.square_problem(640).n == 640
-    reason = "the source fixes m×n×k = 24×24×24, but 640×640×640 is asked for"
-    assert found.violations(found.problem(640, 640, 640), found.usual_configs[0]) == [reason]
+    assert found.square_problem(640).n == 24
+    reason = "8×8×8 is not what the source fixes, m×n×k = 24×24×24; --size 24x24x24 asks for that"
+    assert found.violations(found.problem(8, 8, 8), found.usual_configs[0]) == [reason]
     assert not found.violations(found.problem(24, 24, 24), found.usual_configs[0])
 
 
@@ -293,3 +293,18 @@ def test_macros_can_fix_the_sizes() -> None:
 def test_an_expression_as_python(text: str, python: str) -> None:
     (expression,) = parse_expressions(text, "the grid")
     assert python_text(expression) == python
+
+
+def test_arrays_of_arrays_have_rows_as_long_as_they_are_declared() -> None:
+    text = """
+#define N 24
+__global__ void mul(double a[N][N], double (*b)[N], double c[][N]) {
+    int i = blockIdx.y * 8 + threadIdx.y, j = blockIdx.x * 8 + threadIdx.x;
+    double s = 0;
+    for (int k = 0; k < N; k++) s += a[i][k] * b[k][j];
+    c[i][j] = s;
+}
+"""
+    found = kernel(text)
+    assert (found.arguments, grid(found), found.dtype) == (("A", "B", "C"), "ceil(n / 8), ceil(m / 8)", "float64")
+    assert found.square_problem(640).n == 24

@@ -31,18 +31,14 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, and what is wrong.")
 @json_option
 def run(
-    kernel: KernelReference,
-    device: str,
-    memory: str,
-    baseline: str,
-    against: str,
-    quiet: bool,
-    as_json: bool,
-    **asked: Any,
+    kernel: KernelReference, device: str, memory: str, baseline: str, quiet: bool, as_json: bool, **asked: Any
 ) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    compared = {"baseline": "" if baseline == "none" else baseline, "against": other_source(found, against)}
+    compared = {
+        "baseline": "" if baseline == "none" else baseline,
+        "against": other_source(found, asked.pop("against")),
+    }
     timings = brief_timings(memory)
     result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))
     if as_json:

@@ -99,7 +99,12 @@ class Body:
         for node in self._nodes:
             if node.type == "subscript_expression" and text_of(node.children[0]) in names:
                 indices = node.children[1].named_children
-                if len(indices) == 1:
+                above = node.parent
+                row = next((each.row for each in self.function.parameters if each.name == pointer), "")
+                if row and above is not None and above.type == "subscript_expression":
+                    rows = [(*term, row) for term in self.terms(indices[0])]
+                    yield [*rows, *self.terms(above.children[1].named_children[0])]
+                elif len(indices) == 1:
                     yield [*moved, *self.terms(indices[0])]
             elif node.type == "pointer_expression" and text_of(node.children[0]) == "*" and self._plain(node, names):
                 yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]

@@ -27,7 +27,8 @@ class FixedSizes:
     def violation(self, problem: Problem, config: Config) -> str | None:
         if (problem.m, problem.n, problem.k) == (self.m, self.n, self.k):
             return None
-        return f"the source fixes m×n×k = {self.m}×{self.n}×{self.k}, but {problem} is asked for"
+        fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {self.m}x{self.n}x{self.k} asks for that"
+        return f"{problem} is not what the source fixes, {fixed}"
 
 
 def fixed_sizes(source: Source, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:

@@ -98,7 +98,7 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
         for word in (role, role.upper()):
             if role not in passed and word not in found and not roles.square:
                 found[word] = [role]
-    return {name: several for name, several in found.items() if name.isidentifier()}
+    return {name: several for name, several in found.items() if name.replace(".", "_").isidentifier()}
 
 
 def _role(several: list[str], axis: str, layout: Layout | None) -> str:

@@ -126,7 +126,7 @@ def _roles(
                 "sizes",
                 f"{fixed.m}×{fixed.n}×{fixed.k}",
                 f"the source fixes {', '.join(sizes)}",
-                "take them as parameters",
+                "none: they are in the source",
             )
         )
     return roles, notes, constraints

@@ -27,13 +27,17 @@ class Macro:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a function or template: its type without qualifiers or stars, and a template's default."""
+    """A parameter of a function or template: its type without qualifiers or stars, and a template's default.
+
+    ``row`` is how long the rows of an array of arrays are, as in ``float a[N][N]``.
+    """
 
     name: str
     type: str
     pointer: bool = False
     const: bool = False
     default: str = ""
+    row: str = ""
 
     def __str__(self) -> str:
         return f"{'const ' * self.const}{self.type}{'*' * self.pointer} {self.name}".strip()
@@ -188,7 +192,10 @@ def _parameter(node: Node) -> Parameter:
     if not pointer or "*" not in before:
         written = re.sub(rf"\b{re.escape(name)}\b\s*$", "", written) if name else written
     words = " ".join(_QUALIFIER.sub(" ", written).replace("&", " ").split())
-    return Parameter(name, words, pointer, before.lstrip().startswith("const") or " const " in written, default.strip())
+    brackets = re.findall(r"\[([^\]]*)\]", before)
+    row = brackets[-1].strip() if len(brackets) > 1 or (brackets and "(*" in before) else ""
+    const = before.lstrip().startswith("const") or " const " in written
+    return Parameter(name, words, pointer, const, default.strip(), row)
 
 
 def _launch(node: Node) -> HostLaunch:
