@@ -40,8 +40,7 @@ def run(
     """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it.
 
     Args:
-        kernel: a registered kernel's name, such as "upc.kernel11", the path of a .cu file, or any kernel itself, which
-            runs in this process.
+        kernel: a registered kernel's name, the path of a .cu file, or any kernel itself, which runs in this process.
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         memory: host memory of the copies in the end-to-end time, "pageable" or "pinned".
         device: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator" or a third party's.

@@ -36,9 +36,8 @@ class FileKernel(NamedTuple):
 
 def is_file(reference: KernelReference) -> bool:
     """Whether a kernel is named by its file: a path, a name that ends in .cu, or a file that is there."""
-    if not isinstance(reference, str):
-        return isinstance(reference, Mapping)
-    return reference.endswith(".cu") or "/" in reference or Path(reference).is_file()
+    path = reference if isinstance(reference, str) else ""
+    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or Path(path).is_file()
 
 
 @dataclass(frozen=True)

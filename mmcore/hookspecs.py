@@ -61,10 +61,7 @@ def mmcore_command(command: Command) -> None:
 
 @hookspec(firstresult=True)
 def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel | None:
-    """Return the kernel of ``reference["file"]``, of which it says more, under no name that another file has.
-
-    None leaves it to the next plugin; mmcore's own takes any file, or says what keeps it from that.
-    """
+    """Return the kernel of ``reference["file"]``, of which it says more, under no name that another file has."""
 
 
 @hookspec

@@ -35,10 +35,8 @@ def run(
 ) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    compared = {
-        "baseline": "" if baseline == "none" else baseline,
-        "against": other_source(found, asked.pop("against")),
-    }
+    against = other_source(found, asked.pop("against"))
+    compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
     timings = brief_timings(memory)
     result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))
     if as_json:

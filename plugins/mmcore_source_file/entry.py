@@ -16,7 +16,8 @@ def chosen_function(file: str, source: Source, entry: str) -> tuple[Function, Ho
     """
     functions = {function.name: function for function in source.functions}
     if not functions:
-        raise InvalidKernel(f"{file} has no __global__ function with a body")
+        where = f"; it ceases to be CUDA C++ in line {source.error_line}" if source.error_line else ""
+        raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
     if word:
         found = [function for name, function in functions.items() if word in (name, function.word)]

@@ -72,13 +72,14 @@ class HostLaunch:
 
 @dataclass(frozen=True)
 class Source:
-    """What a file has."""
+    """What a file has, and the line where it ceases to be C++; 0 where that is nowhere."""
 
     functions: tuple[Function, ...]
     launches: tuple[HostLaunch, ...]
     macros: dict[str, Macro]
     constants: dict[str, Node]
     types: dict[str, str]
+    error_line: int
 
 
 def text_of(node: Node) -> str:
@@ -113,7 +114,10 @@ def read_source(text: str) -> Source:
     macros: dict[str, Macro] = {}
     constants: dict[str, Node] = {}
     types: dict[str, str] = {}
+    error_line = 0
     for node in walk(parse(text)):
+        if not error_line and (node.is_missing or node.type == "ERROR"):
+            error_line = node.start_point.row + 1
         if node.type == "function_definition" and any(child.type == "__global__" for child in node.children):
             function = _function(node)
             if function is not None:
@@ -130,7 +134,7 @@ def read_source(text: str) -> Source:
             types[words[2]] = words[1]
         elif node.type == "alias_declaration" and len(words := text_of(node).rstrip(";").split()) == 4:
             types[words[1]] = words[3]
-    return Source(tuple(functions.values()), tuple(launches), macros, constants, types)
+    return Source(tuple(functions.values()), tuple(launches), macros, constants, types, error_line)
 
 
 def initialised(declaration: Node) -> Iterator[tuple[str, Node]]:
