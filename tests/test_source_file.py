@@ -70,7 +70,7 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
     [
         ("int main() {}", {}, "my.cu has no __global__ function with a body"),
         ("#if 0\n" + NAIVE + "#endif\n", {}, "my.cu has no __global__ function with a body"),
-        (NAIVE.replace("}", ""), {},
+        ("\n__global__ void f(float *A", {},
          "my.cu has no __global__ function with a body; it ceases to be CUDA C++ in line 2"),
         (NAIVE, {"entry": "f"}, "my.cu has no __global__ function f; it has mul"),
         (NAIVE, {"args": ["A", "B", "C", "q"]}, "--args: 'q' is none of A, B, C, m, n, k"),
