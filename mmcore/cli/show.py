@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mmcore.cell import KernelReference
 from mmcore.cli.list_kernels import configs, descriptions, summary
 from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
@@ -18,6 +19,7 @@ from mmcore.kernel.launch import covering_grid
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan, plan
+from mmcore.registry import Origin, Registered
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,16 +30,17 @@ _LANGUAGES = {".py": "python", ".ptx": "ptx"}
 @click.command()
 @click.argument("kernel")
 @json_option
-def show(kernel: str, as_json: bool) -> int:
+def show(kernel: KernelReference, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
     found = registry.kernel(kernel)
+    registered = registry.kernels.get(found.name, Registered(found, Origin(found.source.name, "no package")))
     source_text, rule, launched = found.source_text(), _rule(found), _entries(found)
     declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
     inferred = [name for name, value in declared.items() if not value and not found.call]  # read off the source
     if as_json:
         further = {"launched": launched, "inferred": inferred, "accumulator": found.accumulator}
-        write_json(summary(registry.kernels[kernel]) | further | {"launch_rule": rule, "source_text": source_text})
+        write_json(summary(registered) | further | {"launch_rule": rule, "source_text": source_text})
     else:
         facts = [
             ("reference", found.reference),
@@ -49,7 +52,7 @@ def show(kernel: str, as_json: bool) -> int:
             ("needs", "\n".join(descriptions(found))),
             ("known bugs", "\n".join(found.known_bugs)),
             ("for example", "\n".join(examples(found))),
-            ("plugin", str(registry.kernels[kernel].origin)),
+            ("plugin", str(registered.origin)),
         ]
         source = (f"\n{found.source}:\n", _listing(source_text, _LANGUAGES.get(found.source.suffix, "cuda")))
         listings = "\nlaunch rule:\n", _listing(rule, "python"), *(source if source_text else ())

@@ -363,8 +363,8 @@ class Kernel:
         return next((config for config in usual if not self.violations(problem, config)), usual[0])
 
     def square_problem(self, least: int, *configs: Config) -> Problem:
-        """The smallest m = n = k from ``least`` that one of ``configs`` (or the usual ones) allows; else ``least``."""
-        for size in range(least, least + 4097):
+        """The first m = n = k from ``least`` on, or below it, that one of ``configs`` (or the usual ones) allows."""
+        for size in (*range(least, least + 4097), *range(least - 1, 0, -1)):
             problem = self.problem(size, size, size)
             if not all(self.violations(problem, config) for config in configs or self.usual_configs):
                 return problem

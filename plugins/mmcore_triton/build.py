@@ -14,7 +14,17 @@ from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scala
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.problem import Problem
 
-_ELEMENTS = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+_ELEMENTS = {
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "float32": "fp32",
+    "float64": "fp64",
+    "tf32": "fp32",
+    "float8_e4m3fn": "fp8e4nv",
+    "float8_e5m2": "fp8e5",
+    "int8": "i8",
+    "int32": "i32",
+}
 _NUMBERS = {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | _ELEMENTS
 # What Triton is told of a value that is a multiple of 16, from which it makes wide loads.
 _DIVISIBLE, _BY_16 = 16, [["tt.divisibility", 16]]
