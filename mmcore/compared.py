@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import math
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,22 +82,13 @@ def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
     """The kernels that a cell is to be compared with: those that its ``baseline`` matches, and that of ``against``."""
     found: list[Kernel] = []
     if cell.baseline:
-        offered = _offered(kernel)
+        offered = registry().asked("mmcore_baselines", kernel=kernel)
         registered = [each.item for each in registry().kernels.values() if each.item.name != kernel.name]
         found += [each for each in offered if fnmatch.fnmatch(each.name, cell.baseline)]
         found += [each for each in registered if fnmatch.fnmatch(each.name, cell.baseline) and _alike(each, kernel)]
     if cell.against:
         found.append(replace(kernel, title="before", source=Path(cell.against)))
     return found
-
-
-def _offered(kernel: Kernel) -> list[Kernel]:
-    """What plugins offer as baselines."""
-    try:
-        return [each for each in registry().manager.hook.mmcore_baselines(kernel=kernel) if each is not None]
-    except Exception as error:  # a third party's hook costs the comparison, not the result
-        print(f"warning: a plugin's mmcore_baselines failed: {type(error).__name__}: {error}", file=sys.stderr)
-        return []
 
 
 def _alike(one: Kernel, other: Kernel) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -162,13 +161,8 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Co
 
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     """What plugins add."""
-    found: dict[str, float | None] = {}
-    try:
-        for figures in registry().manager.hook.mmcore_figures(kernel=loaded, device=device):
-            found |= figures
-    except Exception as error:  # a third party's hook costs its figures, not the result
-        print(f"warning: a plugin's mmcore_figures failed: {type(error).__name__}: {error}", file=sys.stderr)
-    return found
+    answers = registry().asked("mmcore_figures", kernel=loaded, device=device)
+    return {name: value for figures in answers for name, value in figures.items()}
 
 
 def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iterator[Violation]:

@@ -200,6 +200,14 @@ class Registry:
         """What every plugin returns for a hook that another plugin declares, each item with its origin."""
         return [Registered(item, self._origins[each]) for each in self._origins for item in self._returned(hook, each)]
 
+    def asked(self, hook: str, **arguments: Any) -> list[Any]:
+        """What plugins answer to a hook, None left out; one that fails costs its answers, and a warning says so."""
+        try:
+            return [each for each in getattr(self.manager.hook, hook)(**arguments) if each is not None]
+        except Exception as error:
+            print(f"warning: a plugin's {hook} failed: {type(error).__name__}: {error}", file=sys.stderr)
+            return []
+
     def add(self, plugin: object, name: str, distribution: str) -> None:
         """Take over what a module or object brings by its hooks; what is wrong with it ends up in :attr:`failed`."""
         with self.reported(origin := Origin(name, distribution)):

@@ -84,7 +84,7 @@ def _answer(result: Result) -> list[RenderableType]:
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    hints = [hint for several in registry().manager.hook.mmcore_hints(result=result) for hint in several]
+    hints = [hint for several in registry().asked("mmcore_hints", result=result) for hint in several]
     return [*result.failures(), *hints, answer]
 
 

@@ -42,6 +42,8 @@ def mmcore_command(command: click.Command) -> None:
 @hookimpl
 def mmcore_hints(result: Result) -> Iterable[str]:
     """Of a wrong product what was guessed, and another reading that makes it right; of a right one, other sizes."""
+    if isinstance(result.cell.kernel, str):
+        return ()
     from mmcore_source_file.hints import hints
 
     return hints(result)
