@@ -12,8 +12,9 @@ import pytest
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore_nvrtc import compiler, fingerprint
-from mmcore_nvrtc.nvrtc import compile_source
+from mmcore.errors import CompileError
+from mmcore_nvrtc import cache, compiler
+from mmcore_nvrtc.compilation import compile_source
 from tests.test_compiler import SOURCE, planned
 
 
@@ -37,7 +38,7 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
 
 def forget() -> None:
     """Look for the cache's directory anew."""
-    compiler.program_cache.cache_clear()
+    cache.program_cache.cache_clear()
 
 
 def entries() -> list[Path]:
@@ -91,7 +92,7 @@ def test_without_a_place_for_a_cache_everything_compiles(
     def nowhere() -> Path:
         raise error
 
-    monkeypatch.setattr(compiler, "cache_directory", nowhere)
+    monkeypatch.setattr(cache, "cache_directory", nowhere)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2
@@ -288,14 +289,6 @@ def test_a_source_without_headers_does_not_mind_its_neighbours(tmp_path: Path, c
     assert len(compilations) == 1
 
 
-def test_a_source_in_a_large_tree_is_read_itself(
-    tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fingerprint, "_SMALL_TREE", 0)
-    (tmp_path / "own").mkdir()
-    check_followed(compilations, tmp_path / "mine.cuh", tmp_path / "own" / "kernel.cu", '#include "../mine.cuh"')
-
-
 def test_a_library_of_thousands_of_headers_is_looked_through_in_an_instant(
     cu_file: Path, tmp_path: Path, compilations: list[str]
 ) -> None:
@@ -309,29 +302,49 @@ def test_a_library_of_thousands_of_headers_is_looked_through_in_an_instant(
     assert len(compilations) == 2
 
 
-def test_a_folder_of_too_many_files_is_not_looked_through(
-    tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fingerprint, "_MOST_ENTRIES", 20)
-    for number in range(21):
-        write(tmp_path / "crowd" / f"{number}.log", "")
+def test_a_name_that_the_preprocessor_makes_leaves_the_cache_out(cu_file: Path, compilations: list[str]) -> None:
+    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
     for _ in range(2):
-        assert compiled(tmp_path / "crowd" / "kernel.cu", "// nothing to include", value="1.0f").functions
+        compiled(cu_file, "#define TEXT(x) #x\n#define NAME(x) TEXT(x.cuh)\n#include NAME(mine)")
     assert len(compilations) == 2
     assert entries() == []
 
 
-def test_a_folder_that_cannot_be_listed_leaves_the_cache_out(
-    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def denied(folder: str) -> None:
-        raise PermissionError(folder)
+def test_a_name_that_a_macro_of_another_folder_has(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
+    write(tmp_path / "sub" / "names.h", '#define H "mine.cuh"\n')
+    text = '#include "sub/names.h"\n#include H'
+    check_followed(compilations, cu_file.with_name("mine.cuh"), cu_file, text)
 
-    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
-    monkeypatch.setattr(os, "scandir", denied)
-    for _ in range(2):
-        compiled(cu_file, '#include "mine.cuh"')
+
+def test_declared_folders_are_searched_relative_to_the_source(tmp_path: Path, compilations: list[str]) -> None:
+    source = write(tmp_path / "own" / "kernel.cu", f"#include <mine.cuh>\n{SOURCE}")
+    codes = []
+    for number in (1, 1, 2):
+        header = tmp_path / "sub" / "mine.cuh"
+        if number == 2 or not header.exists():
+            write(header, f"#define EXTRA {number}.0f\n")
+        forget()
+        codes.append(compiler.compile_plan(planned(source, "EXTRA", include=("../sub",)), "90").cubin)
+    assert codes[0] == codes[1] != codes[2]
     assert len(compilations) == 2
+
+
+def test_a_source_that_does_not_compile_is_compiled_once(cu_file: Path, compilations: list[str]) -> None:
+    header = write(cu_file.with_name("mine.cuh"), "#define EXTRA wrong\n")
+    said = []
+    for _ in range(2):
+        with pytest.raises(CompileError) as raised:
+            compiled(cu_file, '#include "mine.cuh"')
+        said.append(str(raised.value))
+    assert said[0] == said[1]
+    assert len(compilations) == 1
+    write(header, "#define EXTRA 1.0f\n")
+    assert compiled(cu_file, '#include "mine.cuh"').functions
+
+
+def test_the_device_half_of_a_source_is_cached_like_the_whole(cu_file: Path, compilations: list[str]) -> None:
+    text = '#include <vector>\n#include "mine.cuh"\nstd::vector<int> all;\nint main() { return all.size(); }'
+    check_followed(compilations, cu_file.with_name("mine.cuh"), cu_file, text)
 
 
 def test_an_unreadable_or_vanished_neighbour_is_no_obstacle(tmp_path: Path, compilations: list[str]) -> None:
@@ -339,7 +352,9 @@ def test_an_unreadable_or_vanished_neighbour_is_no_obstacle(tmp_path: Path, comp
     (tmp_path / "own" / "gone.h").symlink_to("nowhere")
     (tmp_path / "own" / "closed").mkdir(mode=0)
     os.mkfifo(tmp_path / "own" / "pipe.h")
-    check_followed(compilations, tmp_path / "own" / "mine.cuh", tmp_path / "own" / "kernel.cu", '#include "mine.cuh"')
+    named = ("secret.h", "gone.h", "closed", "pipe.h")
+    text = "\n".join(["#if 0", *(f'#include "{name}"' for name in named), "#endif", '#include "mine.cuh"'])
+    check_followed(compilations, tmp_path / "own" / "mine.cuh", tmp_path / "own" / "kernel.cu", text)
 
 
 def test_a_file_of_the_kernels_own_system_is_left_alone(cu_file: Path, compilations: list[str]) -> None:

@@ -26,6 +26,9 @@ class Compiler(Protocol):
     def version(self) -> str:
         """The compiler's version; :class:`~mmcore.errors.CompilerMissing`, and how to get it, where it is not there."""
 
+    def findings(self) -> Mapping[str, str]:
+        """What was found on this machine that it needs, by name; ``mmcore doctor`` shows it."""
+
     def takes(self, kernel: Kernel) -> bool:
         """Whether it compiles that kernel's source."""
 
