@@ -13,7 +13,7 @@ import pytest
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError
-from mmcore_nvrtc import cache, compiler
+from mmcore_nvrtc import cache, compiler, dependencies
 from mmcore_nvrtc.compilation import compile_source
 from tests.test_compiler import SOURCE, planned
 
@@ -37,8 +37,8 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
 
 
 def forget() -> None:
-    """Look for the cache's directory anew."""
-    cache.program_cache.cache_clear()
+    """Forget what this process knows of files, as another process would."""
+    dependencies.forget()
 
 
 def entries() -> list[Path]:
@@ -98,17 +98,29 @@ def test_without_a_place_for_a_cache_everything_compiles(
     assert len(compilations) == 2
 
 
-@pytest.mark.parametrize("method", ["get", "__setitem__"])
+@pytest.mark.parametrize("method", ["read_bytes", "write_bytes"])
 def test_a_cache_that_fails_costs_a_compilation(
     cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     def fail(*asked: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(f"cuda.core.utils.FileStreamProgramCache.{method}", fail)
+    monkeypatch.setattr(cache.Path, method, fail)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2
+
+
+def test_the_entries_used_least_recently_make_room(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled(cu_file, value="1.0f")
+    (first,) = entries()
+    monkeypatch.setattr(cache, "_BYTES", first.stat().st_size * 5 // 2)
+    for value in ("2.0f", "1.0f", "3.0f", "1.0f"):
+        compiled(cu_file, value=value)
+    assert len(compilations) == 3
+    assert len(entries()) == 2
 
 
 def test_without_a_writable_cache_directory_everything_compiles(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
+import os
+import threading
 from base64 import b64decode, b64encode
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
-
-if TYPE_CHECKING:
-    from cuda.core.utils import FileStreamProgramCache
 
 # It changes with what is made of a source, the stand-ins included.
 _FORMAT = "mmcore code 7"
@@ -44,24 +43,15 @@ def cache_key(*parts: str) -> bytes:
     return key.digest()
 
 
-@functools.cache
-def program_cache() -> FileStreamProgramCache | None:
-    """The files of the cache, or None where its directory cannot be made."""
-    from cuda.core.utils import FileStreamProgramCache
-
-    try:
-        return FileStreamProgramCache(cache_directory(), max_size_bytes=_BYTES)
-    except (OSError, RuntimeError):  # Path.home() knows no home
-        return None
-
-
 def read_entry(key: bytes) -> Entry | None:
     """The entry of that key; None where there is none, or it is damaged or another's, and must be compiled."""
     # A cache that cannot be read or written costs a compilation, not the result.
-    with contextlib.suppress(OSError):
-        entry = cache.get(key) if (cache := program_cache()) is not None else None
-        if entry is not None and hashlib.sha256(key + entry[32:]).digest() == entry[:32]:
-            values = json.loads(entry[32:])
+    with contextlib.suppress(OSError, RuntimeError):  # Path.home() knows no home
+        path = _path(key)
+        content = path.read_bytes()
+        if hashlib.sha256(key + content[32:]).digest() == content[:32]:
+            os.utime(path)  # what is used last is removed last
+            values = json.loads(content[32:])
             return Entry(values["states"], _module(values["module"]), values["failure"])
     return None
 
@@ -82,6 +72,31 @@ def write_entry(key: bytes, entry: Entry) -> None:
     if entry.module is not None:
         values["module"]["cubin"] = b64encode(entry.module.cubin).decode()
     body = json.dumps(values).encode()
-    with contextlib.suppress(OSError):
-        if (cache := program_cache()) is not None:
-            cache[key] = hashlib.sha256(key + body).digest() + body
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _path(key)
+        unfinished = cache_directory() / "tmp" / f"{path.name}.{os.getpid()}.{threading.get_ident()}"
+        for folder in (path.parent, unfinished.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        _make_room(path.parent, len(body))
+        try:
+            unfinished.write_bytes(hashlib.sha256(key + body).digest() + body)
+            # Whoever reads at the same time sees the whole of it, or nothing.
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _path(key: bytes) -> Path:
+    return cache_directory() / "entries" / key.hex()
+
+
+def _make_room(folder: Path, size: int) -> None:
+    """Remove the entries that were used least recently, so that one of that size has room."""
+    files = [(file.stat(follow_symlinks=False), file.path) for file in os.scandir(folder)]
+    size += sum(file.st_size for file, _ in files)
+    for file, path in sorted(files, key=lambda each: each[0].st_mtime_ns):
+        if size <= _BYTES:
+            break
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        size -= file.st_size

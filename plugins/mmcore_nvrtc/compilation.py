@@ -15,7 +15,7 @@ from mmcore_nvrtc.diagnostics import Diagnostic, diagnostics
 from mmcore_nvrtc.nvrtc import Rejected, compile_once
 
 # Each attempt leaves out something more; NVRTC stops after 100 errors.
-_MOST_ATTEMPTS = 40
+_MOST_ATTEMPTS = 20
 # What NVRTC says of a name expression that names nothing, once for each.
 _NAMES_NOTHING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 

@@ -63,6 +63,11 @@ def _followed(source: Path, text: str, options: Sequence[str]) -> dict[str, str]
     return None if computed - macros else states
 
 
+def forget() -> None:
+    """Look at the files anew, as another process would."""
+    _known.clear()
+
+
 def unchanged(states: Mapping[str, str]) -> bool:
     """Whether all the files are as they were."""
     return all(_state(path) == state for path, state in states.items())

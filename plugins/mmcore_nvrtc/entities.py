@@ -23,7 +23,8 @@ _NAMES = (
 )
 _DEVICE = re.compile(rb"\b__(?:global|device|constant|shared|managed)__\b")
 _GLOBAL = re.compile(rb"\b__global__\b")
-_CONSTEXPR = re.compile(rb"\bcons(?:texpr|teval)\b")
+# A macro may say so too: CUTLASS_CONSTEXPR_IF_CXX17.
+_CONSTEXPR = re.compile(rb"constexpr|consteval", re.IGNORECASE)
 _SPACES = b"__host__ __device__ "
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
@@ -62,9 +63,13 @@ class Entity:
 
     @property
     def of_both(self) -> bool:
-        """Whether it is a ``constexpr`` function, which the device may call as the host may."""
-        body = self.text.find(b"{", max(0, self.function - self.begin))
-        return self.function >= 0 and _CONSTEXPR.search(self.text[: max(0, body) or None]) is not None
+        """Whether it is a function that the device may use as the host may.
+
+        It is if it is ``constexpr``, or a template without a body, which is there for its type alone.
+        """
+        head, _, body = self.text[max(0, self.function - self.begin) :].partition(b"{")
+        typed = not body and self.text.startswith(b"template") and self.text != head
+        return self.function >= 0 and (typed or _CONSTEXPR.search(head) is not None)
 
 
 class Source:
@@ -168,6 +173,7 @@ def _name(node: tree_sitter.Node) -> str:
     named: tree_sitter.Node | None = node
     while named is not None and named.type not in _NAMES:
         inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")
-        others = [child for child in named.named_children if child.type in _NAMES or "declarator" in child.type]
+        kinds = (*_NAMES, "qualified_identifier")
+        others = [child for child in named.named_children if child.type in kinds or "declarator" in child.type]
         named = inner or (others[-1] if others else None)
     return "" if named is None or named.text is None else named.text.decode(errors="replace")
