@@ -25,7 +25,7 @@ VARIANTS = 24
 def main(source: Path, seed: int) -> None:
     """Compile for ever."""
     rng = random.Random(seed)
-    Path.replace = _slowly  # type: ignore[method-assign]
+    Path.replace = _slowly  # type: ignore[assignment, method-assign]
     for number in itertools.count():
         compiler.compile_plan(planned(source, f"{rng.randrange(VARIANTS)}.0f"), "90")
         if number == 0:

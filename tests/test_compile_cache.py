@@ -105,7 +105,7 @@ def test_a_cache_that_fails_costs_a_compilation(
     def fail(*asked: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(cache.Path, method, fail)
+    monkeypatch.setattr(f"mmcore_nvrtc.cache.Path.{method}", fail)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2

@@ -86,6 +86,8 @@ def test_what_is_left_out_is_told_with_its_reason() -> None:
 KEPT = {
     "a function that both call": "constexpr int twice(int x) { return 2 * x; }\n#define VALUE twice(n)",
     "a template that both call": "template <class T>\nconstexpr T twice(T x) { return 2 * x; }\n#define VALUE twice(n)",
+    "what is there for its type": "#include <type_traits>\ntemplate <class T> std::true_type test(T*);\n"
+    "auto test(...) -> std::false_type;\n#define VALUE decltype(test((int*)0))::value",
     "a constant": "const int N = 3;\nconstexpr float M[] = {1, 2};\nint main() { return N; }\n#define VALUE N + M[1]",
     "a class": "struct P { int m; P(int x) : m(x) {} int get() const { return m; } };\n"
     "__device__ P* p;\n#define VALUE p->m",

@@ -65,10 +65,11 @@ class Entity:
     def of_both(self) -> bool:
         """Whether it is a function that the device may use as the host may.
 
-        It is if it is ``constexpr``, or a template without a body, which is there for its type alone.
+        It is if it is ``constexpr``, or has no body but is a template or says its type last, as what is there for its
+        type alone does.
         """
         head, _, body = self.text[max(0, self.function - self.begin) :].partition(b"{")
-        typed = not body and self.text.startswith(b"template") and self.text != head
+        typed = not body and (self.text.startswith(b"template") or b"->" in head)
         return self.function >= 0 and (typed or _CONSTEXPR.search(head) is not None)
 
 
