@@ -18,6 +18,11 @@ from mmcore_nvrtc.project import Project
 from mmcore_nvrtc.stand_ins import FAMILIES, FULL_STD, PRELUDE, stand_in
 
 _NVCC = (f"-include={PRELUDE}",)
+# What templates of the device take from std, and programs for the host seldom.
+_TRAIT = re.compile(
+    r'"std" has no member (?:class |template )?"(is_\w+|(?:true|false)_type|enable_if\w*|conditional\w*|numeric_limits|'
+    r'(?:remove|add|make)_\w+|decay\w*|integral_constant|(?:index|integer)_sequence|declval|common_type\w*)"'
+)
 _QUOTED = re.compile(r'"([^"\n]*)"')
 
 
@@ -93,6 +98,8 @@ class DeviceHalfSearch:
         if self.missing:
             return False
         learnt = self._stand_in()
+        if not self._full_std and any(_TRAIT.search(each.message) for each in found):
+            return self._add_full_std()
         learnt |= self._leave_out_families(found)
         by_file: dict[str, list[Diagnostic]] = {}
         for each in found:
@@ -102,10 +109,18 @@ class DeviceHalfSearch:
             if source is not None and self._leave_out_of(source, path, errors):
                 self._project.edited(path)
                 learnt = True
-        if not learnt and self._options == _NVCC and "std" in _names(found):
-            self._options += (f"-D{FULL_STD}",)
-            learnt = True
+        if not learnt and not self._full_std and "std" in _names(found):
+            return self._add_full_std()
         return learnt
+
+    @property
+    def _full_std(self) -> bool:
+        return len(self._options) > len(_NVCC)
+
+    def _add_full_std(self) -> bool:
+        """Give NVRTC the parts of the C++ library that take long to compile."""
+        self._options = (*_NVCC, f"-D{FULL_STD}")
+        return True
 
     def _stand_in(self) -> bool:
         """Give NVRTC what nvcc has from the host; whether that is new."""
