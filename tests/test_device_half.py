@@ -121,6 +121,9 @@ KEPT = {
     "#define VALUE 1",
     "instances": "template <int N> __global__ void g() {}\ntemplate __global__ void g<3>();\n"
     "template <int N> void h() {}\ntemplate void h<3>();\n#define VALUE 1",
+    "declared instances": "template <class T> void h(T x);\ntemplate <class T> int i(T x);\n"
+    "template <class T> void h(T x) { f<<<1, 1>>>(x); }\ntemplate <class T> int i(T x) { return puts(x); }\n"
+    "template void h<int>(int x);\ntemplate int i<int>(int x);\n#define VALUE 1",
     "functions of classes": "class Timer { public: Timer(); ~Timer(); void start(); std::string name; };\n"
     "Timer::Timer() {}\nvoid Timer::start() { }\n#define VALUE 1",
     "virtual functions": "struct Base { virtual void run() = 0; virtual ~Base() = default; };\n"

@@ -170,7 +170,7 @@ class DeviceHalfSearch:
                 chosen[entity.begin, entity.end] = entity, error
         for begin, end in sorted(chosen, reverse=True):
             entity, error = chosen[begin, end]
-            if error.of_host and entity.of_both and not entity.of_device:
+            if error.of_host and (entity.of_both or entity.for_its_type) and not entity.of_device:
                 source.give_to_device(entity)
             elif not any(begin <= first and last <= end and (first, last) != (begin, end) for first, last in chosen):
                 first, last = source.leave_out(entity)

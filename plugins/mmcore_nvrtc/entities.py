@@ -25,6 +25,8 @@ _DEVICE = re.compile(rb"\b__(?:global|device|constant|shared|managed)__\b")
 _GLOBAL = re.compile(rb"\b__global__\b")
 # A macro may say so too: CUTLASS_CONSTEXPR_IF_CXX17.
 _CONSTEXPR = re.compile(rb"constexpr|consteval", re.IGNORECASE)
+_TEMPLATE = re.compile(rb"template\s*<")
+_NO_RESULT = re.compile(rb"\bvoid\s+\w+\s*\(")
 _SPACES = b"__host__ __device__ "
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
@@ -63,14 +65,18 @@ class Entity:
 
     @property
     def of_both(self) -> bool:
-        """Whether it is a function that the device may use as the host may.
+        """Whether it is a ``constexpr`` function, which the device may call as the host may."""
+        return self.function >= 0 and _CONSTEXPR.search(self._head) is not None
 
-        It is if it is ``constexpr``, or has no body but is a template or says its type last, as what is there for its
-        type alone does.
-        """
-        head, _, body = self.text[max(0, self.function - self.begin) :].partition(b"{")
-        typed = not body and (self.text.startswith(b"template") or b"->" in head)
-        return self.function >= 0 and (typed or _CONSTEXPR.search(head) is not None)
+    @property
+    def for_its_type(self) -> bool:
+        """Whether it is a function without a body that may be there for the type of its result alone."""
+        told = _TEMPLATE.match(self.text) is not None or b"->" in self._head
+        return self.function >= 0 and told and b"{" not in self.text and _NO_RESULT.search(self._head) is None
+
+    @property
+    def _head(self) -> bytes:
+        return self.text[max(0, self.function - self.begin) :].partition(b"{")[0]
 
 
 class Source:
