@@ -25,7 +25,7 @@ VARIANTS = 24
 def main(source: Path, seed: int) -> None:
     """Compile for ever."""
     rng = random.Random(seed)
-    os.fsync = _slowly
+    Path.replace = _slowly  # type: ignore[assignment, method-assign]
     for number in itertools.count():
         compiler.compile_plan(planned(source, f"{rng.randrange(VARIANTS)}.0f"), "90")
         if number == 0:
@@ -37,8 +37,10 @@ def main(source: Path, seed: int) -> None:
                     path.unlink()
 
 
-def _slowly(fd: object) -> None:
+def _slowly(self: Path, target: Path) -> Path:
     time.sleep(0.03)
+    os.replace(self, target)
+    return target
 
 
 if __name__ == "__main__":

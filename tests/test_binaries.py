@@ -19,7 +19,7 @@ from mmcore.registry import registry
 from mmcore_binaries.code import UnreadableCode, machine_code_runs, ptx_runs
 from mmcore_binaries.cubin import read_cubin
 from mmcore_binaries.ptx import read_ptx
-from mmcore_nvrtc.nvrtc import compile_source
+from mmcore_nvrtc.compilation import compile_source
 from tests.command_line import install
 from tests.command_line import mmcore as command
 

@@ -7,13 +7,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore_nvrtc import compiler, fingerprint
-from mmcore_nvrtc.nvrtc import compile_source
+from mmcore.errors import CompileError
+from mmcore_nvrtc import cache, compiler, dependencies
+from mmcore_nvrtc.compilation import compile_source
+from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.test_compiler import SOURCE, planned
 
 
@@ -36,8 +39,8 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
 
 
 def forget() -> None:
-    """Look for the cache's directory anew."""
-    compiler.program_cache.cache_clear()
+    """Forget what this process knows of files, as another process would."""
+    dependencies.forget()
 
 
 def entries() -> list[Path]:
@@ -91,23 +94,39 @@ def test_without_a_place_for_a_cache_everything_compiles(
     def nowhere() -> Path:
         raise error
 
-    monkeypatch.setattr(compiler, "cache_directory", nowhere)
+    monkeypatch.setattr(cache, "cache_directory", nowhere)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2
 
 
-@pytest.mark.parametrize("method", ["get", "__setitem__"])
+@pytest.mark.parametrize("method", ["read_bytes", "write_bytes"])
 def test_a_cache_that_fails_costs_a_compilation(
     cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     def fail(*asked: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(f"cuda.core.utils.FileStreamProgramCache.{method}", fail)
+    monkeypatch.setattr(f"mmcore_nvrtc.cache.Path.{method}", fail)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2
+
+
+def test_the_entries_used_least_recently_make_room(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled(cu_file, value="1.0f")
+    (first,) = entries()
+    monkeypatch.setattr(cache, "_BYTES", first.stat().st_size * 5 // 2)
+    for value in ("2.0f", "1.0f", "3.0f", "1.0f"):
+        compiled(cu_file, value=value)
+        # As if time had passed: the file system's clock is coarse.
+        for entry in entries():
+            age = os.stat(entry).st_mtime_ns - 10**9
+            os.utime(entry, ns=(age, age))
+    assert len(compilations) == 3
+    assert len(entries()) == 2
 
 
 def test_without_a_writable_cache_directory_everything_compiles(
@@ -289,14 +308,6 @@ def test_a_source_without_headers_does_not_mind_its_neighbours(tmp_path: Path, c
     assert len(compilations) == 1
 
 
-def test_a_source_in_a_large_tree_is_read_itself(
-    tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fingerprint, "_SMALL_TREE", 0)
-    (tmp_path / "own").mkdir()
-    check_followed(compilations, tmp_path / "mine.cuh", tmp_path / "own" / "kernel.cu", '#include "../mine.cuh"')
-
-
 def test_a_library_of_thousands_of_headers_is_looked_through_in_an_instant(
     cu_file: Path, tmp_path: Path, compilations: list[str]
 ) -> None:
@@ -310,29 +321,49 @@ def test_a_library_of_thousands_of_headers_is_looked_through_in_an_instant(
     assert len(compilations) == 2
 
 
-def test_a_folder_of_too_many_files_is_not_looked_through(
-    tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fingerprint, "_MOST_ENTRIES", 20)
-    for number in range(21):
-        write(tmp_path / "crowd" / f"{number}.log", "")
+def test_a_name_that_the_preprocessor_makes_leaves_the_cache_out(cu_file: Path, compilations: list[str]) -> None:
+    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
     for _ in range(2):
-        assert compiled(tmp_path / "crowd" / "kernel.cu", "// nothing to include", value="1.0f").functions
+        compiled(cu_file, "#define TEXT(x) #x\n#define NAME(x) TEXT(x.cuh)\n#include NAME(mine)")
     assert len(compilations) == 2
     assert entries() == []
 
 
-def test_a_folder_that_cannot_be_listed_leaves_the_cache_out(
-    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def denied(folder: str) -> None:
-        raise PermissionError(folder)
+def test_a_name_that_a_macro_of_another_folder_has(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
+    write(tmp_path / "sub" / "names.h", '#define H "mine.cuh"\n')
+    text = '#include "sub/names.h"\n#include H'
+    check_followed(compilations, cu_file.with_name("mine.cuh"), cu_file, text)
 
-    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
-    monkeypatch.setattr(os, "scandir", denied)
-    for _ in range(2):
-        compiled(cu_file, '#include "mine.cuh"')
+
+def test_declared_folders_are_searched_relative_to_the_source(tmp_path: Path, compilations: list[str]) -> None:
+    source = write(tmp_path / "own" / "kernel.cu", f"#include <mine.cuh>\n{SOURCE}")
+    codes = []
+    for number in (1, 1, 2):
+        header = tmp_path / "sub" / "mine.cuh"
+        if number == 2 or not header.exists():
+            write(header, f"#define EXTRA {number}.0f\n")
+        forget()
+        codes.append(compiler.compile_plan(planned(source, "EXTRA", include=("../sub",)), "90").cubin)
+    assert codes[0] == codes[1] != codes[2]
     assert len(compilations) == 2
+
+
+def test_a_source_that_does_not_compile_is_compiled_once(cu_file: Path, compilations: list[str]) -> None:
+    header = write(cu_file.with_name("mine.cuh"), "#define EXTRA wrong\n")
+    said = []
+    for _ in range(2):
+        with pytest.raises(CompileError) as raised:
+            compiled(cu_file, '#include "mine.cuh"')
+        said.append(str(raised.value))
+    assert said[0] == said[1]
+    assert len(compilations) == 1
+    write(header, "#define EXTRA 1.0f\n")
+    assert compiled(cu_file, '#include "mine.cuh"').functions
+
+
+def test_the_device_half_of_a_source_is_cached_like_the_whole(cu_file: Path, compilations: list[str]) -> None:
+    text = '#include <vector>\n#include "mine.cuh"\nstd::vector<int> all;\nint main() { return all.size(); }'
+    check_followed(compilations, cu_file.with_name("mine.cuh"), cu_file, text)
 
 
 def test_an_unreadable_or_vanished_neighbour_is_no_obstacle(tmp_path: Path, compilations: list[str]) -> None:
@@ -340,7 +371,9 @@ def test_an_unreadable_or_vanished_neighbour_is_no_obstacle(tmp_path: Path, comp
     (tmp_path / "own" / "gone.h").symlink_to("nowhere")
     (tmp_path / "own" / "closed").mkdir(mode=0)
     os.mkfifo(tmp_path / "own" / "pipe.h")
-    check_followed(compilations, tmp_path / "own" / "mine.cuh", tmp_path / "own" / "kernel.cu", '#include "mine.cuh"')
+    named = ("secret.h", "gone.h", "closed", "pipe.h")
+    text = "\n".join(["#if 0", *(f'#include "{name}"' for name in named), "#endif", '#include "mine.cuh"'])
+    check_followed(compilations, tmp_path / "own" / "mine.cuh", tmp_path / "own" / "kernel.cu", text)
 
 
 def test_a_file_of_the_kernels_own_system_is_left_alone(cu_file: Path, compilations: list[str]) -> None:
@@ -374,23 +407,19 @@ def test_the_cache_is_where_the_user_has_caches(
 def test_code_depends_on_where_cudas_headers_are_if_it_includes_any(
     cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = compiler.header_options()
+    found = cuda_headers()
     for further in ((), ("-I/elsewhere",)):
-        monkeypatch.setattr(compiler, "header_options", lambda further=further: (*found, *further))
+        monkeypatch.setattr(
+            compiler, "cuda_headers", lambda further=further: SimpleNamespace(options=(*found.options, *further))
+        )
         compiled(cu_file, value="1.0f")
     assert len(compilations) == 1
     for further in ((), ("-I/elsewhere",)):
-        monkeypatch.setattr(compiler, "header_options", lambda further=further: (*found, *further))
+        monkeypatch.setattr(
+            compiler, "cuda_headers", lambda further=further: SimpleNamespace(options=(*found.options, *further))
+        )
         compiled(cu_file, "#include <cuda_fp16.h>", value="1.0f")
     assert len(compilations) == 3
-
-
-def test_cudas_headers_are_found_where_the_sources_own_cannot_be_told(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fingerprint, "_MOST_ENTRIES", 0)
-    assert compiled(cu_file, "#include <cuda_fp16.h>", value="__half2float(__float2half(1.0f))").functions
-    assert entries() == []
 
 
 def test_a_header_may_have_no_suffix(cu_file: Path, compilations: list[str]) -> None:
@@ -408,49 +437,13 @@ def test_what_no_source_includes_costs_no_entry_each_time(
     assert len(compilations) == 1
 
 
-def test_a_cache_beside_the_source_is_not_looked_through_by_whatever_name(
-    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = cu_file.with_name("own_cache")
-    for name in ("own_cache", "link_to_it"):
-        monkeypatch.setenv("MMCORE_CACHE_DIR", str(cu_file.with_name(name)))
-        cache.mkdir(exist_ok=True)
-        if name == "link_to_it":
-            cu_file.with_name(name).symlink_to(cache)
-        write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
-        for number in range(2):
-            write(cache / "cuda-headers" / "cuda_fp16.h", str(number))
-            compiled(cu_file, '#include "mine.cuh"')
-    assert len(compilations) == 2  # the link itself is a folder that could be included from
-
-
-def test_a_folder_whose_files_cannot_be_opened_is_left_out(
-    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    closed = write(cu_file.parent / "closed" / "other.cuh", "").parent
-    access, scan = os.access, os.scandir
-    monkeypatch.setattr(os, "access", lambda path, mode: access(path, mode) and (path, mode) != (str(closed), os.X_OK))
-    listed: list[str] = []
-
-    def noted(folder: str) -> Iterator[os.DirEntry[str]]:
-        listed.append(folder)
-        return scan(folder)
-
-    monkeypatch.setattr(os, "scandir", noted)
-    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
-    compiled(cu_file, '#include "mine.cuh"')
-    assert str(cu_file.parent) in listed
-    assert str(closed) not in listed
-
-
 def test_the_cache_has_a_limit(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled(cu_file, value="1.0f")
     one = entries()[0].stat().st_size
-    monkeypatch.setattr(compiler, "_CACHE_BYTES", 3 * one + one // 2)
+    monkeypatch.setattr(cache, "_BYTES", 3 * one + one // 2)
     for number in range(2, 7):
         compiled(cu_file, value=f"{number}.0f")
     assert 0 < sum(entry.stat().st_size for entry in entries()) <= 3 * one + one // 2
-    assert compiler._CACHE_BYTES < 1 << 30
 
 
 def test_a_line_that_is_spliced_in_another_systems_way_may_include(cu_file: Path, compilations: list[str]) -> None:

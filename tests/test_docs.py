@@ -41,6 +41,7 @@ def test_the_pages_show_what_the_command_prints(
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
     printed = CliRunner().invoke(main, shlex.split(command)).output
     assert CHANGING.sub("N", printed) == CHANGING.sub("N", shown)
 

@@ -22,7 +22,7 @@ from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import parse
 from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.translate import translate
-from mmcore_nvrtc.compiler import header_options
+from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.emulation import emulate, function_of, ptx_of
 
 INDEX = "(blockIdx.x * blockDim.x + threadIdx.x)"
@@ -350,7 +350,7 @@ def test_half_precision_intrinsics_run_in_their_inline_assembly() -> None:
     }"""
     h = np.linspace(-2, 2, 32).astype(np.float16)
     b = (np.linspace(-9, 9, 32).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    text = ptx_of(source, *header_options())
+    text = ptx_of(source, *cuda_headers().options)
     out = emulate("", np.zeros(32, np.float32), h, b, text=text).arrays[0]
     product = (h.astype(np.float32) * np.float32(3.1)).astype(np.float16).astype(np.float32)
     np.testing.assert_array_equal(out, product + (b.astype(np.uint32) << 16).view(np.float32))

@@ -387,7 +387,7 @@ def test_only_code_that_keeps_subnormal_numbers_is_given_any(
 
 def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(cu_file: Path) -> None:
     own(cu_file, "C[0] = A[0] * B[0];")
-    cell = Cell({"file": str(cu_file), "name": "upc.kernel01"}, 1, 1, 1)
+    cell = Cell({"file": str(cu_file), "name": "upc.kernel01", "configs": [{"block": [1]}]}, 1, 1, 1)
     file, registered = (measure(each, open_device("emulator")) for each in (cell, Cell("upc.kernel01", 1, 1, 1)))
     assert file.kernel == registered.kernel == "upc.kernel01"
     assert file.distributions["kernel"] == ""

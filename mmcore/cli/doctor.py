@@ -21,8 +21,8 @@ from mmcore.executor.choose_device import device_name
 from mmcore.registry import DISTRIBUTION, registry
 
 DEPENDENCIES = (
-    *("click", "cuda-python", "cuda-bindings", "cuda-core", "cuda-toolkit", "filelock", "nvidia-cuda-nvrtc"),
-    *("numpy", "pluggy", "pytest", "pytest-benchmark", "rich"),
+    *("click", "cuda-bindings", "cuda-core", "cuda-pathfinder", "cuda-toolkit", "filelock", "numpy", "pluggy"),
+    *("pytest", "pytest-benchmark", "rich", "tree-sitter", "tree-sitter-cuda"),
 )
 _NAMESAKE = """\
 another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: \
@@ -81,7 +81,8 @@ def _attempt(look: Callable[[], Any]) -> tuple[Any, str | None]:
 
 def _compiler(compiler: Compiler) -> dict[str, Any]:
     version, problem = _attempt(compiler.version)
-    return {"version": version, "problem": problem}
+    findings, _ = _attempt(lambda: {str(name): str(text) for name, text in compiler.findings().items()})
+    return {"version": version, "problem": problem, "findings": findings or {}}
 
 
 def _device(provider: DeviceProvider) -> dict[str, Any]:
@@ -113,13 +114,19 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
     state = f"{problem}; every kernel is compiled each time" if problem else written
     devices = [f"{name}: {text}" for each in findings["devices"] for name, text in each["findings"].items()]
     devices += [f"{each['name']}: {each['problem']}" for each in findings["devices"] if each["problem"]]
-    compilers = findings["compilers"].items()
+    told = ((name, each["version"] or each["problem"]) for name, each in findings["compilers"].items())
+    compilers = [f"{name}: {text}" for name, text in told if text]
+    compilers += [
+        f"{name}: {found}: {text}"
+        for name, each in findings["compilers"].items()
+        for found, text in each["findings"].items()
+    ]
     plugins = [f"{name}: {n} kernel{'s' * (n != 1)}" for name, n in findings["distributions"].items()]
     rows = {
         "Python": [f"{findings['python']} at {findings['executable']}"],
         "mmcore": [findings["mmcore"] or "is not installed"],
         "packages": [f"{name} {found or 'is not installed'}" for name, found in findings["dependencies"].items()],
-        "compilers": [f"{name}: {told}" for name, each in compilers if (told := each["version"] or each["problem"])],
+        "compilers": compilers,
         "devices": devices or ["no plugin provides any"],
         "auto": [auto["device"] or auto["problem"]],
         "cache": [f"{cache['directory'] or 'none'}: {state}"],

@@ -29,6 +29,9 @@ class Compiler(Protocol):
         It is empty for one that only hands on what others have compiled.
         """
 
+    def findings(self) -> Mapping[str, str]:
+        """What was found on this machine that it needs, by name; ``mmcore doctor`` shows it."""
+
     def takes(self, kernel: Kernel) -> bool:
         """Whether it compiles that kernel's source."""
 

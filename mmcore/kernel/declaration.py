@@ -92,6 +92,7 @@ class Kernel:
         algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
         constraints: what problem and config must satisfy.
         defines: preprocessor macros besides the parameters.
+        include: folders that the source's headers are looked for in, relative to the source.
         options: further NVRTC options.
         min_compute_capability: least compute capability it runs on, (major, minor).
         architecture: architecture to compile for instead of the device's own, such as "90a".
@@ -124,6 +125,7 @@ class Kernel:
     algorithm: str = ""
     constraints: tuple[Constraint, ...] = ()
     defines: dict[str, str] = field(default_factory=dict)
+    include: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     min_compute_capability: tuple[int, int] = (7, 5)
     architecture: str = ""
@@ -152,7 +154,7 @@ class Kernel:
         for name in ("title", "reference", "entry"):
             text = getattr(self, name)
             _require(isinstance(text, str) and "\n" not in text, f"its {name} must be a text of one line, not {text!r}")
-        for name in ("arguments", "constraints", "options", "known_bugs"):
+        for name in ("arguments", "constraints", "include", "options", "known_bugs"):
             value = getattr(self, name)
             _require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
             texts = name in ("arguments", "constraints") or all(isinstance(text, str) for text in value)

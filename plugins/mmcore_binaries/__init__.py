@@ -21,6 +21,9 @@ class Binaries:
     def version(self) -> str:
         return ""
 
+    def findings(self) -> dict[str, str]:
+        return {}
+
     def takes(self, kernel: Kernel) -> bool:
         return kernel.is_code
 

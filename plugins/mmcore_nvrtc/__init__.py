@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mmcore.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mmcore.compile.compiled_module import CompiledModule
     from mmcore.compile.compiler import Compiler
     from mmcore.kernel.declaration import Kernel
@@ -22,6 +24,11 @@ class Nvrtc:
         from mmcore_nvrtc.nvrtc import nvrtc_version
 
         return ".".join(map(str, nvrtc_version()))
+
+    def findings(self) -> Mapping[str, str]:
+        from mmcore_nvrtc.cuda_headers import cuda_headers
+
+        return cuda_headers().findings()
 
     def takes(self, kernel: Kernel) -> bool:
         return kernel.build is None and kernel.source.suffix not in (".ptx", ".cubin")

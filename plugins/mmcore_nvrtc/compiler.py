@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
-import json
-from base64 import b64decode, b64encode
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from mmcore.cache_directory import cache_directory
-from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledModule
+from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan
-from mmcore_nvrtc.fingerprint import fingerprint
-from mmcore_nvrtc.nvrtc import compile_source, nvrtc_version
+from mmcore_nvrtc.cache import Entry, cache_key, read_entry, write_entry
+from mmcore_nvrtc.compilation import SourceRejected, compile_source
+from mmcore_nvrtc.cuda_headers import cuda_headers
+from mmcore_nvrtc.dependencies import dependencies, unchanged
+from mmcore_nvrtc.nvrtc import nvrtc_version
 
-if TYPE_CHECKING:
-    from cuda.core.utils import FileStreamProgramCache
-
-_CACHE_FORMAT = "mmcore code 6"
-_CACHE_BYTES = 256 << 20
+Options: TypeAlias = tuple[str, ...]
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
@@ -37,32 +32,48 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     """
     kernel, source = plan.kernel, plan.kernel.source
     text, options = kernel.source_text(), compile_options(plan, architecture)
-    # A line that is spliced may hide the word.
-    may_include = kernel.options or any(sign in text for sign in ("include", "\\\n"))
-    headers = fingerprint(source, text, options) if may_include else ""
-    every_option = (*options, *(() if headers == "" else header_options()))
-    depends_on = (str(nvrtc_version()), str(source), *every_option, "", *plan.entries, "", text, headers)
-    key = hashlib.sha256(_CACHE_FORMAT.encode())
-    for part in depends_on:
-        key.update((part or "").encode(errors="surrogateescape") + b"\0")
-    module = None if headers is None else _read(key.digest())
-    if module is None:
-        module = compile_source(kernel.name, source, text, every_option, plan.entries)
-        # NVRTC read the headers later than they were looked at here.
-        if headers == "" or (headers is not None and fingerprint(source, text, options) == headers):
-            _write(key.digest(), module)
-    return module
+    every_option = (*options, *(cuda_headers().options if _may_include(kernel, text) else ()))
+    # Options name folders and files relative to the working directory of the moment.
+    named = (str(nvrtc_version()), os.path.abspath(source), os.getcwd() if kernel.options else "", *every_option)
+    key = cache_key(*named, "", *plan.entries, "", text)
+    entry = read_entry(key)
+    if entry is None or not unchanged(entry.states):
+        states = dependencies(source, text, options) if _may_include(kernel, text) else {}
+        entry = _compiled(states or {}, kernel.name, source, text, every_option, plan.entries)
+        # NVRTC read the headers later than they were looked at.
+        if states is not None and unchanged(states):
+            write_entry(key, entry)
+    if entry.module is None:
+        raise SourceRejected(kernel.name, entry.failure)
+    return entry.module
 
 
 def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
-    """What the code depends on: the text of the source and what is known of the files that it can include."""
-    text, options = plan.kernel.source_text(), compile_options(plan, architecture)
-    return {"text": text, "headers": fingerprint(plan.kernel.source, text, options), "options": options}
+    """What the code depends on: the text of the source and the state of the files that it can include."""
+    kernel, options = plan.kernel, compile_options(plan, architecture)
+    text = kernel.source_text()
+    states = dependencies(kernel.source, text, options) if _may_include(kernel, text) else {}
+    return {"text": text, "headers": states, "options": options}
+
+
+def _compiled(
+    states: dict[str, str], kernel: str, source: Path, text: str, options: Options, entries: tuple[str, ...]
+) -> Entry:
+    """What a compilation comes to: code, or why there is none."""
+    try:
+        return Entry(states, compile_source(kernel, source, text, options, entries))
+    except SourceRejected as rejected:
+        return Entry(states, None, rejected.reason)
+
+
+def _may_include(kernel: Kernel, text: str) -> bool:
+    """Whether other files may be read; a line that is spliced may hide the word."""
+    return bool(kernel.options) or any(sign in text for sign in ("include", "\\\n", "\\\r"))
 
 
 def compile_options(plan: Plan, architecture: str) -> tuple[str, ...]:
     """NVRTC's options for a plan, but for those that say where CUDA's own headers are."""
-    kernel = plan.kernel
+    kernel, source = plan.kernel, plan.kernel.source
     macros = kernel.macros(plan.problem, plan.config)
     return (
         f"-arch=sm_{kernel.architecture or architecture}",
@@ -71,52 +82,7 @@ def compile_options(plan: Plan, architecture: str) -> tuple[str, ...]:
         # The resources are read from ptxas's report, which a hit in NVRTC's own cache would leave out.
         "--ptxas-options=-v",
         "--no-cache",
+        *(f"-I{source.parent / folder}" for folder in kernel.include),
         *(f"-D{name}={value}" for name, value in sorted(macros.items())),
         *(kernel.expand(option, plan.problem, plan.config) for option in kernel.options),
     )
-
-
-@functools.cache
-def header_options() -> tuple[str, ...]:
-    """NVRTC's options that say where CUDA's own headers are (cuda_bf16.h and the like)."""
-    from cuda.pathfinder import find_nvidia_header_directory
-
-    if directory := find_nvidia_header_directory("cudart"):
-        return (f"-I{directory}",)
-    if nvrtc_version() >= (13, 4):
-        return (f"--use-bundled-headers={cache_directory() / 'cuda-headers'}",)
-    return ()
-
-
-@functools.cache
-def program_cache() -> FileStreamProgramCache | None:
-    """The on-disk cache, or None where its directory cannot be made."""
-    from cuda.core.utils import FileStreamProgramCache
-
-    try:
-        return FileStreamProgramCache(cache_directory(), max_size_bytes=_CACHE_BYTES)
-    except (OSError, RuntimeError):  # Path.home() knows no home
-        return None
-
-
-def _read(key: bytes) -> CompiledModule | None:
-    """The code of that key; None where there is none, or it is damaged or another's, and must be compiled."""
-    # A cache that cannot be read or written costs a compilation, not the result.
-    with contextlib.suppress(OSError):
-        entry = cache.get(key) if (cache := program_cache()) is not None else None
-        if entry is not None and hashlib.sha256(key + entry[32:]).digest() == entry[:32]:
-            values = json.loads(entry[32:])
-            functions = {
-                name: CompiledFunction(**{**function, "parameter_bytes": tuple(function["parameter_bytes"])})
-                for name, function in values["functions"].items()
-            }
-            return CompiledModule(**{**values, "functions": functions, "cubin": b64decode(values["cubin"])})
-    return None
-
-
-def _write(key: bytes, module: CompiledModule) -> None:
-    """Store the code behind a checksum of it and of its key."""
-    body = json.dumps(asdict(module) | {"cubin": b64encode(module.cubin).decode()}).encode()
-    with contextlib.suppress(OSError):
-        if (cache := program_cache()) is not None:
-            cache[key] = hashlib.sha256(key + body).digest() + body

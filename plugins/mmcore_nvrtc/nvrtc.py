@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
-from mmcore.kernel.signature import signatures
 from mmcore_binaries.ptx import parameter_bytes
 
 _RESOURCES = re.compile(
@@ -18,10 +18,6 @@ _RESOURCES = re.compile(
     r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
     re.DOTALL,
 )
-# What NVRTC says of a name expression that names nothing, once for each.
-_MISSING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
-# An error in the source or a header may be why a name expression names nothing.
-_ERROR_IN_A_FILE = re.compile(r"^(?!__nv_name_map\().*\(\d+\): (?:catastrophic )?error:", re.MULTILINE)
 # With these NVRTC makes something else than machine code and PTX.
 _MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
 
@@ -40,16 +36,37 @@ def nvrtc_version() -> tuple[int, int]:
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CompilerMissing(
-            "NVRTC, CUDA's run-time compiler, cannot be loaded; python -m pip install 'cuda-toolkit[nvrtc]==13.*' "
+            f"NVRTC, CUDA's run-time compiler, cannot be loaded; python -m pip install 'mmcore-cuda[{_extra()}]' "
             f"brings it ({reason})"
         ) from None
     return int(major), int(minor)
 
 
-def compile_source(
-    kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
+def _extra() -> str:
+    """The extra that brings what fits the installed bindings."""
+    try:
+        return "cu12" if version("cuda-bindings").startswith("12.") else "cu13"
+    except PackageNotFoundError:
+        return "cu13"
+
+
+class Rejected(Exception):
+    """NVRTC does not compile a source; ``log`` is what it says."""
+
+    def __init__(self, log: str) -> None:
+        super().__init__(log)
+        self.log = log
+
+
+def compile_once(
+    kernel: str,
+    source: Path,
+    text: str,
+    options: tuple[str, ...],
+    entries: tuple[str, ...],
+    headers: Mapping[str, str] | None = None,
 ) -> CompiledModule:
-    """What NVRTC makes of a source.
+    """What NVRTC makes of a text.
 
     Args:
         kernel: name of the kernel that it is compiled for.
@@ -57,9 +74,11 @@ def compile_source(
         text: the source itself.
         options: NVRTC's; the first says the architecture, "-arch=sm_90".
         entries: name expressions of the functions that are needed.
+        headers: headers by the name that directives have; those that it does not find here NVRTC reads itself.
 
     Raises:
-        CompileError: NVRTC rejects it; the text holds its log.
+        Rejected: NVRTC does not compile it.
+        CompileError: it compiles into something else than code with these functions.
     """
     from cuda.bindings import nvrtc  # cuda.core's Program makes machine code or PTX, not both at once
 
@@ -78,7 +97,8 @@ def compile_source(
         call(f"Get{what}", program, content)
         return content
 
-    program = call("CreateProgram", text.encode(), str(source).encode(), 0, [], [])
+    names, contents = [[each.encode() for each in part] for part in (headers or {}, (headers or {}).values())]
+    program = call("CreateProgram", text.encode(), str(source).encode(), len(names), contents, names)
     try:
         for entry in entries:
             call("AddNameExpression", program, entry.encode())
@@ -86,7 +106,9 @@ def compile_source(
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(f"{kernel}: {_failure(source, text, log or result.name, entries)}")
+            if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
+                raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
+            raise Rejected(log or result.name)
         resources = {found["symbol"]: found for found in _RESOURCES.finditer(log)}
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
@@ -109,29 +131,3 @@ def compile_source(
         return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-
-
-def _failure(source: Path, text: str, log: str, entries: tuple[str, ...]) -> str:
-    """What went wrong, with NVRTC's log where that is about the source."""
-    if "__nv_name_map(" in log and not _ERROR_IN_A_FILE.search(log):
-        return _no_function(source, text, _MISSING.findall(log) or entries)
-    missing = re.search(r"(could not|cannot) open source file", log)
-    absent = "includes what is not there (NVRTC has CUDA's headers, but not the C library's)"
-    return f"{source.name} {absent if missing else 'does not compile'}:\n{log}"
-
-
-def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
-    """That name expressions name nothing, and what there is."""
-    functions = {signature.name: signature.template for signature in signatures(text)}
-    # NVRTC puts spaces around the signs that qualify a name.
-    missing = list(dict.fromkeys(name.replace(" :: ", "::") for name in missing))
-    templates = [name for name in missing if functions.get(name.rpartition("::")[2])]
-    reasons = [
-        f"{name} in {source.name} is a template, whose instances are named {name}<16> or {name}<{{block.x}}>, "
-        "with a value for each of its parameters"
-        for name in templates
-    ]
-    if absent := [name for name in missing if name not in templates]:
-        has = f"; it has {', '.join(functions)}" if functions else ""
-        reasons.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
-    return "; ".join(reasons)

@@ -1,0 +1,109 @@
+"""The on-disk cache: code by what it was made of, and why a source does not compile."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import threading
+from base64 import b64decode, b64encode
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mmcore.cache_directory import cache_directory
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+
+# It changes with what is made of a source, the stand-ins included.
+_FORMAT = "mmcore code 7"
+_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a compilation came to.
+
+    Attributes:
+        states: the files that it depends on besides the source, by path, as ``dependencies`` returns them.
+        module: the code; None where the source does not compile.
+        failure: why it does not.
+    """
+
+    states: dict[str, str]
+    module: CompiledModule | None
+    failure: str = ""
+
+
+def cache_key(*parts: str) -> bytes:
+    """The key of what depends on these texts."""
+    key = hashlib.sha256(_FORMAT.encode())
+    for part in parts:
+        key.update(part.encode(errors="surrogateescape") + b"\0")
+    return key.digest()
+
+
+def read_entry(key: bytes) -> Entry | None:
+    """The entry of that key; None where there is none, or it is damaged or another's, and must be compiled."""
+    # A cache that cannot be read or written costs a compilation, not the result.
+    with contextlib.suppress(OSError, RuntimeError):  # Path.home() knows no home
+        path = _path(key)
+        content = path.read_bytes()
+        if hashlib.sha256(key + content[32:]).digest() == content[:32]:
+            os.utime(path)  # what is used last is removed last
+            values = json.loads(content[32:])
+            return Entry(values["states"], _module(values["module"]), values["failure"])
+    return None
+
+
+def _module(values: dict[str, Any] | None) -> CompiledModule | None:
+    if values is None:
+        return None
+    functions = {
+        name: CompiledFunction(**{**function, "parameter_bytes": tuple(function["parameter_bytes"])})
+        for name, function in values["functions"].items()
+    }
+    return CompiledModule(**{**values, "functions": functions, "cubin": b64decode(values["cubin"])})
+
+
+def write_entry(key: bytes, entry: Entry) -> None:
+    """Store an entry behind a checksum of it and of its key."""
+    values = asdict(entry)
+    if entry.module is not None:
+        values["module"]["cubin"] = b64encode(entry.module.cubin).decode()
+    body = json.dumps(values).encode()
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _path(key)
+        unfinished = path.parent.with_name("tmp") / f"{path.name}.{os.getpid()}.{threading.get_ident()}"
+        for folder in (path.parent, unfinished.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        _make_room(path.parent, len(body))
+        try:
+            unfinished.write_bytes(hashlib.sha256(key + body).digest() + body)
+            # Whoever reads at the same time sees the whole of it, or nothing.
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _path(key: bytes) -> Path:
+    return _entries(os.environ.get("MMCORE_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")) / key.hex()
+
+
+@functools.cache
+def _entries(*environment: str | None) -> Path:
+    """The folder of the entries in an environment."""
+    return cache_directory() / "entries"
+
+
+def _make_room(folder: Path, size: int) -> None:
+    """Remove the entries that were used least recently, so that one of that size has room."""
+    files = [(file.stat(follow_symlinks=False), file.path) for file in os.scandir(folder)]
+    size += sum(file.st_size for file, _ in files)
+    for file, path in sorted(files, key=lambda each: each[0].st_mtime_ns):
+        if size <= _BYTES:
+            break
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        size -= file.st_size

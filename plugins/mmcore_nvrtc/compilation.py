@@ -1,0 +1,124 @@
+"""A source compiled as it is or, where that fails, its device half; and what is said of one that does not compile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mmcore.compile.compiled_module import CompiledModule
+from mmcore.errors import CompileError
+from mmcore.kernel.signature import signatures
+from mmcore_nvrtc.cuda_headers import cuda_headers
+from mmcore_nvrtc.device_half import DeviceHalf, DeviceHalfSearch
+from mmcore_nvrtc.diagnostics import Diagnostic, diagnostics
+from mmcore_nvrtc.nvrtc import Rejected, compile_once
+
+# Each attempt leaves out something more; NVRTC stops after 100 errors.
+_MOST_ATTEMPTS = 20
+# What NVRTC says of a name expression that names nothing, once for each.
+_NAMES_NOTHING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
+
+
+class SourceRejected(CompileError):
+    """A source does not compile, whatever is tried; ``reason`` is why, without the kernel's name."""
+
+    def __init__(self, kernel: str, reason: str) -> None:
+        super().__init__(f"{kernel}: {reason}")
+        self.reason = reason
+
+
+def compile_source(
+    kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
+) -> CompiledModule:
+    """What NVRTC makes of a source.
+
+    Args:
+        kernel: name of the kernel that it is compiled for.
+        source: path of the source, as error messages have it.
+        text: the source itself.
+        options: NVRTC's; the first says the architecture, "-arch=sm_90".
+        entries: name expressions of the functions that are needed.
+
+    Raises:
+        SourceRejected: NVRTC rejects it; the text holds its log.
+        CompileError: NVRTC fails, or makes something else than code with these functions.
+    """
+    return _compiled(kernel, source, text, options, entries)[0]
+
+
+def device_half(text: str, source: Path = Path("kernel.cu"), options: Sequence[str] = ()) -> DeviceHalf:
+    """What NVRTC compiles of a source, and what it leaves out.
+
+    Args:
+        text: the source.
+        source: its path; its headers are looked for beside it.
+        options: NVRTC's, such as ``compile_options`` returns for a plan.
+
+    Raises:
+        CompileError: the device half does not compile; the text holds NVRTC's log.
+    """
+    asked = tuple(options) or ("-arch=sm_90", "-std=c++17", *cuda_headers().options)
+    return _compiled(source.name, source, text, asked, ())[1]
+
+
+def _compiled(
+    kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
+) -> tuple[CompiledModule, DeviceHalf]:
+    half, search = DeviceHalf(text, {}, (), ()), None
+    for _ in range(_MOST_ATTEMPTS):
+        try:
+            module = compile_once(kernel, source, half.text, (*options, *half.options), entries, half.headers)
+        except Rejected as rejected:
+            log = rejected.log
+        else:
+            if search is None or not search.missing:
+                return module, half
+            break
+        if search is None:
+            search = DeviceHalfSearch(source, text, options, cuda_headers().all_folders, entries)
+        if not search.learn(log):
+            break
+        half = search.half()
+    assert search is not None
+    if search.missing:
+        raise SourceRejected(kernel, _no_headers(source, search.missing))
+    raise SourceRejected(kernel, _failure(source, text, search.reasons(log), log, entries))
+
+
+def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
+    """That headers are not found, and what to do."""
+    named = ", ".join(f"{name} ({Path(each.path).name}:{each.line})" for name, each in missing.items())
+    headers, them = ("headers that are", "them") if len(missing) > 1 else ("a header that is", "it")
+    lacking = cuda_headers().lacking()
+    return (
+        f"{source.name} includes {headers} not found: {named}; include= in its declaration names the folders that "
+        f"have {them}" + (f" ({lacking})" if lacking else "")
+    )
+
+
+def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...]) -> str:
+    """What went wrong, with NVRTC's log where that is about the source."""
+    errors = list(diagnostics(log))
+    if "__nv_name_map(" in log and not errors and not reasons:
+        return _no_function(source, text, _NAMES_NOTHING.findall(log) or entries)
+    differing = cuda_headers().differing() if any(folder in log for folder in cuda_headers().all_folders) else ""
+    said = f" ({differing})" if differing else ""
+    return f"{source.name} does not compile{said}:\n{reasons}{log}"
+
+
+def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
+    """That name expressions name nothing, and what there is."""
+    functions = {signature.name: signature.template for signature in signatures(text)}
+    # NVRTC puts spaces around the signs that qualify a name.
+    missing = list(dict.fromkeys(name.replace(" :: ", "::") for name in missing))
+    templates = [name for name in missing if functions.get(name.rpartition("::")[2])]
+    reasons = [
+        f"{name} in {source.name} is a template, whose instances are named {name}<16> or {name}<{{block.x}}>, "
+        "with a value for each of its parameters"
+        for name in templates
+    ]
+    if absent := [name for name in missing if name not in templates]:
+        has = f"; it has {', '.join(functions)}" if functions else ""
+        reasons.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
+    return "; ".join(reasons)

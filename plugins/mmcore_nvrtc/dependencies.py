@@ -1,0 +1,107 @@
+"""The files that the code of a source depends on, and whether they are as they were.
+
+A file counts by its size, times and inode, and so does the absence of one that NVRTC would find first. CUDA's own
+headers are complete in themselves and are not followed; the options that name them stand for them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mmcore_nvrtc.includes import Include, candidates, includes, option_values, search_folders
+
+# NVRTC's options that have it read files that are no headers.
+_READS_OTHERS = re.compile("pch|options-file")
+_NOT_THERE = ""
+# What was found in this process; configs differ in macros, which are not asked for here.
+_known: dict[tuple[str, str, tuple[str, ...], str], dict[str, str] | None] = {}
+
+
+def dependencies(source: Path, text: str, options: Sequence[str]) -> dict[str, str] | None:
+    """The state of each file by its path; None where it cannot be told which files are read.
+
+    Args:
+        source: path of the source.
+        text: its content.
+        options: NVRTC's, but for those that say where CUDA's own headers are.
+    """
+    if _READS_OTHERS.search(" ".join(options)):
+        return None
+    telling = tuple(option for option in options if not option.startswith("-D") or re.search('["<>]|^-D[^=]*$', option))
+    asked = (os.path.abspath(source), text, telling, os.getcwd())
+    if asked not in _known or not unchanged(_known[asked] or {}):
+        _known[asked] = _followed(source, text, options)
+    return _known[asked]
+
+
+def _followed(source: Path, text: str, options: Sequence[str]) -> dict[str, str] | None:
+    searched = search_folders(options)
+    states: dict[str, str] = {}
+    pending = [(os.path.dirname(os.path.abspath(source)), text.encode(errors="surrogateescape"))]
+    named = [Include(name, True) for name in option_values(options, "-include", "--pre-include")]
+    for name in named:
+        for folder in (os.getcwd(), pending[0][0]):
+            pending += _found(name, folder, searched, states)
+    computed, macros = set[str](), {option[2:].partition("=")[0] for option in options if option.startswith("-D")}
+    in_macros, folders = dict.fromkeys(_in_macros(options)), dict[str, None]()
+    while pending:
+        folder, content = pending.pop()
+        told = includes(content)
+        macros |= told.macros
+        computed |= told.computed
+        in_macros |= dict.fromkeys(told.in_macros)
+        folders |= {folder: None} if told.computed else {}
+        for include in told.names:
+            pending += _found(include, folder, searched, states)
+        if not pending:
+            pending += [
+                each for name in in_macros for place in folders for each in _found(name, place, searched, states)
+            ]
+    return None if computed - macros else states
+
+
+def forget() -> None:
+    """Look at the files anew, as another process would."""
+    _known.clear()
+
+
+def unchanged(states: Mapping[str, str]) -> bool:
+    """Whether all the files are as they were."""
+    return all(_state(path) == state for path, state in states.items())
+
+
+def _found(include: Include, folder: str, searched: Sequence[str], states: dict[str, str]) -> list[tuple[str, bytes]]:
+    """The file that a name leads to, as its folder and content, unless it was found before."""
+    for path in candidates(include, folder, searched):
+        known = states.get(path)
+        if known is None:
+            states[path] = known = _state(path)
+            if known != _NOT_THERE:
+                return [(os.path.dirname(path), _content(path))] if os.path.isfile(path) else []
+        if known != _NOT_THERE:
+            break
+    return []
+
+
+def _in_macros(options: Sequence[str]) -> list[Include]:
+    """The names of headers that ``-D`` gives to macros."""
+    values = (option.partition("=")[2] for option in options if option.startswith("-D"))
+    return [each for value in values for each in includes(f"#include {value}\n".encode()).names]
+
+
+def _state(path: str) -> str:
+    try:
+        file = os.stat(path)
+    except (OSError, ValueError):
+        return _NOT_THERE
+    return f"{file.st_size} {file.st_mtime_ns} {file.st_ctime_ns} {file.st_ino}"
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:  # a folder, or a file that NVRTC cannot read either
+        return b""
