@@ -34,13 +34,20 @@ def show(kernel: str, as_json: bool) -> int:
     declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
     inferred = [name for name, value in declared.items() if not value]  # read off the source
     if as_json:
-        further = {"launched": launched, "inferred": inferred, "accumulator": found.accumulator}
+        further = {
+            "launched": launched,
+            "inferred": inferred,
+            "accumulator": found.accumulator,
+            "initial_c": found.initial_c,
+        }
         write_json(summary(registry.kernels[kernel]) | further | {"launch_rule": rule, "source_text": source_text})
     else:
         facts = [
             ("reference", found.reference),
             ("operation", found.operation),
             ("types", f"{found.dtype} in, summed in {found.accumulator}, {found.output} out"),
+            ("by columns", ", ".join(found.column_major)),
+            ("C before", found.initial_c if found.initial_c != "poison" else ""),
             ("launches", "\n".join(launched)),
             ("inferred", ", ".join(inferred)),
             ("configs", configs(found)),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.cell import WAYS
+from mmcore.cell import INPUTS, WAYS
 from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
@@ -36,6 +36,7 @@ class Selection:
     memories: tuple[str, ...]  # host memory of the copies of end-to-end times
     caches: tuple[str, ...]  # "warm", "cold" or both, for kernel times
     timeout: float  # seconds that a cell may take
+    inputs: str  # "usual" or "wide"
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
@@ -61,6 +62,7 @@ class Selection:
             memories=each("mm_memory") or WAYS["end-to-end"][:1],
             caches=tuple(dict.fromkeys(config.getoption("mm_cache") or ("warm",))),
             timeout=config.getoption("mm_timeout"),
+            inputs=config.getoption("mm_inputs"),
         )
 
 
@@ -91,6 +93,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--mm-{name}", dest="mm_cache", action="append_const", const=name, help=f"Kernel times {text}")
     limit = f"Seconds that each cell may take, from planning to its last launch ({USUAL_SECONDS:g})."
     option("timeout", "S", parse_seconds, limit, default=USUAL_SECONDS)
+    group.addoption("--mm-inputs", choices=INPUTS, default="usual", help="Numbers of usual or of all exponents.")
     option("csv", "FILE", _writable, "Write the summary as CSV, too.", default=None)
     text = "List what the kernels' constraints forbid, and why."
     group.addoption("--mm-show-refused", action="store_true", help=text)

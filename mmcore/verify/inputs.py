@@ -195,6 +195,23 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
     return Matrices(matrices.a, matrices.b, matrices.c, rows, columns)
 
 
+def draw_wide(problem: Problem, accumulator: str, seed: int) -> Matrices:
+    """A and B of exponents from all of their type's range, up to a largest one of each row's (or column's) own.
+
+    Neither products nor their sum overflow in the accumulator or C, and products are normal numbers of the accumulator.
+    Whole numbers are as :func:`draw_mixed` draws them. Raises as that does.
+    """
+    dtype, sums = dtype_named(problem.dtype), (accumulator_named(accumulator), dtype_named(problem.output))
+    if dtype.is_integer:
+        return draw_mixed(problem, accumulator, seed)
+    matrices, numbers = draw(problem, seed), _Numbers(problem, np.random.Generator(np.random.SFC64([seed, 1])))
+    room = min(each.exponents[1] for each in sums) - math.ceil(math.log2((problem.k + 1) * max(1, abs(problem.alpha))))
+    high = min(dtype.exponents[1] + (problem.dtype != "float8_e4m3fn"), room // 2)
+    low = min(max(dtype.exponents[0], sums[0].exponents[0] // 2) + 1, high)
+    matrices.a[:], matrices.b.T[:] = (numbers.wide((count, problem.k), low, high) for count in (problem.m, problem.n))
+    return replace(matrices, rows=np.full(problem.m, Kind.SCALED), columns=np.full(problem.n, Kind.SCALED))
+
+
 def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
     """The same inputs in which about half of the rows of A and columns of B have changed places, and the rows signs.
 
@@ -325,6 +342,12 @@ class _Numbers:
             scale = self.scales(rows)[:, np.newaxis] - rng.integers(self._spread, size=shape)
             numbers = np.ldexp(self._uniform(shape) * self._signs(shape), scale)
         return narrow(numbers, self._dtype)
+
+    def wide(self, shape: tuple[int, int], low: int, high: int) -> NDArray[Any]:
+        """Rows of numbers in [2^(low - 1), 2^high), up to a largest exponent of each row's own."""
+        highest = self._rng.integers(low, high, size=(shape[0], 1), endpoint=True)
+        exponents = self._rng.integers(low, highest, size=shape, endpoint=True)
+        return narrow(np.ldexp(self._uniform(shape) * self._signs(shape), exponents), self._dtype)
 
     def _signs(self, shape: int | tuple[int, int]) -> NDArray[np.float64]:
         return self._rng.choice((-1.0, 1.0), size=shape)
