@@ -15,7 +15,7 @@ from mmcore.pytest_plugin.options import Selection
 from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
 from mmcore.registry import Origin, Registered, registry
 
-USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60)
+USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "usual")
 
 
 def select(*, supports_timing: bool = True, **wanted: Any) -> Found:

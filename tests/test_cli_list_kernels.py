@@ -18,6 +18,7 @@ from tests.command_line import install, mmcore
 
 ENTRIES = {
     *("name", "title", "reference", "dtype", "output", "operation", "blocks", "configs", "constraints", "known_bugs"),
+    *("column_major", "alpha", "beta"),
     *("plugin", "distribution", "source"),
 }
 
@@ -76,7 +77,7 @@ def test_patterns_references_and_element_types_select(arguments: tuple[str, ...]
         (("frob",), "no kernel's name matches 'frob'; there are hpsee, lezione9, mmcore, poznan, unsa, upc"),
         (("upc", "poz"), "no kernel's name matches 'poz'; there are hpsee, lezione9, mmcore, poznan, unsa, upc"),
         (("upc", "--reference", "Poznan"), "no kernel's reference has 'Poznan' in it; there are hpsee, lezione9, mm"),
-        (("--dtype", "int8"), "'int8' is not an element type; there are float16, bfloat16, float32, float64"),
+        (("--dtype", "int4"), "'int4' is not an element type; there are float16, bfloat16, float32, float64"),
         (("--dtype", "float16"), "none of these kernels takes float16; they take float32, float64"),
         (("upc", "--dtype", "f64"), "none of these kernels takes float64; they take float32"),
     ],

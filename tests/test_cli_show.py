@@ -24,7 +24,7 @@ def shown(kernel: str) -> dict[str, Any]:
 
 def test_json_is_the_listings_entry_and_what_a_listing_has_no_room_for() -> None:
     kernel = shown("lezione9.kernel2")
-    assert kernel.keys() == ENTRIES | {"launched", "inferred", "accumulator", "launch_rule", "source_text"}
+    assert kernel.keys() == ENTRIES | {"launched", "inferred", "accumulator", "initial_c", "launch_rule", "source_text"}
     (listed,) = json.loads(mmcore("list-kernels", "lezione9.kernel2", "--json").stdout)
     assert {entry: kernel[entry] for entry in ENTRIES} == listed
     assert (kernel["accumulator"], kernel["output"]) == ("float64", "float64")

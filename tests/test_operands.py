@@ -243,7 +243,7 @@ extern "C" __global__ void own(Parameters given, char check)
 def test_a_structure_has_its_members_where_the_compiler_looks_for_them(device: Device, cu_file: Path) -> None:
     cu_file.write_text(STRUCT)
     flags = [Scalar(each, "uint8") for each in (7, 8, 9)]
-    members = (
+    members: tuple[Any, ...] = (
         *(Scalar(5, "int8"), "A", "m", Scalar("alpha", "float64"), Scalar("n", "int16"), "B", *flags, "k"),
         *("C", Scalar(3, "int8")),
     )
@@ -336,12 +336,12 @@ def test_a_workspace_is_filled_once_and_a_counter_in_it_goes_on(device: Device, 
         ),
         ({"arguments": (TensorMap("D", box=(8, 8)),)}, "a tensor map is over A, B or C, not 'D'"),
         (
-            {"arguments": (Struct(("A", TensorMap("A", box=(8, 8)))),)},
+            {"arguments": (Struct(("A", TensorMap("A", box=(8, 8)))),)},  # type: ignore[arg-type]
             "a structure's members are pointers, numbers and bytes, not TensorMap(matrix='A', box=(8, 8), swizzle=0, "
             "extents=(), strides=(), pointer=False)",
         ),
         (
-            {"arguments": (Struct((Struct(("A",)),)),)},
+            {"arguments": (Struct((Struct(("A",)),)),)},  # type: ignore[arg-type]
             "a structure's members are pointers, numbers and bytes, not Struct(members=('A',))",
         ),
         ({"arguments": (Struct(("D",)),)}, "argument 'D' is none of A, B, C, m, n, k, lda, ldb, ldc, alpha, beta"),

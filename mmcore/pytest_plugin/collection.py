@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mmcore.cell import WAYS, Cell, Timing
 from mmcore.errors import MmcoreError
@@ -55,8 +55,8 @@ class Benchmark:
     def cell(self, device: str, timeout: float, timing: Timing) -> Cell:
         name, problem, config = self.kernel.name, self.problem, self.config.to_json()
         sizes = problem.m, problem.n, problem.k
-        further = {"timings": (timing,), "timeout": timeout, "inputs": self.inputs}
-        return Cell(name, *sizes, config=config, device=device, **further)
+        cell = Cell(name, *sizes, config=config, device=device, timings=(timing,), timeout=timeout)
+        return replace(cell, inputs=self.inputs)
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ def dot_product(a: Values, b: Values, c: Values) -> Values:
 
     def byte(number: int, of: Values) -> Values:
         last = of.dtype.type(24)
-        return ((of << of.dtype.type(24 - 8 * number)) >> last).astype(c.dtype)
+        return np.asarray((of << of.dtype.type(24 - 8 * number)) >> last, c.dtype)
 
-    return sum((byte(number, a) * byte(number, b) for number in range(4)), c)
+    return np.asarray(sum((byte(number, a) * byte(number, b) for number in range(4)), c))
 
 
 def high_half(kind: str) -> Function:
