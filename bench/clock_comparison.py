@@ -71,7 +71,7 @@ def _measured(opened: Device, case: tuple[str, int, int], measure: Measure) -> d
         if not verify_launches(loaded, problem, draw(problem, 1)).right:
             raise SystemExit(f"{name} at {n} is wrong; nothing was timed")
         assert isinstance(loaded.module, CudaModule)
-        times = measure(loaded.module, loaded.calls)
+        times = measure(loaded.module, loaded.launches)
     return {method: round(seconds * 1e6, 3) for method, seconds in times.items()}
 
 

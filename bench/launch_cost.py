@@ -66,7 +66,7 @@ def _ours(loaded: LoadedKernel, stream: Any) -> Callable[[], None]:
 
 
 def _bare(loaded: LoadedKernel, stream: Any) -> Callable[[], None]:
-    (call,) = loaded.calls
+    (call,) = loaded.launches
     module = ObjectCode.from_cubin(loaded.compiled.cubin)
     kernel = module.get_kernel(call.function.symbol)
     config = LaunchConfig(grid=tuple(call.launch.grid), block=tuple(call.launch.block))
@@ -84,7 +84,7 @@ def _cupy(loaded: LoadedKernel, planned: Any) -> dict[str, Callable[[], None]]:
         import cupy
     except ImportError:
         return {}
-    (call,) = loaded.calls
+    (call,) = loaded.launches
     kernel = cupy.RawModule(code=planned.kernel.source_text()).get_function(planned.entries[0])
     grid, block, arguments = tuple(call.launch.grid), tuple(call.launch.block), _arguments(loaded)
 
@@ -97,7 +97,7 @@ def _cupy(loaded: LoadedKernel, planned: Any) -> dict[str, Callable[[], None]]:
 
 def _arguments(loaded: LoadedKernel) -> tuple[Any, ...]:
     """Addresses and scalars, as mmcore passes them."""
-    (call,) = loaded.calls
+    (call,) = loaded.launches
     return tuple(
         argument if isinstance(argument, np.generic) else np.uint64(argument.address)  # type: ignore[union-attr]
         for argument in call.arguments

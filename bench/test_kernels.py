@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmcore.pytest_plugin.fixture import CellBenchmark
+from mmcore_pytest.fixture import CellBenchmark
 
 
 def test_kernel(mm_benchmark: CellBenchmark) -> None:

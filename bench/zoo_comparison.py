@@ -24,9 +24,9 @@ from mmcore.errors import MmcoreError
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore.pytest_plugin.collection import EMULATED_SIZES, GPU_SIZES
 from mmcore.registry import registry
 from mmcore.saved_results import describe
+from mmcore_pytest.collection import EMULATED_SIZES, GPU_SIZES
 from tests.command_line import installed
 from tests.zoo.installation import GOOD, install
 from tests.zoo.table import INSTALLED, MEASURED, ZOO

@@ -24,6 +24,7 @@ from mmcore.errors import (
     MmcoreError,
     NoDevice,
     UnknownKernel,
+    Unsupported,
     UnsupportedInstruction,
 )
 from mmcore.hookspecs import hookimpl, hookspec
@@ -46,7 +47,7 @@ __all__ = [
     "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "FlatBlock", "Int32Index",
     "InvalidBlock", "InvalidConfig", "InvalidKernel", "InvalidProblem", "Kernel", "KernelError", "Launch",
     "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock", "Struct",
-    "TensorMap", "UnknownKernel", "UnsupportedInstruction", "Workspace",
+    "TensorMap", "UnknownKernel", "Unsupported", "UnsupportedInstruction", "Workspace",
     "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
 ]  # fmt: skip
 

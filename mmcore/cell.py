@@ -22,6 +22,9 @@ WAYS = {"kernel": ("warm", "cold"), "end-to-end": ("pageable", "pinned")}
 INPUTS = ("usual", "wide")
 """What a kernel is verified with first: numbers whose mistakes all show, or of all exponents that its type has."""
 
+BASELINE = "cublas.best"
+"""What kernels are compared with unless the user says otherwise."""
+
 KernelReference: TypeAlias = str | Mapping[str, Any]
 
 
@@ -83,6 +86,8 @@ class Cell:
         seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
         inputs: "usual", or "wide" for numbers of all exponents (:func:`mmcore.verify.inputs.draw_wide`).
         force: launch against the kernel's own constraints.
+        baseline: name or pattern of what the kernel is timed in turns with, such as "cublas.best"; nothing when empty.
+        against: path of another version of the kernel's source, timed in turns with it; none when empty.
     """
 
     kernel: KernelReference
@@ -99,6 +104,8 @@ class Cell:
     force: bool = False
     timeout: float | None = None
     inputs: str = "usual"
+    baseline: str = ""
+    against: str = ""
 
     def __post_init__(self) -> None:
         if self.inputs not in INPUTS:

@@ -66,8 +66,12 @@ class SharedMemoryExceeded(ConstraintViolation):
     """A block takes more shared memory than the device has; another device may have it."""
 
 
-class UnsupportedInstruction(MmcoreError):
-    """The kernel uses something that the device does not know; whether it is right cannot be told there."""
+class Unsupported(MmcoreError):
+    """The device, or this machine, lacks what the kernel needs; whether it is right cannot be told there."""
+
+
+class UnsupportedInstruction(Unsupported):
+    """The kernel uses something that the device does not know."""
 
 
 class CompileError(MmcoreError):

@@ -41,5 +41,10 @@ def mmcore_commands() -> Mapping[str, str]:  # type: ignore[empty-body]
 
 
 @hookspec
+def mmcore_baselines(kernel: Kernel) -> Kernel | None:
+    """Return a library's kernel for the same product: its types, layouts and factors; None where it has none."""
+
+
+@hookspec
 def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:  # type: ignore[empty-body]
     """Return further figures of a kernel that was verified, by name: results hold them, and tables show them."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
-from mmcore.cell import Cell, Timing
+from mmcore.cell import Cell
+from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.geometry import Dim3
+from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 
 SCHEMA = 2
@@ -35,32 +36,6 @@ class LaunchRecord:
 
 
 @dataclass(frozen=True)
-class Time:
-    """A time that was measured: device seconds of one product in each round of so many, and how they were read."""
-
-    timing: Timing
-    rounds: tuple[float, ...]
-    iterations: int
-    method: str
-
-    @property
-    def seconds(self) -> float:
-        return statistics.median(self.rounds)
-
-    @property
-    def spread(self) -> float:
-        """Distance between the quartiles of the rounds, as a share of the median."""
-        if len(self.rounds) < 2:
-            return 0.0
-        first, _, third = statistics.quantiles(self.rounds, n=4, method="inclusive")
-        return (third - first) / self.seconds
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Time:
-        return cls(**{**values, "timing": Timing(**values["timing"]), "rounds": tuple(values["rounds"])})
-
-
-@dataclass(frozen=True)
 class Result:
     """One cell, verified and, if it is right and the device supports it, timed.
 
@@ -75,6 +50,8 @@ class Result:
         verification: whether the product is right; None when a violation left no product.
         violations: what the launches did that they must not do.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
+        compared: what took turns with the first kernel time: baselines, and another version.
+        conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
         host_seconds: the host's time from the beginning to the end of the launches that were verified first.
         supports_timing: whether the device measures device time.
         peak_flops: FLOP/s that the device can do at most in the kernel's type; None where that is not known.
@@ -101,6 +78,8 @@ class Result:
     verification: Verification | None = None
     violations: tuple[Violation, ...] = ()
     times: tuple[Time, ...] = ()
+    compared: tuple[Compared, ...] = ()
+    conditions: Mapping[str, Any] = field(default_factory=dict)
     host_seconds: float = 0.0
     supports_timing: bool = False
     peak_flops: float | None = None
@@ -156,6 +135,12 @@ class Result:
         """2·m·n·k over the end-to-end time, in GFLOP/s."""
         return self.gflops(self.end_to_end_seconds)
 
+    @property
+    def baseline(self) -> Compared | None:
+        """The fastest of the baselines that were measured."""
+        measured = [each for each in self.compared if each.time and each.kernel != self.kernel]
+        return min(measured, key=lambda each: each.time.seconds if each.time else 0.0, default=None)
+
     def gflops(self, seconds: float | None) -> float | None:
         """The rate of the product in so many seconds, in GFLOP/s."""
         return None if seconds is None else self.flops / seconds / 1e9
@@ -168,7 +153,7 @@ class Result:
         return lines
 
     def __str__(self) -> str:
-        block = f" in {Dim3(*self.config['block'])} blocks" if self.config else ""
+        block = f" in {Dim3(*self.config['block'])} blocks" if "block" in self.config else ""
         state = "verified" if self.verified else "not finished" if self.timed_out else "NOT verified"
         seconds, rate = self.kernel_seconds, self.kernel_gflops
         time = "" if seconds is None or rate is None else f", {seconds * 1e3:.4f} ms, {rate:.0f} GFLOP/s"
@@ -193,6 +178,7 @@ class Result:
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in _PLAIN},
             "distributions": dict(self.distributions),
+            "conditions": dict(self.conditions),
             "device": self.device,
             "problem": {"m": self.cell.m, "n": self.cell.n, "k": self.cell.k},
             "leading_dimensions": {name: getattr(self.cell, name) for name in ("lda", "ldb", "ldc")},
@@ -225,6 +211,9 @@ class Result:
             "clock": "the host's clock around the emulation" if first is None else first.method,
             "gflops": rate,
             "percent_of_peak": 100e9 * rate / self.peak_flops if rate and self.peak_flops else None,
+            "baseline": None if self.baseline is None else self.baseline.kernel,
+            "percent_of_baseline": self.baseline and self.baseline.faster and 100 * self.baseline.faster,
+            "compared": [asdict(each) for each in self.compared],
             "emulation_ms": None if self.supports_timing else self.host_seconds * 1e3,
             "cell": self.cell.to_json(),
             "times": [asdict(time) for time in self.times],
@@ -245,6 +234,8 @@ class Result:
             verification=Verification.from_json(values),
             violations=tuple(map(Violation.from_json, values["violations"])),
             times=tuple(map(Time.from_json, values["times"])),
+            compared=tuple(map(Compared.from_json, values.get("compared", ()))),
+            conditions=values.get("conditions", {}),
         )
 
 

@@ -4,39 +4,82 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
 
 from mmcore.cell import Timing
 from mmcore.devices.base import Timer
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import DeviceError
-from mmcore.result import Time
 
 _MOST_ITERATIONS = 1 << 20
 
 
-def measure_time(loaded: LoadedKernel, timing: Timing) -> Time:
-    """Device seconds of one product, in rounds of as many launches as the timer's resolution asks for.
+@dataclass(frozen=True)
+class Time:
+    """A time that was measured: device seconds of one product in each round of so many, and how they were read."""
 
-    Raises KernelError if the launches fail, and DeviceError if the timer says that they took no time.
+    timing: Timing
+    rounds: tuple[float, ...]
+    iterations: int
+    method: str
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(self.rounds)
+
+    @property
+    def spread(self) -> float:
+        """Distance between the quartiles of the rounds, as a share of the median."""
+        if len(self.rounds) < 2:
+            return 0.0
+        first, _, third = statistics.quantiles(self.rounds, n=4, method="inclusive")
+        return (third - first) / self.seconds
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Time:
+        return cls(**{**values, "timing": Timing(**values["timing"]), "rounds": tuple(values["rounds"])})
+
+
+def measure_times(several: Sequence[LoadedKernel], timing: Timing) -> list[Time]:
+    """Device seconds of one product of each kernel, in rounds of as many launches as the timer's resolution asks for.
+
+    The kernels take turns round by round; the first decides when it is precise enough, and the limits of time hold for
+    all of them together. Raises KernelError if the launches fail, and DeviceError if the timer says that they took no
+    time.
     """
+    with ExitStack() as timers:
+        made = [_timer(loaded, timing) for loaded in several]
+        for timer in made:
+            timers.callback(timer.close)
+            if timing.warmup_launches:
+                timer.seconds(timing.warmup_launches)
+        begun = [_calibrate(timer, timing) for timer in made]
+        spent = sum(sum(readings) for _, readings in begun)
+        rounds = [[readings[-1] / iterations] for iterations, readings in begun]
+        while not _done(rounds[0], spent, timing):
+            # Forth and back, so that none always follows the same one.
+            turns = list(zip(made, begun, rounds, strict=True))
+            for timer, (iterations, _), own in turns if len(rounds[0]) % 2 else reversed(turns):
+                seconds = timer.seconds(iterations)
+                _check(seconds, iterations)
+                spent += seconds
+                own.append(seconds / iterations)
+        return [
+            Time(timing, tuple(own), iterations, timer.method)
+            for timer, (iterations, _), own in zip(made, begun, rounds, strict=True)
+        ]
+
+
+def _timer(loaded: LoadedKernel, timing: Timing) -> Timer:
     if timing.what == "kernel":
         timer = loaded.module.timer(loaded.calls, cold=timing.how == "cold")
     else:
         timer = loaded.module.end_to_end_timer(loaded.calls, *loaded.copies(), pinned=timing.how == "pinned")
     assert timer is not None, "the device supports timing"
-    try:
-        if timing.warmup_launches:
-            timer.seconds(timing.warmup_launches)
-        iterations, readings = _calibrate(timer, timing)
-        spent, rounds = sum(readings), [readings[-1] / iterations]
-        while not _done(rounds, spent, timing):
-            seconds = timer.seconds(iterations)
-            _check(seconds, iterations)
-            spent += seconds
-            rounds.append(seconds / iterations)
-        return Time(timing, tuple(rounds), iterations, timer.method)
-    finally:
-        timer.close()
+    return timer
 
 
 def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmcore import hookimpl
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.devices.base import BoundLaunch, Device, Refresh
+from mmcore.devices.base import Call, Device, Refresh
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError
 from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
@@ -25,7 +25,7 @@ class FragileModule(TimedModule):
 
     _runs = 0
 
-    def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
+    def run(self, calls: Sequence[Call]) -> list[Violation]:
         match self._source:
             case "segfaults.cu":
                 os.kill(os.getpid(), signal.SIGSEGV)
@@ -50,7 +50,7 @@ class FragileModule(TimedModule):
                 print("x" * 100_000)
         return super().run(calls)
 
-    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         if self._source == "hangs_when_timed.cu":
             return HangingTimer(lambda: 1e-4)
         if self._source == "lazy.cu":

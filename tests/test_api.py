@@ -15,6 +15,7 @@ import pytest
 
 import mmcore
 from mmcore import Cell, Config, DeviceProperties, Kernel, Launch, Problem, Result, Scalar, Workspace
+from mmcore.api import cell
 from mmcore.devices.base import Device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
@@ -444,3 +445,30 @@ def test_arrays_on_a_gpu_that_cannot_be_used_in_place_are_refused() -> None:
         mmcore.matmul(a, np.zeros((64, 64), np.float32))
     with pytest.raises(mmcore.InvalidProblem, match="the emulator takes numpy arrays"):
         mmcore.matmul(a, a, device="emulator")
+
+
+def test_out_is_overwritten_and_what_nobody_writes_is_no_number(source: Path) -> None:
+    a, b, out = normal(3, 4), normal(4, 5), np.full((3, 5), 7, np.float32)
+    assert mmcore.matmul(a, b, out, kernel=kernel_of(source), device="emulator") is out
+    assert out[0, 0] == 5
+    assert np.isnan(out.reshape(-1)[1:]).all()
+
+
+def test_a_cell_holds_what_was_asked_for() -> None:
+    plain, nameless = cell("upc.kernel01", 8)
+    assert (plain, nameless) == (Cell("upc.kernel01", 8, 8, 8), None)
+    assert cell("upc.kernel01", m=8, n=8, k=8, lda=0, ldc=0)[0] == plain
+    strided, _ = cell("upc.kernel01", m=2, n=3, k=4, lda=np.int64(5), ldc=7, seed=0, timeout=2.0, force=True)
+    assert strided == Cell("upc.kernel01", 2, 3, 4, lda=5, ldc=7, seed=0, timeout=2.0, force=True)
+    assert cell("upc.kernel01", 8, block=4)[0].config == {"block": [4, 4, 1]}
+
+
+@pytest.mark.parametrize("config", [{"block": 16, "TILE": 8}, {"TILE": 8}])
+def test_a_block_beside_a_config_wins_over_the_one_in_it(config: dict[str, Any]) -> None:
+    assert cell("upc.kernel11", 8, block="8x8", config=config)[0].config == {"block": [8, 8, 1], "TILE": 8}
+
+
+def test_the_kernel_itself_comes_with_its_cell(source: Path) -> None:
+    kernel = kernel_of(source)
+    asked, nameless = cell(kernel, 8)
+    assert (asked.kernel, nameless) == ("test.f", kernel)

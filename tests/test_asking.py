@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any, NoReturn
 
 import pytest
 
+import mmcore
 from mmcore import Config, InvalidKernel, Launch, Problem
 from mmcore.errors import MmcoreError
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.launch import asking
 from mmcore.planning.plan import plan
+from mmcore.tracebacks import place
 from tests.own_kernel import own
 
 FOR = r"\(test_asking\.py:\d+, for 8×8×8 with block=32x1\)"
@@ -74,3 +77,33 @@ def test_what_answers_is_left_alone() -> None:
     with contextlib.suppress(MmcoreError), asking("the test", "nothing"):
         answered = True
     assert answered
+
+
+def raised_in(*files: str) -> str:
+    """The place of an error raised through functions in these files, each called by the one before."""
+    made: dict[str, Any] = {}
+    for file, what in zip(reversed(files), ["1 / 0", *["call()"] * len(files)], strict=False):
+        exec(compile(f"\n\ndef called(): {what}", file, "exec"), made := {"call": made.get("called")})
+    with pytest.raises(ZeroDivisionError) as raised:
+        made["called"]()
+    return place(raised.value.with_traceback(raised.tb.tb_next))
+
+
+STANDARD, OURS = Path(os.__file__).parent, Path(mmcore.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["/acme/rule.py"], "rule.py:3"),
+        (["/acme/rule.py", "/acme/tiles.py"], "tiles.py:3"),
+        (["/acme/rule.py", f"{STANDARD}/json/decoder.py"], "rule.py:3"),
+        (["/acme/rule.py", f"{OURS}/kernel/launch.py"], "rule.py:3"),
+        (["/acme/rule.py", "/site/pluggy/_callers.py", "<string>"], "rule.py:3"),
+        ([f"{STANDARD}/site-packages/acme/rule.py", f"{OURS}/registry.py"], "rule.py:3"),
+        ([f"{STANDARD}/dist-packages/acme/rule.py"], "rule.py:3"),
+        ([f"{STANDARD}/site-packages/pluggy/_callers.py", f"{OURS}/registry.py", f"{STANDARD}/abc.py"], ""),
+    ],
+)
+def test_the_place_of_an_error_is_the_innermost_call_of_the_plugins_own(files: list[str], said: str) -> None:
+    assert raised_in(*files) == said

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_benchmark.storage.file import FileStorage
 
-from mmcore import Kernel, Launch, Space
-from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.pytest_plugin.collection import Found, find_benchmarks
-from mmcore.pytest_plugin.options import Selection
-from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
+from mmcore import Config, Dim3, Kernel, Launch, Problem, Result, Space
+from mmcore.cell import Timing
+from mmcore.cli.output import rendered
+from mmcore.devices.violations import Violation
+from mmcore.errors import InvalidProblem, LockFailed, MmcoreError
+from mmcore.file_locks import Holder
 from mmcore.registry import Origin, Registered, registry
+from mmcore.result import LaunchRecord
+from mmcore.timing import Time
+from mmcore.verify.outcome import Verification
+from mmcore_pytest.benchmark_internals import save, without_counterpart
+from mmcore_pytest.collection import Found, find_benchmarks
+from mmcore_pytest.fixture import DeviceClock, Measured, _what_is_wrong, options_of
+from mmcore_pytest.options import Selection
+from mmcore_pytest.report import by_group, complete, line, tables, time_spent, write_csv
+from mmcore_pytest.session import Session
+from mmcore_pytest.sizes import Sizes, parse_sizes
 
-USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "usual")
+USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual")
 
 
 def select(*, supports_timing: bool = True, **wanted: Any) -> Found:
@@ -183,7 +201,8 @@ def test_configs_are_chosen_by_their_parameters(tiled: str) -> None:
 def test_kernels_are_chosen_by_type() -> None:
     found = select(dtypes=("float64",))
     theirs, ours = {"lezione9.kernel1", "lezione9.kernel2"}, {"mmcore.kernel1_columns", "mmcore.kernel2_columns"}
-    assert {each.kernel.name for each in found.benchmarks.values()} == theirs | ours
+    libraries = {"cublas.float64", "cublas.float64_heuristic", "torch.float64"}
+    assert {each.kernel.name for each in found.benchmarks.values()} == theirs | ours | libraries
 
 
 @pytest.mark.parametrize(
@@ -204,3 +223,302 @@ def test_a_selection_of_nothing_is_refused(wanted: dict[str, Any], reason: str) 
 def test_a_device_without_timing_measures_neither_copies_nor_caches(wanted: dict[str, Any]) -> None:
     with pytest.raises(MmcoreError, match="supports no timing, so there are neither"):
         select(supports_timing=False, **wanted)
+
+
+def test_kernels_that_are_left_out_for_their_bugs_are_not_nothing() -> None:
+    found = select(kernels=("upc.kernel11_n*",), dtypes=("float32",))
+    assert (found.buggy, list(found.benchmarks)) == (["upc.kernel11_naive_guard"], [])
+    with pytest.raises(MmcoreError, match="none of the selected kernels takes float64 or float16"):
+        select(kernels=("upc.kernel11_n*",), dtypes=("float64", "float16"))
+
+
+def test_the_usual_sizes_are_those_that_the_config_allows() -> None:
+    found = select(kernels=("poznan.v3",), blocks=("22", "16")).benchmarks.values()
+    assert [(each.config.block.x, each.problem.n) for each in found] == [(22, 660), (22, 1034), (16, 640), (16, 1024)]
+
+
+# How long a cell is timed
+
+
+def timing(max_seconds: float | None = 0.7, way: tuple[str, str] = ("kernel", "warm"), **marker: Any) -> Timing:
+    """What comes of pytest-benchmark's options and a test's mark."""
+    options = {
+        "max_time": "2.0", "min_rounds": 6, "min_time": "0.001", "warmup": False, "warmup_iterations": 100,
+        "calibration_precision": 20, "precision": None, "confidence": None,
+    }  # fmt: skip
+    config: Any = SimpleNamespace(getoption=lambda name, default: options.get(name.removeprefix("benchmark_"), default))
+    return options_of(config, marker, Timing(*way), max_seconds)
+
+
+def test_a_cell_is_timed_as_pytest_benchmarks_options_say() -> None:
+    timed = timing(None)
+    assert timed == Timing("kernel", "warm", 2.0, min_rounds=6, min_round_seconds=0.001, resolutions=20)
+    assert timing(0.7) == replace(timed, max_seconds=0.7)
+    assert timing(0.7, ("end-to-end", "pinned")) == replace(timed, what="end-to-end", how="pinned", max_seconds=0.7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "attribute", "told"),
+    [
+        ("min_rounds", 9, "min_rounds", 9),
+        ("min_time", 0.5, "min_round_seconds", 0.5),
+        ("calibration_precision", 40, "resolutions", 40),
+        ("warmup", True, "warmup_launches", 100),
+        ("warmup_iterations", 7, "warmup_launches", 0),
+        ("precision", 0.01, "precision", 0.01),
+        ("confidence", 0.9, "confidence", 0.9),
+        ("max_time", 3.0, "max_seconds", 3.0),
+    ],
+)
+def test_a_tests_mark_wins_over_the_options(name: str, value: Any, attribute: str, told: float) -> None:
+    told_so: dict[str, Any] = {attribute: told}
+    assert timing(**{name: value}) == replace(timing(), **told_so)
+
+
+def test_cold_launches_take_a_tenth_of_the_time_unless_the_mark_says_how_long() -> None:
+    cold = ("kernel", "cold")
+    assert timing(0.7, cold).max_seconds == pytest.approx(0.07)
+    assert timing(None, cold).max_seconds == pytest.approx(0.2)
+    for usual in (0.7, None):
+        assert timing(usual, cold, max_time=3.0).max_seconds == 3.0
+
+
+@pytest.mark.parametrize("where", ["args", "addopts", "PYTEST_ADDOPTS", ""])
+def test_the_usual_time_is_for_who_gives_none(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    words = {name: ["-x", "--benchmark-max-time=2.0"] if name == where else ["-x"] for name in ("args", "addopts")}
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-v --benchmark-max-time=2.0" if where == "PYTEST_ADDOPTS" else "-v")
+    options = {"benchmark_max_time": "2.0", "benchmark_min_rounds": 5, "benchmark_min_time": "0.1"}
+    options |= {"benchmark_calibration_precision": 10}
+    config: Any = SimpleNamespace(
+        invocation_params=SimpleNamespace(args=words["args"]),
+        getini=lambda name: words[name],
+        getoption=lambda name, default: options.get(name, default),
+    )
+    session = Session(config)
+    vars(session).update(selection=USUAL, device="timed:0")
+    benchmark = next(iter(select(kernels=("upc.kernel01",)).benchmarks.values()))
+    begun = session.begin("test_bench.py::test_one", benchmark, {}, None)
+    assert begun.cell.timings[0].max_seconds == (2.0 if where else 0.7)
+    assert (begun.cell.device, begun.cell.timeout, begun.cell.kernel) == ("timed:0", 60, "upc.kernel01")
+    tests = ("test_bench.py::test_one", "test_bench.py::test_two", "test_more.py::test_one")
+    prefixes = [session.begin(test, benchmark, {}, None).prefix for test in tests]
+    assert prefixes == ["[1/0]", "[2/0]", "\n[3/0]"]
+
+
+def test_a_clock_moves_on_by_each_round_and_begins_anew() -> None:
+    clock = DeviceClock()
+    for rounds in ((1.0, 2.5), (0.25,)):
+        clock.replay(rounds)
+        read = [(clock(), clock()) for _ in range(3)]
+        assert [end - begin for begin, end in read] == [*rounds, 0.0, 0.0][:3]
+        assert read[0][0] == 0.0
+        assert all(end == begin for (_, end), (begin, _) in itertools.pairwise(read))
+    clock.replay((7.0,))
+    clock()  # a round that was begun, and never ended
+    clock.replay((1.0,))
+    assert (clock(), clock()) == (0.0, 1.0)
+
+
+# What is printed
+
+
+def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | None = None, **more: Any) -> Measured:
+    """A cell of a registered kernel that was measured, with made-up times."""
+    (benchmark, *_) = select(kernels=(name,), sizes=(Sizes(n, n, n),)).benchmarks.values()
+    verification = Verification(True, 0.0, None, "made up", 0, n * n if compared is None else compared)
+    told = tuple(Time(Timing(), (seconds,), 1, "made up") for seconds in times)
+    launched = more.pop("launched", (LaunchRecord("f", Dim3(1), benchmark.config.block, 8, 0),))
+    cell = benchmark.cell("timed:0", Timing(), timeout=60)
+    result = Result(cell, name, verification=verification, times=told, launched=launched, **more)
+    return benchmark, result, result.to_json()
+
+
+def test_small_problems_come_first_and_in_each_the_fastest_and_all_are_compared_with_that() -> None:
+    results = [
+        done("upc.kernel01", 64, times=(4e-3,)),
+        done("upc.kernel00", 64, times=(1e-3,)),
+        done("upc.kernel01", 32, times=(2e-3,)),
+    ]
+    groups = list(by_group(results).values())
+    assert [[result.kernel for _, result, _ in members] for members in groups] == [
+        ["upc.kernel01"],
+        ["upc.kernel00", "upc.kernel01"],
+    ]
+    complete(results)
+    assert [info["percent_of_best"] for _, _, info in results] == [25.0, 100.0, 100.0]
+    complete(counts := [done("upc.kernel01", 32)])
+    assert counts[0][2]["percent_of_best"] is None
+
+
+def test_the_table_says_which_products_were_sampled_and_what_block_was_launched() -> None:
+    results = [
+        done("upc.kernel00", 64, compared=32 * 64),
+        done("upc.kernel01", 64),
+        done("hpsee.simple", 64, launched=(LaunchRecord("f", Dim3(1), Dim3(8, 4), 8, 0),)),
+    ]
+    rows = rendered(*tables(results), terminal=False).splitlines()
+    ends = {row.split()[0]: row.split()[1:] for row in rows[-3:]}
+    assert ends["upc.kernel00"][-1] == "sampled"
+    assert ends["upc.kernel01"][-1] == "all"
+    assert " ".join(ends["hpsee.simple"]).endswith("(8×4 launched) all")
+
+
+def test_the_time_of_a_run_is_shared_out_among_its_phases() -> None:
+    def used(duration: float, **phases: float) -> Any:
+        return SimpleNamespace(duration=duration, result=SimpleNamespace(phases=phases) if phases else None)
+
+    interrupted = used(0.0, compile=2.0, plan=0.5)
+    cells = [used(10.0, compile=1.0, verify=2.0, time=3.0, plan=1.0), used(1.5), interrupted]
+    assert time_spent(cells, 0) == (
+        "3 cells in 14.0 s: compiling 3.0 s, verifying 2.0 s, timing 3.0 s, "
+        "everything else 6.0 s (at most 4000 ms in a cell)"
+    )
+    assert time_spent(cells[1:2], 1).startswith("1 cell, 1 of them not measured, in 1.5 s: compiling 0.0 s")
+
+
+@pytest.mark.parametrize(
+    ("compared", "alone"),
+    [({}, []), ({"0001": {"a": 1}}, ["b"]), ({"0001": {"a": 1}, "0002": {"b": 1}}, []), ({"0001": {}}, ["a", "b"])],
+)
+def test_a_test_has_a_counterpart_in_any_of_the_runs_compared_with(compared: dict[str, Any], alone: list[str]) -> None:
+    plugin = SimpleNamespace(compared_mapping=compared)
+    config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: plugin))
+    assert without_counterpart(config, ["a", "b"]) == alone
+
+
+# A run and its device
+
+STORAGE: Any = FileStorage
+
+
+@pytest.mark.parametrize(
+    ("changes", "saves"),
+    [
+        ({}, True),
+        ({"save": "mine"}, False),
+        ({"autosave": "0001"}, False),
+        ({"storage": STORAGE("/dev/null", logger=None, default_machine_id="here")}, False),
+        ({"storage": STORAGE("elsewhere", logger=None, default_machine_id="here")}, True),
+    ],
+)
+def test_a_run_is_saved_unless_the_user_says_how_or_that_it_is_not(changes: dict[str, Any], saves: bool) -> None:
+    handled: list[tuple[Any, Any]] = []
+    plugin = SimpleNamespace(**{"save": None, "autosave": None, "json": "out.json", "storage": None, **changes})
+    plugin.handle_saving = lambda: handled.append((bool(plugin.autosave), plugin.json))
+    config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: plugin))
+    save(config)
+    assert handled == ([(True, None)] if saves else [])
+
+
+class MadeUpLock:
+    """A lock that another process has at first, or that cannot be kept."""
+
+    taken: ClassVar[list[str]] = []
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def take(self, busy: Callable[[Holder], None]) -> None:
+        if "broken" in self.name:
+            raise LockFailed("files cannot be locked here")
+        busy(Holder("4711", "pytest bench"))
+        self.taken.append(self.name)
+
+    def release(self) -> None:
+        self.taken.remove(self.name)
+
+
+@pytest.mark.parametrize(
+    ("supports_timing", "measured", "identity", "taken", "said"),
+    [
+        (
+            True, True, "GPU-1", ["device-GPU-1"],
+            "mmcore: timed:0 (Test GPU) is being measured by process 4711 (pytest bench); waiting until it is free",
+        ),
+        (True, False, "GPU-1", [], None),
+        (False, True, "GPU-1", [], None),
+        (
+            True, True, "broken", [],
+            "mmcore: warning: another run on this device would go unnoticed: files cannot be locked here",
+        ),
+    ],
+)  # fmt: skip
+def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
+    monkeypatch: pytest.MonkeyPatch, supports_timing: bool, measured: bool, identity: str,
+    taken: list[str], said: str | None,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("mmcore_pytest.session.Lock", MadeUpLock)
+    monkeypatch.setattr("mmcore_pytest.session.measures", lambda config: measured)
+    lines: list[str] = []
+    terminal = SimpleNamespace(write_line=lines.append, flush=lambda: None)
+    plugins = SimpleNamespace(get_plugin={"terminalreporter": terminal}.get)
+    session = Session(SimpleNamespace(pluginmanager=plugins))  # type: ignore[arg-type]
+    described = {"description": "Test GPU", "identity": identity}
+    vars(session).update(device="timed:0", supports_timing=supports_timing, described=described)
+    for _ in range(2):
+        session.hold_device()
+        assert (MadeUpLock.taken, lines) == (taken, [] if said is None else [said])
+    if taken:
+        session.close()
+    assert MadeUpLock.taken == []
+
+
+def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
+    results = [done("upc.kernel01", 32, times=(2e-3,), figures={"occupancy": 0.0, "sectors": None})]
+    write_csv(tmp_path / "out.csv", results)
+    (row,) = csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines())
+    assert (row["kernel"], row["m"], row["n"], row["k"]) == ("upc.kernel01", "32", "32", "32")
+    assert (row["block"], row["config"], row["verified"]) == ("32", "block=32x32", "True")
+    assert (row["shared_bytes"], row["registers"], row["occupancy"]) == ("0", "8", "0.0")
+    assert (row["sectors"], row["percent_of_peak"], row["memory"]) == ("", "", "")
+    assert float(row["median_ms"]) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rate"), [(2e-3, "0.0328"), (6.5536e-8, "1000"), (5.30841e-9, "12346"), (6.5601e-8, "999")]
+)
+def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate: str) -> None:
+    _, result, _ = done("upc.kernel01", 32, times=(seconds,))
+    assert line(result).endswith(f" µs ±0.00 %, {rate} GFLOP/s")
+
+
+@pytest.mark.parametrize(
+    ("violations", "verification", "said"),
+    [
+        ((Violation("illegal-address", "it is", fatal=True),), None, "failed on timed:0; no time is reported"),
+        ((Violation("misaligned", "it is"),), Verification(True, 0.0, None, "", 0, 1), "is wrong on timed:0; no time"),
+        (
+            (Violation("timeout", "late", fatal=True),),
+            None,
+            "was not finished on timed:0: the limit of 2.5 s was reached",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_cell_begins_with_its_name(
+    violations: tuple[Violation, ...], verification: Verification | None, said: str
+) -> None:
+    _, result, _ = done("upc.kernel01", 32)
+    text = _what_is_wrong(replace(result, violations=violations, verification=verification), 2.5)
+    first, second, *more = text.splitlines()
+    assert first.startswith(f"upc.kernel01 32×32×32 {said}")
+    assert second == str(violations[0])
+    assert [each.startswith("to see it again: mmcore run upc.kernel01 ") for each in more] == [True] * len(more)
+    assert len(more) == ("not finished" not in first)
+
+
+class Failing:
+    """A constraint that cannot tell."""
+
+    description = "whatever it is"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        raise KeyError("n")
+
+
+def test_a_constraint_that_fails_forbids_nothing(tiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = replace(registry().kernel(tiled), constraints=(Failing(),))
+    monkeypatch.setitem(registry().kernels, tiled, Registered(kernel, Origin("acme", "acme")))
+    for sizes, found in (((), [640, 1024]), ((Sizes(7, 7, 7),), [7])):
+        selected = select(kernels=(tiled,), sizes=sizes)
+        assert [each.problem.n for each in selected.benchmarks.values()] == found
+        assert selected.refused == []

@@ -113,6 +113,7 @@ def test_results_carry_what_the_summary_shows(pytester: pytest.Pytester) -> None
         assert info[name]["verified"] is True
         assert info[name]["clock"] == "a made-up clock"
         assert info[name]["end_to_end_gflops"] is None
+        assert info[name]["times"] is None  # pytest-benchmark keeps the rounds itself
     assert info["upc.kernel10"]["shared_bytes"] == 2048
     assert info["upc.kernel10"]["occupancy"] == 1.0
     with (pytester.path / "out.csv").open(newline="", encoding="utf-8") as file:
@@ -365,6 +366,16 @@ def test_cells_may_be_grouped_by_any_of_their_parameters(pytester: pytest.Pytest
 
 
 @pytest.mark.usefixtures("use")
+def test_a_tests_mark_says_how_it_is_timed_and_grouped(pytester: pytest.Pytester) -> None:
+    mark = "import pytest\n@pytest.mark.benchmark(group='mine', min_rounds=9, max_time=0.001)"
+    pytester.makepyfile(test_bench=f"{mark}{BENCH_FILE}")
+    run(pytester, "--mm-kernel", KERNEL, *SMALL)
+    (benchmark,) = saved(pytester)[0]["benchmarks"]
+    assert (benchmark["group"], benchmark["stats"]["rounds"]) == ("mine", 9)
+    assert benchmark["stats"]["median"] == pytest.approx(120e-6)
+
+
+@pytest.mark.usefixtures("use")
 def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -> None:
     options = ("--mm-kernel", "poznan.v3,upc.kernel01", "--mm-size", "33", "--mm-block", "16", "--collect-only")
     reason = "  refused: poznan.v3 33×33×33 with block=16x16: n = 33 is not a multiple of block.x = 16"
@@ -379,7 +390,7 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
     [
         (["--mm-size", "8x8"], "*argument --mm-size: '8x8' is not a size: give N, or all of MxNxK"),
         (["--mm-block", "16,0"], "*argument --mm-block: '0' is not a block: *"),
-        (["--mm-dtype", "int8"], "*argument --mm-dtype: 'int8' is not an element type; there are *"),
+        (["--mm-dtype", "int7"], "*argument --mm-dtype: 'int7' is not an element type; there are *"),
         (["--mm-measure", "cold"], "*argument --mm-measure: 'cold' is neither kernel nor end-to-end"),
         (["--mm-memory", "pinned"], "ERROR: --mm-memory is for end-to-end times; add --mm-measure end-to-end"),
         (["--mm-cold", "--mm-measure", "end-to-end"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),

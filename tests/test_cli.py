@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from mmcore.cli import main
-from mmcore.cli.output import fields, rendered, visible
+from mmcore.cli.output import fields, rendered, visible, write_json
 from mmcore.registry import COMMANDS, registry
 from tests.command_line import install, installed, kernel_module, mmcore, process
 
@@ -76,6 +77,7 @@ def test_version() -> None:
         (("run", "upc.kernel00", "--sise", "3"), "--size"),
         (("run",), "Missing argument 'KERNEL'"),
         (("show", "upc.kernel0"), "did you mean upc.kernel10 or upc.kernel01 or upc.kernel00?"),
+        (("show", "POZNAN.V4"), "did you mean poznan.v4"),
         (("run", "zzz"), "mmcore list-kernels shows what there is"),
         (("show", "upc.kernel0", "--json"), "there is no kernel 'upc.kernel0'"),
         (("doctor", "now"), "unexpected extra argument"),
@@ -88,6 +90,15 @@ def test_a_mistake_is_answered_with_one_sentence(arguments: tuple[str, ...], sai
     (line,) = result.stderr.splitlines()
     assert line.startswith("Error: ")
     assert said in line
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_no_json(number: float, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json({"rows": [number]})
+    assert capsys.readouterr().out == ""
+    write_json({"name": "m×n", "none": None})
+    assert json.loads(capsys.readouterr().out.encode("ascii")) == {"name": "m×n", "none": None}
 
 
 BROKEN = "import os; print('thank you'); os.write(1, b'for installing'); import there_is_no_such_module"
@@ -192,10 +203,12 @@ def test_a_command_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> Non
         ("acme_lost:tune", "cannot be imported: ModuleNotFoundError: No module named 'acme_lost'"),
         ("acme_module:lost", "cannot be imported: AttributeError: module 'acme_module' has no attribute 'lost'"),
         ("acme_module:COMMAND", "is no click command"),
+        ("acme_leaves:tune", "cannot be imported: SystemExit: not here, and not now"),
     ],
 )
 def test_a_command_that_cannot_be_imported_is_one_sentence(target: str, reason: str, tmp_path: Path) -> None:
     install(tmp_path, "acme", "acme.tuner", command_module(tune=target) + "\nCOMMAND = print")
+    (tmp_path / "acme_leaves.py").write_text("raise SystemExit('not here,\\n  and not now')")
     result = mmcore("tune", site=tmp_path)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: the command tune, {target}, {reason}\n")
     assert f"tune          (the command tune, {target}" in " ".join(mmcore("--help", site=tmp_path).stdout.split("\n"))

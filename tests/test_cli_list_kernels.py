@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore.cli.list_kernels import typed_operation
+from mmcore.cli.list_kernels import _select, typed_operation
 from tests.command_line import install, mmcore
 
 ENTRIES = {
@@ -178,3 +178,19 @@ def test_it_takes_less_than_150_ms_beyond_the_interpreters_own_start() -> None:
     start, libraries, listing = (min(times) for times in zip(*rounds, strict=True))
     # Where others keep the machine busy, the libraries that any answer takes are slow as well: some 45 ms otherwise.
     assert listing - start < max(0.15, 2.5 * (libraries - start))
+
+
+def test_a_reference_may_be_the_first_part_of_the_names_or_words_of_the_reference_itself() -> None:
+    references = {"acme.one": "Lecture 3, p. 7", "acme.two": "", "other.three": "after acme.one, lecture 4"}
+    kernels = [
+        api.Kernel(name=name, reference=reference, configs=[{"block": 8}]) for name, reference in references.items()
+    ]
+
+    def selected(words: str) -> set[str]:
+        return {kernel.name for kernel in _select(kernels, (), words, None)}
+
+    assert selected("ACME") == set(references)
+    assert selected("LECTURE") == {"acme.one", "other.three"}
+    assert selected("other") == {"other.three"}
+    with pytest.raises(api.MmcoreError, match=r"no kernel's reference has 'oth' in it; there are acme, other"):
+        selected("oth")

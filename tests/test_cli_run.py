@@ -14,11 +14,12 @@ import pytest
 import mmcore as api
 from mmcore import Dim3, Result
 from mmcore.cell import Timing
-from mmcore.cli.options import requested_sizes
+from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.cli.output import rendered
 from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
-from mmcore.result import LaunchRecord, Time
+from mmcore.result import LaunchRecord
+from mmcore.timing import Time
 from mmcore.verify.outcome import Mismatch
 from mmcore_cuda import CudaProvider
 from tests.command_line import install, kernel_module, mmcore, process
@@ -87,6 +88,12 @@ def test_kernel00_forced_to_a_size_it_does_not_cover_leaves_column_64_unwritten(
     saved = json.loads(mmcore(*arguments, "--json").stdout)
     assert (saved["first_mismatch"]["row"], saved["first_mismatch"]["column"]) == (0, 64)
     assert (saved["first_mismatch"]["got"], saved["verified"], saved["forced"]) == (None, False, True)
+
+
+@pytest.mark.parametrize(("words", "forced"), [(("--force",), "against nothing: its constraints hold"), ((), None)])
+def test_a_launch_that_needed_no_force_says_so(words: tuple[str, ...], forced: str | None) -> None:
+    said = facts(mmcore("run", "upc.kernel00", "--size", "8", "--block", "8", *words, *EMULATOR).stdout)
+    assert said.get("forced") == forced
 
 
 def test_kernel10_forced_past_the_end_is_caught_at_its_line() -> None:
@@ -234,3 +241,27 @@ def test_a_mismatch_is_printed_as_the_lecture_prints_it() -> None:
         "1:2: expected 0.50000000 - got 0.50000002 (2e-08 off; 1e-09 is allowed)"
     )
     assert str(Mismatch(1, 2, 0.5, 0.75, allowed=1e-9)) == "1:2: expected 0.500000 - got 0.750000"
+
+
+def test_what_is_asked_for_is_in_the_cell() -> None:
+    kernel = api.kernels()["upc.kernel01"]
+    asked = {"size": (8, 9, 10), "lda": 11, "ldb": 12, "ldc": 13, "seed": 0, "force": True, "timeout": 2.5}
+    cell = requested_cell(kernel, "emulator", {**asked, "block": "8x4"}, 640, timings=())
+    given = {name: getattr(cell, name) for name in asked if name != "size"}
+    assert given == {name: value for name, value in asked.items() if name != "size"}
+    assert (cell.m, cell.n, cell.k, cell.device, cell.config) == (8, 9, 10, "emulator", {"block": [8, 4, 1]})
+    assert type(cell.seed) is int
+    assert requested_cell(kernel, "emulator", {}, 64).config == {}
+
+
+def test_a_product_that_cannot_be_is_refused_before_a_device_is_asked() -> None:
+    with pytest.raises(api.InvalidProblem, match="ldb = 8 is shorter than a row of 9 elements"):
+        requested_cell(api.kernels()["upc.kernel01"], "emulator", {"size": (8, 9, 10), "ldb": 8}, 640)
+
+
+def test_the_block_wins_over_one_among_the_parameters_and_the_last_parameter_over_those_before() -> None:
+    kernel = api.kernels()["upc.kernel11"]
+    several = ({"block": (16, 16), "TILE": 16}, {"TILE": 8})
+    assert requested_config(kernel, {"configs": several, "block": "8"}) == kernel.config(block="8", TILE=8)
+    assert requested_config(kernel, {"configs": several}) == kernel.config(block="16", TILE=8)
+    assert requested_config(kernel, {"configs": (), "block": None}) is None

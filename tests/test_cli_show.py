@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore import Kernel, Multiple
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem
 from mmcore.cli.show import examples
+from mmcore.registry import Origin, Registry
 from tests.command_line import install, kernel_module, mmcore
 from tests.test_cli_list_kernels import ENTRIES
 
@@ -114,3 +116,51 @@ def test_a_rule_whose_source_python_cannot_find_is_left_out(tmp_path: Path) -> N
     result = mmcore("show", "acme.odd", site=tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert "// empty" in result.stdout
+
+
+def rule(problem: Problem, config: Config, device: DeviceProperties, edge: int = 8) -> Launch:
+    return Launch(grid=(-(-problem.n // edge), problem.m), block=config.block)
+
+
+class Odd:
+    """Sizes that are odd."""
+
+    description = "n is odd"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return None if problem.n % 2 else f"n = {problem.n} is even"
+
+
+def declared(cu_file: Path, **changes: Any) -> Kernel:
+    cu_file.write_text('extern "C" __global__ void f(float* A, float* B, float* C) {}')
+    return Kernel(**{"name": "acme.own", "source": cu_file, "configs": [{"block": 8}], **changes})
+
+
+def test_an_example_of_one_element_more_follows_only_the_usual_size(cu_file: Path) -> None:
+    (example,) = examples(declared(cu_file, constraints=(Odd(),)))
+    assert example.startswith("641×641×641: 8×1 blocks in a 81×641 grid")
+    assert [each.split(":")[0] for each in examples(declared(cu_file))] == ["640×640×640", "641×641×641"]
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (9, 0), (12, 0)])
+def test_the_example_of_a_kernel_for_newer_devices_is_of_one(cu_file: Path, capability: tuple[int, int]) -> None:
+    assert "grid" in examples(declared(cu_file, min_compute_capability=capability))[0]
+
+
+@pytest.mark.parametrize("whole", [rule, functools.partial(rule, edge=4), functools.partial(functools.partial(rule))])
+def test_a_launch_rule_is_shown_and_not_what_is_inferred(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, whole: Any
+) -> None:
+    found = Registry()
+    source = 'extern "C" __global__ void f(float* A, float* B, float* C) {}'
+    cu_file.write_text(source)
+    for name, changes in {"acme.rule": {"launch": whole}, "acme.grid": {"grid": lambda problem, config: (1,)}}.items():
+        entry: dict[str, Any] = {"entry": "f"} if name == "acme.rule" else {"arguments": ("A", "B", "C")}
+        kernel = declared(cu_file, name=name, **changes, **entry)
+        found.kernels.enter(name, kernel, Origin(name, "acme"))
+    monkeypatch.setattr("mmcore.cli.show.loaded_registry", lambda: found)
+    document = shown("acme.rule")
+    assert document["inferred"] == ["arguments"]
+    assert document["launch_rule"].startswith("def rule(problem: Problem, ")
+    assert document["launched"] == ["f(A, B, C)"]
+    assert shown("acme.grid")["inferred"] == ["entry"]

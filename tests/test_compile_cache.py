@@ -122,6 +122,7 @@ OPTIONS = {
     "joined by a sign": ("-I={}",),
     "joined by a space": ("-I {}",),
     "separate": ("-I", "{}"),
+    "separate with a space": ("-I", " {}"),
     "long": ("--include-path={}",),
     "long and separate": ("--include-path", "{}"),
     "the second": ("-I/nowhere", "-I{}"),
@@ -368,3 +369,97 @@ def test_the_cache_is_where_the_user_has_caches(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert cache_directory() == Path(folder)
+
+
+def test_code_depends_on_where_cudas_headers_are_if_it_includes_any(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = compiler.header_options()
+    for further in ((), ("-I/elsewhere",)):
+        monkeypatch.setattr(compiler, "header_options", lambda further=further: (*found, *further))
+        compiled(cu_file, value="1.0f")
+    assert len(compilations) == 1
+    for further in ((), ("-I/elsewhere",)):
+        monkeypatch.setattr(compiler, "header_options", lambda further=further: (*found, *further))
+        compiled(cu_file, "#include <cuda_fp16.h>", value="1.0f")
+    assert len(compilations) == 3
+
+
+def test_cudas_headers_are_found_where_the_sources_own_cannot_be_told(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "_MOST_ENTRIES", 0)
+    assert compiled(cu_file, "#include <cuda_fp16.h>", value="__half2float(__float2half(1.0f))").functions
+    assert entries() == []
+
+
+def test_a_header_may_have_no_suffix(cu_file: Path, compilations: list[str]) -> None:
+    check_followed(compilations, cu_file.with_name("mine"), cu_file, '#include "mine"')
+
+
+@pytest.mark.parametrize("neighbour", [".git/mine.cuh", "sub/.venv/deep/other.h", "notes.txt", "sub/table.csv"])
+def test_what_no_source_includes_costs_no_entry_each_time(
+    cu_file: Path, compilations: list[str], neighbour: str
+) -> None:
+    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+    for number in range(2):
+        write(cu_file.parent / neighbour, f"#define OTHER {number}\n")
+        compiled(cu_file, '#include "mine.cuh"')
+    assert len(compilations) == 1
+
+
+def test_a_cache_beside_the_source_is_not_looked_through_by_whatever_name(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = cu_file.with_name("own_cache")
+    for name in ("own_cache", "link_to_it"):
+        monkeypatch.setenv("MMCORE_CACHE_DIR", str(cu_file.with_name(name)))
+        cache.mkdir(exist_ok=True)
+        if name == "link_to_it":
+            cu_file.with_name(name).symlink_to(cache)
+        write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+        for number in range(2):
+            write(cache / "cuda-headers" / "cuda_fp16.h", str(number))
+            compiled(cu_file, '#include "mine.cuh"')
+    assert len(compilations) == 2  # the link itself is a folder that could be included from
+
+
+def test_a_folder_whose_files_cannot_be_opened_is_left_out(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = write(cu_file.parent / "closed" / "other.cuh", "").parent
+    access, scan = os.access, os.scandir
+    monkeypatch.setattr(os, "access", lambda path, mode: access(path, mode) and (path, mode) != (str(closed), os.X_OK))
+    listed: list[str] = []
+
+    def noted(folder: str) -> Iterator[os.DirEntry[str]]:
+        listed.append(folder)
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", noted)
+    write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+    compiled(cu_file, '#include "mine.cuh"')
+    assert str(cu_file.parent) in listed
+    assert str(closed) not in listed
+
+
+def test_the_cache_has_a_limit(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled(cu_file, value="1.0f")
+    one = entries()[0].stat().st_size
+    monkeypatch.setattr(compiler, "_CACHE_BYTES", 3 * one + one // 2)
+    for number in range(2, 7):
+        compiled(cu_file, value=f"{number}.0f")
+    assert 0 < sum(entry.stat().st_size for entry in entries()) <= 3 * one + one // 2
+    assert compiler._CACHE_BYTES < 1 << 30
+
+
+def test_a_line_that_is_spliced_in_another_systems_way_may_include(cu_file: Path, compilations: list[str]) -> None:
+    cu_file.write_bytes(f'#inc\\\r\nlude "mine.cuh"\r\n{SOURCE}'.encode())
+    codes: list[CompiledModule] = []
+    for value in (1, 1, 2):
+        if len(codes) != 1:
+            write(cu_file.with_name("mine.cuh"), f"#define EXTRA {value}.0f\n")
+        forget()
+        codes.append(compiler.compile_plan(planned(cu_file, "EXTRA"), "90"))
+    assert codes[0] == codes[1] != codes[2]
+    assert len(compilations) == 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +60,24 @@ def test_one_compilation_gives_machine_code_ptx_and_resources(cu_file: Path) -> 
     assert 0 < function.registers < 64
 
 
-def test_spilled_registers_are_counted(cu_file: Path) -> None:
+def test_spilled_registers_are_counted(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda.bindings import nvrtc
+
+    logs: list[bytes] = []
+    read = nvrtc.nvrtcGetProgramLog
+
+    def kept(program: object, text: bytes) -> object:
+        answer = read(program, text)
+        logs.append(text)
+        return answer
+
+    monkeypatch.setattr(nvrtc, "nvrtcGetProgramLog", kept)
     sums = "".join(f" * s[{i}] + s[{63 - i}]" for i in range(64))
     body = f"float s[64]; for (int i = 0; i < 64; ++i) s[i] = A[i]; __syncthreads(); C[0] = s[0]{sums}"
     text = SOURCE.replace("C[0] = VALUE", body).replace("void f", "void __launch_bounds__(1024, 2) f")
-    assert compiled(cu_file, text).functions["f"].spill_bytes > 0
+    spilled = compiled(cu_file, text).functions["f"].spill_bytes
+    stores, loads = (int(re.findall(rb"(\d+) bytes spill %s" % what, logs[0])[0]) for what in (b"stores", b"loads"))
+    assert 0 < min(stores, loads) < spilled == stores + loads
 
 
 def test_a_kernels_own_architecture_wins(cu_file: Path) -> None:
@@ -196,3 +211,43 @@ def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.M
         compile_source("test.f", Path("kernel.cu"), SOURCE, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
     assert bytes([32]) + b"x" == bytes((32, 120))
     assert bytes([32])[0] == 32
+
+
+def test_a_name_that_is_missing_comes_before_a_template_that_is_no_instance() -> None:
+    text = "template <int N> __global__ void f(float* A) { A[0] = N; }\n"
+    with pytest.raises(mmcore.CompileError) as error:
+        compile_source("test.f", Path("kernel.cu"), text, ("-arch=sm_90",), ("f", "g"))
+    missing, template = str(error.value).split("; it has f; ")
+    assert missing == "test.f: kernel.cu has no function g"
+    assert template.startswith("f in kernel.cu is a template, whose instances are named f<16> or f<{block.x}>")
+
+
+def test_a_log_may_quote_what_is_no_utf_8(cu_file: Path) -> None:
+    cu_file.with_name("mine.cuh").write_bytes("#error Größe\n".encode("latin-1"))
+    assert "#error Gr\ufffd" in failure(cu_file, f'#include "mine.cuh"\n{SOURCE}')
+
+
+@pytest.mark.parametrize("text", [SOURCE, "nonsense", "int nothing;"])
+def test_what_nvrtc_was_given_is_destroyed_even_if_it_does_not_compile(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    from cuda.bindings import nvrtc
+
+    made: list[int] = []
+    destroyed: list[int] = []
+    create, destroy = nvrtc.nvrtcCreateProgram, nvrtc.nvrtcDestroyProgram
+
+    def created(*asked: object) -> Any:
+        made.append(int((answer := create(*asked))[1]))
+        return answer
+
+    def gone(program: object) -> Any:
+        destroyed.append(int(program))  # type: ignore[call-overload]
+        return destroy(program)
+
+    monkeypatch.setattr(nvrtc, "nvrtcCreateProgram", created)
+    monkeypatch.setattr(nvrtc, "nvrtcDestroyProgram", gone)
+    with contextlib.suppress(mmcore.CompileError):
+        compile_source("test.f", cu_file, text, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
+    assert made == destroyed
+    assert len(made) == 1

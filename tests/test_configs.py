@@ -57,6 +57,7 @@ def test_equal_configs_have_equal_hashes_and_survive_copying() -> None:
         ({"block": (256,), "BM": 128, "BN": 64}, "b256x1-BM128-BN64"),
         ({"BM": 128, "TM": 8, "block": lambda config: (config.BM // config.TM,) * 2}, "BM128-TM8"),
         ({"A": 1, "block": "{A}", "B": "{A}"}, "A1"),
+        ({"block": lambda config: (8, 4), "TILE": "{block.x}"}, "b8x4"),
     ],
 )
 def test_an_id_names_the_parameters_that_do_not_follow_from_others(declared: dict[str, Any], expected: str) -> None:
@@ -100,6 +101,7 @@ def test_a_value_selects_every_config_that_has_it() -> None:
 def test_one_number_is_a_square_block_unless_all_usual_blocks_are_rows() -> None:
     assert Configs([{"block": (16, 16)}, {"block": (256,)}]).block(32) == (32, 32, 1)
     assert Configs([{"block": (64,)}, {"block": (256,)}]).block(32) == (32, 1, 1)
+    assert Configs([{"block": (64,)}, {"block": (64, 1, 2)}]).block(32) == (32, 32, 1)
 
 
 def test_what_is_derived_follows_an_undeclared_block() -> None:
@@ -152,7 +154,6 @@ def test_a_large_space_costs_no_more_than_what_is_taken_of_it() -> None:
         ("block", "configs are several"),
         ([(16, 16)], "configs are several"),
         (Space({"block": [8]}, default={"block": 8}), "configs are several"),  # type: ignore[arg-type]
-        ([{"TILE": 32}], r"a config needs a block, .* not \{'TILE': 32\}"),
         ([{"block": 8}, {"block": 16, "BM": 8}], "all configs have the same parameters"),
         (Space({"block": [8], "BM": [4]}, default=[{"block": 8}]), "all configs have the same parameters"),
         ([{"block": 8, "B M": 1}], "'B M' is not a parameter's name"),
@@ -205,3 +206,24 @@ def test_a_rule_of_version_0_1_is_told_where_the_blocks_extent_is() -> None:
     config: Config = resolve({"block": (16, 16)})
     with pytest.raises(AttributeError, match=r"no parameter 'x'; it has block; the extent is config\.block\.x"):
         _ = config.x
+
+
+def test_parameters_keep_the_order_in_which_they_are_declared() -> None:
+    config = resolve({"TILE": "{block.x}", "block": (8, 4), "BM": 2, "WORK": "{BM}x{TILE}"})
+    assert list(config) == list(config.to_json()) == ["TILE", "block", "BM", "WORK"]
+    assert str(config) == "TILE=8, block=8x4, BM=2, WORK=2x8"
+
+
+@pytest.mark.parametrize(
+    ("derivation", "value"),
+    [("{BM}", -4), ("0{UNROLL}", 2), ("{SCALE}", "0.5"), ("-{UNROLL}", -2), ("{BM}x", "-4x"), (lambda c: c.SCALE, 0.5)],
+)
+def test_a_derived_text_is_a_number_where_it_is_a_whole_one(derivation: Any, value: int | float | str) -> None:
+    derived = resolve({"block": 8, "BM": -4, "UNROLL": 2, "SCALE": 0.5, "D": derivation})["D"]
+    assert (derived, type(derived)) == (value, type(value))
+
+
+def test_a_spaces_default_may_say_what_else_follows() -> None:
+    configs = Configs(Space({"block": [8], "BM": (64, 32), "TM": "{BM}"}, default=[{"block": 8, "BM": 64, "TM": 16}]))
+    assert [(each.BM, each.TM) for each in configs] == [(64, 16), (64, 64), (32, 32)]
+    assert configs.usual == tuple(itertools.islice(configs, 1))

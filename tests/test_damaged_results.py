@@ -12,11 +12,12 @@ import pytest_benchmark
 from packaging.version import Version
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
+import mmcore
 from bench.tables import sources
 from bench.tables.baseline import kernel_times
 from bench.tables.methods import clock, counters, launch_cost
 from bench.tables.trust import fuzzing
-from mmcore.saved_results import damage, other_device
+from mmcore.saved_results import damage, describe, other_device, upgraded
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -195,3 +196,81 @@ def test_a_table_of_damaged_results_names_the_file(
     if content != "{}":  # a file without benchmarks is not one of times
         with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
             kernel_times()
+
+
+def test_what_only_names_the_host_is_not_saved_and_what_was_measured_on_is() -> None:
+    host = ("node", "release", "cpu", "python_build", "python_compiler")
+    machine: dict[str, Any] = {**dict.fromkeys(host, "of the host"), "system": "Linux", "python_version": "3.13"}
+    describe(machine, {"name": "Made-up GPU", "clock_mhz": 1000})
+    measured_on = machine.pop("mmcore")
+    assert machine == {"system": "Linux", "python_version": "3.13"}
+    assert measured_on.keys() == {"name", "clock_mhz", "nvrtc", "mmcore", "plugins"}
+    assert (measured_on["name"], measured_on["clock_mhz"]) == ("Made-up GPU", 1000)
+    assert measured_on["plugins"]["mmcore-cuda"] == measured_on["mmcore"] == mmcore.__version__
+    assert measured_on["nvrtc"].startswith("13.")
+
+
+@pytest.mark.parametrize("name", ["stddev", "iqr", "min", "ops"])
+def test_a_number_of_zero_is_no_damage(name: str) -> None:
+    assert damage(changed(lambda document: document["benchmarks"][0]["stats"].update({name: 0}))) == ""
+
+
+@pytest.mark.parametrize("name", ["name", "compute_capability", "multiprocessors", "clock_mhz"])
+def test_a_device_of_which_one_run_does_not_know_something_is_another(name: str) -> None:
+    known = {"name": "GPU", "compute_capability": [9, 0], "multiprocessors": 132, "clock_mhz": 1980, "driver": "580"}
+    unknown = {each: value for each, value in known.items() if each != name}
+    here, there = {"mmcore": known}, {"mmcore": {**unknown, "driver": "570"}}
+    assert other_device(here, {"mmcore": {**known, "driver": "570"}}) == ""
+    words, value = name.replace("_", " "), known[name]
+    if name == "name":
+        assert other_device(here, there) == "they were measured on None, and this run is on GPU"
+    else:
+        begin = "they were measured on another GPU: "
+        assert other_device(here, there) == f"{begin}{words} None there and {value} here"
+        assert other_device(there, here) == f"{begin}{words} {value} there and None here"
+
+
+def of_0_1(**more: Any) -> dict[str, Any]:
+    """A benchmark as mmcore 0.1 saved it."""
+    names = {
+        "name": "test_kernel[a-8-b8-global-pinned]",
+        "fullname": "bench/test.py::test_kernel[a-8-b8-global-pinned]",
+        "param": "a-8-b8-global-pinned",
+        "group": "8×8×8 C=AB float32, global time, pinned memory",
+    }
+    info = {"kernel": "a", "block": [8, 8, 1], "measure": "global", "global_ms": 2.0, "faults": [], "clock": "it"}
+    return {**names, "stats": {"median": 1.0}, "extra_info": {**info, **more}}
+
+
+def test_results_of_0_1_get_the_names_of_now() -> None:
+    (benchmark,) = upgraded({"machine_info": {"mmcore": {}}, "benchmarks": [of_0_1()]})["benchmarks"]
+    assert benchmark == {
+        "name": "test_kernel[a-8-b8-end-to-end-pinned]",
+        "fullname": "bench/test.py::test_kernel[a-8-b8-end-to-end-pinned]",
+        "param": "a-8-b8-end-to-end-pinned",
+        "group": "8×8×8 C=AB float32, end-to-end time, pinned memory",
+        "stats": {"median": 1.0},
+        "extra_info": {
+            "kernel": "a",
+            "block": [8, 8, 1],
+            "config": {"block": [8, 8, 1]},
+            "measure": "end-to-end",
+            "end_to_end_ms": 2.0,
+            "violations": [],
+            "clock": "it",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"machine_info": {"mmcore": {}}, "benchmarks": [of_0_1(schema=2)]},
+        {"machine_info": {"mmcore": {}}, "benchmarks": [{**of_0_1(), "extra_info": {"faults": []}}]},
+        {"machine_info": {"mmcore": {}}, "benchmarks": [{**of_0_1(), "extra_info": None}, 3]},
+        {"machine_info": {"mmcore": {}}, "benchmarks": None},
+        {"machine_info": {}, "benchmarks": [of_0_1()]},
+    ],
+)
+def test_results_of_now_or_of_another_program_stay_as_they_are(document: dict[str, Any]) -> None:
+    assert upgraded(document) == document

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -376,3 +377,26 @@ def test_16_bit_numbers_are_summed_in_float32_unless_it_says_otherwise(
 ) -> None:
     kernel = declared(**types)
     assert (kernel.accumulator, kernel.output) == (accumulator, output)
+
+
+@pytest.mark.parametrize("entry", ["f<8>", "q::f<8>", "q::r::f", "::q::f<{block.x}>", "f <8>", "q::f<q::T<int>>"])
+def test_arguments_are_read_off_the_function_that_an_entry_names(cu_file: Path, entry: str) -> None:
+    cu_file.write_text("__global__ void g(float* C) {}\ntemplate <int N> __global__ void f(float* B, int lda) {}\n")
+    kernel = Kernel(name="acme.own", source=cu_file, configs=[{"block": 8}], entry=entry)
+    assert kernel.arguments_of(entry) == ("B", "lda")
+    assert kernel.strided
+    assert not replace(kernel, entry="q::g").strided
+
+
+@pytest.mark.parametrize(("of", "found"), [(4096, 4096), (4097, 4097), (4098, 1)])
+def test_a_size_that_is_allowed_is_looked_for_as_far_as_4096_further(of: int, found: int) -> None:
+    assert declared(constraints=(Multiple("m", of=of),)).square_problem(1).n == found
+
+
+def test_a_size_that_one_of_the_configs_allows_will_do() -> None:
+    kernel = declared(configs=[{"block": (16, 16)}, {"block": (24, 24)}], constraints=(Multiple("n", of="block.x"),))
+    assert kernel.square_problem(17).n == 24
+    assert kernel.square_problem(17, kernel.usual_configs[0]).n == 32
+    assert kernel.fitting_config(kernel.problem(1, 24, 1)).block.x == 24
+    assert kernel.fitting_config(kernel.problem(1, 48, 1)).block.x == 16
+    assert kernel.fitting_config(kernel.problem(1, 7, 1)).block.x == 16

@@ -172,6 +172,22 @@ def test_ml_dtypes_bfloat16_is_read_in_place() -> None:
     assert np.array_equal(widen(values.astype(ml_dtypes.bfloat16).T, "bfloat16"), values.T)
 
 
+@pytest.mark.parametrize(("dtype", "output"), [("float32", "float32"), ("float16", "float64"), ("float64", "float16")])
+def test_matrices_may_take_the_memory_that_the_host_has_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, dtype: str, output: str
+) -> None:
+    problem = Problem(5, 6, 7, dtype, output, lda=70, ldb=110, ldc=130)
+    needed = (5 * 70 + 7 * 110) * np.dtype(dtype).itemsize + 5 * 130 * np.dtype(output).itemsize
+    for present in (needed, needed - 1):
+        monkeypatch.setattr("os.sysconf", lambda name, present=present: 1 if name == "SC_PAGE_SIZE" else present)
+        if present == needed:
+            drawn = draw(problem, 1)
+            assert sum(each.base.nbytes for each in (drawn.a, drawn.b, drawn.c) if each.base is not None) == needed
+        else:
+            with pytest.raises(InvalidProblem, match="the matrices and the gaps between their rows take"):
+                draw(problem, 1)
+
+
 def test_matrices_that_the_host_has_no_memory_for_are_refused() -> None:
     with pytest.raises(InvalidProblem, match=r"the gaps between their rows take 2\d\d\d\d\d\.\d GB; the host has"):
         draw(Problem(2**15, 8, 8, ldc=2**31), seed=1)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from mmcore import Kernel
+from mmcore import InvalidKernel, Kernel, Launch, Scalar, TensorMap, Workspace
+from mmcore.devices.base import Buffer
 from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.errors import SharedMemoryExceeded
+from mmcore.executor.choose_device import open_device
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
-from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_again, verify_launches
+from mmcore.verify.inputs import draw
+from mmcore.verify.verify_launches import Verified, host_arrays, mixed_inputs, verify_again, verify_launches
 from mmcore_emulator.device import Emulator
+from tests.own_kernel import own
 
 SOURCE = """
 __device__ int launched;
@@ -113,3 +120,111 @@ def test_a_time_limit_says_nothing_of_the_kernel(cu_file: Path) -> None:
             again = verify_again(kernel, problem, 1)
     assert [violation.kind for violation in again.violations] == ["timeout"]
     assert again.verification is None
+
+
+# A kernel on a device
+
+
+def test_a_launch_that_was_stopped_says_nothing_of_the_guard_zones(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = own(cu_file, "C[0] = A[0] * B[0];")
+    device = open_device("emulator")
+    with LoadedKernel(plan(kernel, kernel.problem(1, 1, 1), kernel.usual_configs[0], device.properties), device) as it:
+        damaged, stopped = Violation("out-of-bounds-write", "behind C", "C"), Violation("deadlock", "it is")
+        monkeypatch.setattr(type(it.buffers["C"]), "guard_zone_violations", lambda buffer: [damaged])
+        assert it.run() == [damaged] * 3
+        monkeypatch.setattr(it.module, "run", lambda calls: [stopped])
+        assert it.run() == [stopped]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_memory_of_a_kernel_is_freed_and_what_was_borrowed_is_not(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    arguments = ("A", "B", "C", "n" if not fails else Scalar("n", "int64"), Workspace("parts", 100))
+    kernel = own(cu_file, "C[0] = A[0] * B[0];", arguments=arguments)
+    cu_file.write_text(cu_file.read_text().replace("int n)", "int n, float* parts)"))
+    device = open_device("emulator")
+    planned = plan(kernel, kernel.problem(2, 3, 4), kernel.usual_configs[0], device.properties)
+    borrowed = device.allocate("B", 48)
+    made: dict[str, tuple[int, int]] = {}
+    closed: list[str] = []
+    allocate = device.allocate
+
+    def noted(label: str, nbytes: int, over_read_bytes: int = 0) -> Buffer:
+        made[label] = nbytes, over_read_bytes
+        return allocate(label, nbytes, over_read_bytes)
+
+    monkeypatch.setattr(device, "allocate", noted)
+    monkeypatch.setattr(type(borrowed), "close", lambda buffer: closed.append(buffer.label))
+    with (
+        pytest.raises(InvalidKernel, match="but is declared with") if fails else nullcontext(),
+        LoadedKernel(planned, device, borrowed={"B": borrowed}) as loaded,
+    ):
+        assert loaded.buffers["B"] is borrowed
+        assert closed == []
+    assert made == {"A": (4 * 8, 0), "C": (4 * 6, 0), "parts": (100, 0)}
+    assert closed == ["parts", "C", "A"]
+
+
+def test_static_and_dynamic_shared_memory_are_limited_together(cu_file: Path) -> None:
+    body = "__shared__ float s[10000]; s[threadIdx.x] = A[0]; __syncthreads(); C[0] = s[0] * B[0];"
+    device = open_device("emulator")
+    most = device.properties.shared_bytes_optin
+    for dynamic, fits in ((most - 40000, True), (most - 39999, False)):
+        kernel = own(
+            cu_file, body, launch=lambda problem, config, device, dynamic=dynamic: Launch((1,), (32,), dynamic)
+        )
+        planned = plan(kernel, kernel.problem(1, 1, 1), kernel.usual_configs[0], device.properties)
+        said = f"a block uses {most + 1} bytes of shared memory; the device allows {most}"
+        with nullcontext() if fits else pytest.raises(SharedMemoryExceeded, match=said):
+            LoadedKernel(planned, device).__exit__()
+
+
+def test_what_launches_get_is_bound_by_matrix_type_and_size(cu_file: Path) -> None:
+    cu_file.write_text(
+        "struct alignas(64) Map { char bytes[128]; };\n"
+        'extern "C" __global__ void f(Map a, Map b, Map c, float* C, long long lda, short k, float x) { }\n'
+    )
+    maps = tuple(TensorMap(matrix, (8, 4)) for matrix in "ABC")
+    numbers = (Scalar("lda", "int64"), Scalar("k", "int16"), Scalar(0.5, "float32"))
+    kernel = Kernel(
+        name="acme.own", source=cu_file, configs=[{"block": 8}], arguments=(*maps, "C", *numbers),
+        dtype="float16", output="float64",
+    )  # fmt: skip
+    device = open_device("emulator")
+    problem = kernel.problem(2, 3, 5, lda=16, ldb=24, ldc=32)
+    planned = plan(kernel, problem, kernel.usual_configs[0], device.properties)
+    with LoadedKernel(planned, device) as loaded:
+        (call,) = loaded.launches
+        bound = [(*each.extents, each.strides[0], each.dtype) for each in call.arguments[:3]]  # type: ignore[union-attr]
+        assert bound == [(2, 5, 16, "float16"), (5, 3, 24, "float16"), (2, 3, 32, "float64")]
+        assert [each.buffer for each in call.arguments[:3]] == [loaded.buffers[matrix] for matrix in "ABC"]  # type: ignore[union-attr]
+        assert call.arguments[3] is loaded.buffers["C"]
+        scalars: list[Any] = [*call.arguments[4:]]
+        assert [(str(each.dtype), each) for each in scalars] == [("int64", 16), ("int16", 5), ("float32", 0.5)]
+        assert loaded.functions == (loaded.compiled.functions["f"],)
+
+
+@pytest.mark.parametrize(("row", "column"), [(0, 8), (3, 11), (6, 8), (6, 11)])
+def test_every_element_between_two_rows_must_stay_as_it_is(cu_file: Path, row: int, column: int) -> None:
+    with loaded(cu_file, more=f"C[{row} * ldc + {column}] = 1.0f") as (kernel, problem):
+        verified = verify_launches(kernel, problem, draw(problem, 1))
+        said = f"row {row}, column {column} of C, which lies between its rows, was written"
+        assert messages(verified) == [f"out-of-bounds-write: {said}"]
+
+
+def test_what_is_brought_to_a_device_ends_with_the_last_element(cu_file: Path) -> None:
+    for arguments, spans in ((("A", "B", "C", "ldc"), (27, 59, 49)), (("A", "B", "C", "n"), (15, 35, 21))):
+        kernel = own(cu_file, "C[0] = 0;", arguments=arguments)
+        problem = kernel.problem(3, 7, 5, lda=11, ldb=13, ldc=21) if "ldc" in arguments else kernel.problem(3, 7, 5)
+        planned = plan(kernel, problem, kernel.usual_configs[0], Emulator().properties)
+        matrices = draw(kernel.problem(3, 7, 5, lda=11, ldb=13, ldc=21), 1)
+        host = host_arrays(planned, matrices)
+        assert tuple(len(host[label]) for label in "ABC") == spans
+        assert all(each.flags.c_contiguous for each in host.values())
+        for label, matrix in zip("AB", (matrices.a, matrices.b), strict=True):
+            (rows, columns), row = matrix.shape, getattr(planned.problem, f"ld{label.lower()}")
+            at = [host[label][start * row : start * row + columns] for start in range(rows)]
+            assert np.array_equal(at, matrix)

@@ -168,3 +168,45 @@ def test_where_no_lock_can_be_kept_it_says_so(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
     with pytest.raises(LockFailed, match=r"no folder for locks: .*Not a directory.*; MMCORE_CACHE_DIR can name"):
         Lock("any")
+
+
+def test_a_holder_that_cannot_say_who_it_is_does_not_keep_the_lock(lock: Lock) -> None:
+    lock._holder.mkdir(parents=True)
+    try:
+        with pytest.raises(LockFailed, match="files cannot be locked under"):
+            lock.try_to_take()
+        assert not lock._lock.is_locked
+    finally:
+        lock._holder.rmdir()
+    assert lock.try_to_take() is None
+    lock.release()
+    assert not lock._holder.exists()
+
+
+def test_a_folder_of_locks_is_the_users_alone_even_if_it_was_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path))
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks").chmod(0o777)
+    Lock("any")
+    assert stat.S_IMODE((tmp_path / "locks").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["/opt/bin/mmcore", "run", "a b"], "mmcore run 'a b'"),
+        (["/site/pytest/__main__.py", "bench/"], "pytest bench/"),
+        (["/opt/bin/pytest", *["x" * 9] * 20], ("pytest " + "xxxxxxxxx " * 20)[:100]),
+    ],
+)
+def test_a_holder_is_known_by_its_command_in_a_line(
+    lock: Lock, monkeypatch: pytest.MonkeyPatch, words: list[str], command: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", words)
+    assert lock.try_to_take() is None
+    try:
+        assert lock._holder.read_text() == f"{os.getpid()} {command}"
+    finally:
+        lock.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +17,17 @@ import mmcore
 from mmcore import Dim3, KernelError, Launch, Multiple
 from mmcore.cell import Cell, Timing
 from mmcore.compile.compiled_module import CompiledModule
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.executor.choose_device import open_device
+from mmcore.executor.worker import opened
 from mmcore.measure import Phases, measure, prepared_cell
 from mmcore.result import LaunchRecord
-from mmcore.verify.inputs import draw
-from mmcore.verify.verify_launches import Verified, verify_again
+from mmcore.verify import verify_launches as verify_launches_module
+from mmcore.verify.comparison import verify_product
+from mmcore.verify.inputs import Kind, draw
+from mmcore.verify.outcome import Verification
+from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_again, verify_launches
 from tests.command_line import install, installed
 from tests.own_kernel import own
 from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
@@ -274,3 +280,154 @@ def test_what_is_copied_to_the_device_is_what_the_kernel_reads(name: str, matric
         uploads, downloads = loaded.copies()
         assert [buffer.label for buffer, _ in uploads] == [*matrices]
         assert [buffer.label for buffer, _ in downloads] == ["C"]
+
+
+# What verifying the launches takes from them, and says of them.
+
+
+@pytest.fixture
+def loaded() -> Iterator[LoadedKernel]:
+    with prepared_cell(Cell("upc.kernel01", 40, 41, 42, seed=1), open_device("emulator")) as found:
+        yield found
+
+
+def test_a_product_that_was_right_is_verified_twice_more_by_samples_unless_it_is_small(
+    loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    methods: list[str] = []
+
+    def noted(*asked: Any) -> Verification:
+        methods.append((verification := verify_product(*asked)).method)
+        return verification
+
+    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
+    for mixed in (False, True):
+        assert verify_again(loaded, loaded.plan.problem, 1, mixed=mixed).right
+    monkeypatch.setattr(verify_launches_module, "_FULL_FLOPS", 0.0)
+    for mixed in (False, True):
+        assert verify_again(loaded, loaded.plan.problem, 1, mixed=mixed).right
+    assert [method.split(" rows")[0] for method in methods] == ["every element against float64"] * 4 + ["32"] * 4
+
+
+@pytest.mark.parametrize("kind", ["timeout", "out-of-bounds-write", "illegal-address"])
+@pytest.mark.parametrize("fatal", [False, True])
+@pytest.mark.parametrize("run", [1, 2])
+def test_what_happens_when_it_is_run_again_is_told_behind_that_it_was_right_before(
+    loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch, kind: str, fatal: bool, run: int
+) -> None:
+    runs: list[int] = []
+
+    def run_again() -> list[Violation]:
+        runs.append(1)
+        return [*LoadedKernel.run(loaded), *([Violation(kind, "it did", fatal=fatal)] if len(runs) == run else [])]
+
+    monkeypatch.setattr(loaded, "run", run_again)
+    verified = verify_again(loaded, loaded.plan.problem, 1)
+    kinds = [violation.kind for violation in verified.violations]
+    assert kinds == ([kind] if kind == "timeout" else ["unrepeatable", kind])
+    assert (len(runs), verified.right) == (run, False)
+    assert (verified.verification is None) == fatal
+
+
+def test_a_device_computes_the_reference_of_inputs_that_are_as_they_were(
+    loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(loaded.device, "products", lambda *each: asked.append(each), raising=False)
+    inputs = draw(loaded.plan.problem, 1)
+    assert verify_launches(loaded, loaded.plan.problem, inputs).right
+    assert asked == [(loaded.plan.problem, loaded.buffers["A"], loaded.buffers["B"])]
+    monkeypatch.setattr(loaded, "run", lambda: [Violation("input-overwritten", "it is"), *LoadedKernel.run(loaded)])
+    assert not verify_launches(loaded, loaded.plan.problem, inputs).right
+    assert len(asked) == 1
+
+
+def test_the_hosts_seconds_are_of_the_launches_alone(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = 0.0
+
+    def lasting(more: float, function: Any) -> Any:
+        def longer(*asked: Any, **options: Any) -> Any:
+            nonlocal seconds
+            seconds += more
+            return function(*asked, **options)
+
+        return longer
+
+    monkeypatch.setattr(verify_launches_module, "time", SimpleNamespace(perf_counter=lambda: seconds))
+    for name, more in {"run": 5.0, "upload": 70.0}.items():
+        monkeypatch.setattr(LoadedKernel, name, lasting(more, getattr(LoadedKernel, name)))
+    monkeypatch.setattr(verify_launches_module, "verify_product", lasting(900.0, verify_product))
+    assert verify_launches(loaded, loaded.plan.problem, draw(loaded.plan.problem, 1)).host_seconds == 5.0
+    cell = Cell("upc.kernel01", 4, 4, 4, timings=BRIEF)
+    assert measure(cell, open_device("emulator")).host_seconds == 5.0
+
+
+@pytest.mark.parametrize(
+    ("instruction", "keeps"),
+    [
+        ("add.f32 %f1, %f2, %f3;", True),
+        ("fma.rn.f32 %f1, %f2, %f3, %f4;", True),
+        ("add.ftz.f32 %f1, %f2, %f3;", False),
+        ("red.global.add.f32 [%rd1], %f1;", False),
+        ("red.relaxed.gpu.global.add.f32 [%rd1], %f1;", False),
+        ("atom.global.add.f32 %f1, [%rd1], %f2;", False),
+        ("atom.global.add.f64 %fd1, [%rd1], %fd2;", True),
+        ("red.shared.add.u32 [%r1], %r2;", True),
+    ],
+)
+def test_only_code_that_keeps_subnormal_numbers_is_given_any(
+    loaded: LoadedKernel, instruction: str, keeps: bool
+) -> None:
+    loaded.compiled = replace(loaded.compiled, ptx=f"{{\n{instruction}\nret;\n}}")
+    kinds: set[int] = set()
+    for seed in range(10):
+        kinds |= set(mixed_inputs(loaded, loaded.plan.problem, seed).rows.tolist())  # type: ignore[union-attr]
+    assert (Kind.SUBNORMAL in kinds) == keeps
+
+
+def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(cu_file: Path) -> None:
+    own(cu_file, "C[0] = A[0] * B[0];")
+    cell = Cell({"file": str(cu_file), "name": "upc.kernel01"}, 1, 1, 1)
+    file, registered = (measure(each, open_device("emulator")) for each in (cell, Cell("upc.kernel01", 1, 1, 1)))
+    assert file.kernel == registered.kernel == "upc.kernel01"
+    assert file.distributions["kernel"] == ""
+    assert file.distributions["device"] == registered.distributions["device"] != ""
+    assert registered.distributions["kernel"].startswith("mmcore-cuda ")
+
+
+@pytest.mark.parametrize(("timings", "timing"), [((), False), ((), True), (BRIEF, False), (BRIEF, True)])
+def test_what_is_timed_is_verified_with_those_inputs_and_then_with_others_of_the_other_kind(
+    monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...], timing: bool
+) -> None:
+    given: list[Any] = []
+
+    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any) -> Verification:
+        given.append((matrices.rows is not None, matrices.a.copy(), np.abs(matrices.b).sum()))
+        return verify_product(problem, accumulator, matrices, *others)
+
+    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
+    device = TimedEmulator(lambda source: 1e-3) if timing else open_device("emulator")
+    assert measure(Cell("upc.kernel01", 20, 21, 22, seed=3, timings=timings), device).verified
+    mixed = [kind for kind, _, _ in given]
+    assert mixed == ([not timing or not timings] if not timings else [not timing, timing, timing])
+    for one, other in itertools.combinations([a for _, a, _ in given], 2):
+        assert (one != other).any(axis=1).sum() > 5
+    if timings:  # rearranged, what is launched last is what was launched before
+        assert (given[0][1] != given[1][1]).any(axis=1).all()
+        assert given[1][2] == pytest.approx(given[2][2])
+    first = draw(Cell("upc.kernel01", 20, 21, 22).problem(mmcore.kernels()["upc.kernel01"]), 3).a
+    assert np.array_equal(given[0][1], first) == (timing and bool(timings))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_prepared_cell_has_inputs_of_several_kinds_where_they_are_asked_for(mixed: bool) -> None:
+    cell = Cell("upc.kernel01", 20, 21, 22, seed=3)
+    with prepared_cell(cell, open_device("emulator"), mixed=mixed) as found:
+        a = np.empty(20 * 22, np.float32)
+        found.buffers["A"].download(a)
+        inputs = mixed_inputs if mixed else lambda _, problem, seed: draw(problem, seed)
+        assert np.array_equal(a, inputs(found, found.plan.problem, 3).a.reshape(-1))
+
+
+def test_a_device_is_opened_once_in_a_process() -> None:
+    assert opened("emulator") is opened("emulator")

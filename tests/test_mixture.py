@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import widen
 from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged, with_a_row_not_finite
+from mmcore.verify.reference import suspect_rows
 from tests.narrowing import narrow
 from tests.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
 
@@ -235,3 +237,122 @@ def test_a_row_that_is_not_finite_must_be_carried_and_no_other(types: tuple[str,
 def test_a_matrix_of_two_rows_has_none_that_is_not_finite() -> None:
     problem = Problem(2, 5, 5)
     assert np.isfinite(with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1).a).all()
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_the_largest_error_is_that_of_rows_of_no_scale_of_their_own(accumulate: bool) -> None:
+    problem = Problem(200, 60, 40, beta=accumulate)
+    matrices = draw_mixed(problem, "float32", 1)
+    assert matrices.rows is not None
+    before = matrices.c if accumulate else 0
+    c = in_float32(one_after_another)(matrices.a, matrices.b) + before
+    errors = np.abs(narrow(c, "float32") - (widen(matrices.a, "float32") @ widen(matrices.b, "float32") + before))
+    plain = ~np.isin(matrices.rows, (Kind.WHOLE, Kind.SCALED))
+    assert errors[matrices.rows == Kind.SCALED].max() > 10 * errors[plain].max() > 0
+    verification = verify_product(problem, "float32", matrices, narrow(c, "float32"))
+    assert verification.max_error == pytest.approx(errors[plain].max(), rel=0.01)
+
+
+def test_about_half_of_the_rows_of_whole_numbers_are_scaled_and_of_the_uniform_columns_one_sign() -> None:
+    matrices = draw_mixed(Problem(400, 400, 50), "float32", 1)
+    assert matrices.rows is not None
+    whole = matrices.a[matrices.rows == Kind.WHOLE].astype(np.float64)
+    plain = (whole % 2 == 1).any(axis=1)
+    assert 0.35 < plain.mean() < 0.65
+    assert (np.abs(whole[plain]) < 2**12).all()
+    assert (np.abs(whole[~plain]).max(axis=1) != 0).all()
+    uniform = matrices.b[:, matrices.columns == Kind.UNIFORM]
+    assert (uniform > 0).all(axis=0).sum() == uniform.shape[1] // 2
+    assert 0.3 < (uniform[:, uniform.shape[1] // 2 :] > 0).mean() < 0.7
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_what_belongs_to_a_row_or_a_column_changes_places_with_it(accumulate: bool) -> None:
+    problem = Problem(60, 50, 40, beta=accumulate)
+    one, other = (draw_mixed(problem, "float32", 1) for _ in range(2))
+    other = rearranged(problem, other, 2)
+    assert one.rows is not None
+    assert other.rows is not None
+    moved = 0
+    for row in range(60):
+        (places,) = np.nonzero((np.abs(one.a) == np.abs(other.a[row])).all(axis=1))
+        assert other.rows[row] in one.rows[places]
+        if len(places) == 1:
+            moved += places[0] != row
+            assert (other.a[row] == one.a[places[0]] * (1 if places[0] == row else -1)).all()
+            assert not accumulate or (other.c[row] == one.c[places[0]]).all()
+    assert moved > 10
+    assert one.columns is not None
+    for kind in Kind:
+        columns = one.columns == kind
+        assert sorted(map(bytes, other.b[:, columns].T)) == sorted(map(bytes, one.b[:, columns].T))
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 2), (2, 1), (3, 3), (4, 5)])
+def test_of_more_than_two_rows_or_columns_the_ends_stay(m: int, n: int) -> None:
+    problem, ends, inner = Problem(m, n, 9), 0, 0
+    for seed in range(20):
+        one, other = (draw(problem, 1) for _ in range(2))
+        other = rearranged(problem, other, seed)
+        changed = (other.a != one.a).any(axis=1)
+        ends += changed[0] + changed[-1]
+        inner += changed[1:-1].sum()
+    assert (ends == 0, inner > 0) == (m > 2, m > 2)
+
+
+@pytest.mark.parametrize("output", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("accumulator", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_no_product_leaves_the_range_of_c_and_sums_of_whole_numbers_are_exact(
+    dtype: str, accumulator: str, output: str
+) -> None:
+    for k, accumulate in itertools.product((1, 3, 300), (False, True)):
+        problem = Problem(60, 60, k, dtype, output, beta=accumulate)
+        matrices = draw_mixed(problem, accumulator, 3)
+        a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
+        before = widen(matrices.c, output) if accumulate else np.zeros((60, 60))
+        assert np.isfinite(a).all()
+        assert np.isfinite(b).all()
+        largest = np.abs(a) @ np.abs(b) + np.abs(before)
+        assert np.isfinite(widen(narrow(largest, output), output)).all()
+        assert matrices.rows is not None
+        assert matrices.columns is not None
+        whole = largest[np.ix_(matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE)]
+        assert whole.size
+        # A float16 sum of scaled numbers of a wider type may leave its range.
+        ranges = (output,) if accumulator == "float16" != dtype else (accumulator, output)
+        assert all(np.array_equal(widen(narrow(whole, name), name), whole) for name in ranges)
+
+
+@pytest.mark.parametrize("types", [types for types in TYPES if types[1] == "float32"], ids="-".join)
+def test_no_row_of_a_right_product_of_mixed_kinds_is_suspect(types: tuple[str, str, str]) -> None:
+    dtype, accumulator, output = types
+    problem = Problem(300, 100, 40, dtype, output)
+    matrices = draw_mixed(problem, accumulator, 2)
+    assert matrices.rows is not None
+    c = narrow(in_float32(np.matmul)(widen(matrices.a, dtype), widen(matrices.b, dtype)), output)
+    rng = np.random.default_rng(1)
+    assert list(suspect_rows(problem, accumulator, matrices, c, rng)) == []
+    before = widen(c, output)
+    rows = np.flatnonzero(~np.isin(matrices.rows, (Kind.ZERO, Kind.SUBNORMAL)))[::40]
+    for row in rows:
+        before[row, 50] += 0.1 * np.abs(before[row]).max() + 1e-30
+    wrong = narrow(before, output)
+    assert set(suspect_rows(problem, accumulator, matrices, wrong, rng)) == set(rows.tolist())
+
+
+def test_a_row_that_is_not_finite_may_be_left_out_where_it_meets_zeros_alone() -> None:
+    problem = Problem(9, 400, 20)
+    matrices = with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1)
+    assert matrices.rows is not None
+    with np.errstate(all="ignore"):
+        c = matrices.a @ matrices.b
+    (row,) = np.flatnonzero(matrices.rows == Kind.NOT_FINITE)
+    for kind in Kind:
+        columns = np.flatnonzero(matrices.columns == kind)
+        left = c.copy()
+        left[row, columns] = 0
+        verified = verify_product(problem, "float32", matrices, left).verified
+        assert verified == (kind == Kind.ZERO or not columns.size), kind
+    assert matrices.columns is not None
+    assert Kind.ZERO in set(matrices.columns)

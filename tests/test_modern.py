@@ -9,7 +9,7 @@ from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.measure import measure
 from mmcore.result import Result
-from tests.modern import BF16_PANEL, SPLIT_K, TENSOR_MAP
+from tests.modern import ADD_SLICES, BF16_PANEL, FROM_STRUCTURE, PANELS, SPLIT_K, TENSOR_MAP
 
 SIZES = [(64, 64, 64), (33, 52, 100)]
 
@@ -52,3 +52,25 @@ def test_tensor_maps_clusters_and_an_architectures_own_features(device: Device, 
         assert measured(TENSOR_MAP, *sizes, device).verified
     else:
         pytest.skip("the kernel is compiled for compute capability 9.0 alone")
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("kernel", [FROM_STRUCTURE, ADD_SLICES], ids=lambda kernel: kernel.name)
+def test_structures_by_value_and_blocks_that_wait_for_each_other(
+    device: Device, kernel: Kernel, sizes: tuple[int, int, int]
+) -> None:
+    assert measured(kernel, *sizes, device).verified
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 64), (33, 52, 104)], ids=str)
+@pytest.mark.parametrize("kernel", PANELS, ids=lambda kernel: kernel.name)
+def test_tensor_maps_of_three_axes_by_value_by_pointer_and_beside_a_structure(
+    device: Device, kernel: Kernel, sizes: tuple[int, int, int]
+) -> None:
+    if device.name == "emulator":
+        with pytest.raises(MmcoreError, match="the emulator does not know"):
+            measured(kernel, *sizes, device)
+    elif device.properties.compute_capability[0] < 9:
+        pytest.skip("bulk copies need compute capability 9.0")
+    else:
+        assert measured(kernel, *sizes, device).verified

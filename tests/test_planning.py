@@ -28,6 +28,7 @@ from mmcore import (
     SquareBlock,
     Workspace,
 )
+from mmcore.errors import SharedMemoryExceeded
 from mmcore.kernel.configs import resolve
 from mmcore.planning.plan import launch_violations, plan, resource_violations
 
@@ -61,6 +62,8 @@ def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, for
     [
         (Square(), "m = n = k", (5, 5, 5), (5, 5, 6), "m, n and k must be equal, but are 5, 5 and 6"),
         (Multiple("k", of=4), "k is a multiple of 4", (1, 2, 8), (4, 4, 6), "k = 6 is not a multiple of 4"),
+        (Multiple("n", of=4), "n is a multiple of 4", (1, 8, 3), (6, 6, 6), "n = 6 is not a multiple of 4"),
+        (Multiple("k", of=4, times=2), "k is a multiple of 2·4", (1, 2, 8), (8, 8, 4), "k = 4 is not a multiple of 8"),
         (
             Multiple(("m", "k"), of="block.y"),
             "m and k are multiples of block.y",
@@ -257,3 +260,60 @@ def test_arguments_that_contradict_each_other_or_do_not_hold_their_size(argument
 def test_an_argument_that_holds_its_size() -> None:
     own = kernel(arguments=(Scalar("n", "uint32"), Scalar("k", "int8"), "m"), launch=rule(Launch((1,), (1,))))
     assert reasons(own, 1, 2**32 - 1, 127, device=DeviceProperties(memory_bytes=1 << 50)) == ()
+
+
+@pytest.mark.parametrize(
+    ("over_read", "workspaces", "what"),
+    [
+        ({}, (), "the matrices"),
+        ({"A": 1}, (), "the matrices and what may be read behind them"),
+        ({"B": 1}, (), "the matrices and what may be read behind them"),
+        ({"C": 10**9}, (), "the matrices and what may be read behind them"),
+        ({}, (Workspace("parts", 8),), "the matrices and workspaces"),
+    ],
+)
+def test_what_takes_more_memory_than_there_is_is_named(
+    over_read: dict[str, int], workspaces: tuple[Any, ...], what: str
+) -> None:
+    launch = Launch((1,), (1,), over_read=over_read, arguments=("A", "B", "C", *workspaces))
+    own = kernel(launch=rule(launch), accumulator="float64", dtype="float16")
+    needed = 2 * 64 * 2 + 64 * 8
+    needed += sum(elements * (8 if matrix == "C" else 2) for matrix, elements in over_read.items())
+    needed += sum(each.nbytes for each in workspaces)
+    assert reasons(own, 8, 8, 8, device=DeviceProperties(memory_bytes=needed)) == ()
+    (said,) = reasons(own, 8, 8, 8, device=DeviceProperties(memory_bytes=needed - 1))
+    assert said == f"{what} take {needed / 1e9:.1f} GB; the device has {(needed - 1) / 1e9:.1f} GB"
+
+
+@pytest.mark.parametrize("grid", [(0,), (4, 0), (4, -2), (-1, -1), (-1, 4, -1)])
+def test_a_grid_without_blocks_is_no_launch(grid: tuple[int, ...]) -> None:
+    own = kernel(launch=rule(Launch((1,), (8,)), Launch(grid, (8,))))
+    (said,) = reasons(own, 8, 8, 8, force=True)
+    assert said == f"its rule gives an empty {Dim3(*grid)} grid for 8×8×8 with block=16x8"
+
+
+def test_shared_memory_alone_is_an_error_of_its_own() -> None:
+    much, wide = Launch((1,), (8,), shared_bytes=10**6), Launch((1,), (2000,), shared_bytes=10**6)
+    for launch, alone in ((much, True), (wide, False)):
+        own = kernel(launch=rule(launch))
+        with pytest.raises(ConstraintViolation) as error:
+            plan(own, own.problem(8, 8, 8), own.usual_configs[0], DEVICE)
+        assert isinstance(error.value, SharedMemoryExceeded) == alone
+        assert error.value.reasons[-1].startswith("a block asks for 1000000 bytes of dynamic shared memory; ")
+
+
+def test_a_block_that_no_device_takes_is_refused_before_its_rule_is_asked() -> None:
+    def asked(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        raise AssertionError
+
+    own = kernel(launch=asked, configs=[{"block": (2048,)}])
+    for force in (False, True):
+        assert reasons(own, 8, 8, 8, force=force) == ("a 2048×1 block has 2048 threads; the device allows 1024",)
+
+
+def test_a_launch_may_take_nothing_and_a_function_is_compiled_once() -> None:
+    launched = Launch((1,), (8,)), Launch((2,), (8,), arguments=()), Launch((1,), (8,), entry="own", arguments=("C",))
+    own = kernel(launch=rule(*launched))
+    planned = plan(own, own.problem(8, 8, 8), own.usual_configs[0], DEVICE)
+    assert [planned.arguments(launch) for launch in planned.launches] == [("A", "B", "C", "n"), (), ("C",)]
+    assert planned.entries == ("own",)

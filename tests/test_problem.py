@@ -53,6 +53,15 @@ def test_a_size_is_a_positive_whole_number(name: str, size: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SIZES)
+def test_a_size_is_1_at_least_and_a_leading_dimension_of_0_is_as_long_as_a_row(name: str) -> None:
+    if name.startswith("ld"):
+        assert getattr(Problem(**SIZES | {name: 0}), name) == {"lda": 5, "ldb": 3, "ldc": 3}[name]
+    else:
+        with pytest.raises(InvalidProblem, match=f"^{name} must be a positive whole number, but is 0$"):
+            Problem(**SIZES | {name: 0})
+
+
+@pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("size", [2**63, -(2**63)])
 def test_a_size_is_less_than_two_to_the_63(name: str, size: int) -> None:
     with pytest.raises(InvalidProblem, match=f"^{name} must be less than 2⁶³$"):
@@ -187,3 +196,30 @@ def test_a_product_takes_as_long_as_its_arithmetic_or_its_traffic(
     found = Peaks({"float32": flops, "float64": 1e9}, 10.0, cache_bytes)
     problem = Problem(2, 3, 5, output="float64", beta=1)
     assert found.least_seconds(problem, "float32", cold=cold) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("capability", "multiprocessors", "clock", "teraflops"),
+    [
+        ((6, 0), 56, 1.48e9, {"float16": 21.2, "float32": 10.6, "float64": 5.3}),  # P100
+        ((6, 1), 28, 1.582e9, {"float32": 11.3, "float64": 0.354}),  # GTX 1080 Ti
+        ((7, 0), 80, 1.53e9, {"float16": 125, "float32": 15.7, "float64": 7.8}),  # V100
+        ((7, 5), 40, 1.59e9, {"float16": 65, "float32": 8.1, "float64": 0.254}),  # T4
+        ((8, 0), 108, 1.41e9, {"float16": 312, "bfloat16": 312, "float32": 19.5, "float64": 19.5}),  # A100
+        ((8, 6), 82, 1.695e9, {"float16": 142, "float32": 35.6, "float64": 0.556}),  # RTX 3090
+        ((8, 9), 128, 2.52e9, {"float16": 330, "float32": 82.6, "float64": 1.29}),  # RTX 4090
+        ((9, 0), 132, 1.83e9, {"float16": 989, "bfloat16": 989, "float32": 61.8, "float64": 61.8}),  # H100 at 1.83 GHz
+        ((10, 0), 148, 1.965e9, {"float16": 2380, "bfloat16": 2380, "float32": 74.4, "float64": 37.2}),  # B200
+        ((12, 0), 170, 2.407e9, {"float16": 419, "float32": 104.8, "float64": 1.64}),  # RTX 5090
+    ],
+)
+def test_peak_rates_are_those_of_the_data_sheets(
+    capability: tuple[int, int], multiprocessors: int, clock: float, teraflops: dict[str, float]
+) -> None:
+    found = peaks(
+        capability, multiprocessors=multiprocessors, clock_hz=clock, bytes_per_second=3e12, cache_bytes=50 << 20
+    )
+    assert found is not None
+    assert (found.bytes_per_second, found.cache_bytes) == (3e12, 50 << 20)
+    for dtype, rate in teraflops.items():
+        assert found.flops[dtype] == pytest.approx(1e12 * rate, rel=0.02), dtype

@@ -204,6 +204,11 @@ def test_a_kernel_with_known_bugs_is_selected_by_its_name_alone() -> None:
     assert {each.name for each in selected} == {f"upc.kernel{number}" for number in ("00", "01", "10", "11")}
     selected, buggy = registry().matching(["upc.kernel11_naive_guard"])
     assert ([each.name for each in selected], buggy) == (["upc.kernel11_naive_guard"], [])
+    selected, buggy = registry().matching(["upc.kernel01", "upc.kernel11*"])
+    assert [each.name for each in selected] == ["upc.kernel01", "upc.kernel11"]
+    assert [each.name for each in buggy] == ["upc.kernel11_naive_guard"]
+    selected, buggy = registry().matching(["upc.kernel11_naive_guard", "upc.kernel11*"])
+    assert ([each.name for each in selected], buggy) == (["upc.kernel11", "upc.kernel11_naive_guard"], [])
     with pytest.raises(mmcore.UnknownKernel, match=r"no kernel's name matches 'zzz\*'"):
         registry().matching(["upc.*", "zzz*"])
 
@@ -352,3 +357,117 @@ def test_one_number_means_a_square_block_unless_all_declared_blocks_are_flat() -
     assert kernel().config(block="8").block == Dim3(8, 8)
     assert flat.config(block="64").block == Dim3(64, 1)
     assert kernel().config(block=(8, 4)).block == kernel().config(block="8x4").block == Dim3(8, 4)
+
+
+@pytest.mark.parametrize(
+    ("changed", "another"),
+    [("acme_module.py", True), ("acme_module.cu", True), ("__pycache__/acme_module.pyc", False), ("other.py", False)],
+)
+def test_the_digest_of_a_module_follows_its_code_and_its_sources_alone(
+    tmp_path: Path, changed: str, another: bool
+) -> None:
+    install(tmp_path, "acme", "acme.own", kernel_module("acme.own"))
+    (tmp_path / "acme_module.cu").write_text("// empty\n")
+    with installed(tmp_path):
+        before = registry().content("acme")
+        assert registry().content("acme") == before
+    (tmp_path / changed).parent.mkdir(exist_ok=True)
+    with (tmp_path / changed).open("a") as file:
+        file.write("\n# more\n" if changed.endswith(".py") else "// more\n")
+    with installed(tmp_path):
+        assert registry().failed == []
+        assert (registry().content("acme") != before) == another
+
+
+@pytest.mark.parametrize(
+    ("change", "another"),
+    [
+        (lambda package: (package / "kernels" / "own.cu").write_text("// other\n"), True),
+        (lambda package: (package / "helper.py").write_text("TILE = 33\n"), True),
+        (lambda package: (package / "helper.py").rename(package / "helpers.py"), True),
+        (lambda package: (package / "new.cuh").write_text(""), True),
+        (lambda package: (package / "kernels" / "__pycache__").mkdir(), False),
+        (lambda package: (package / "__pycache__" / "helper.pyc").write_text("other"), False),
+    ],
+)
+def test_the_digest_of_a_package_is_of_the_names_and_contents_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, another: bool
+) -> None:
+    package = tmp_path / "acme"
+    for path, text in {"kernels/own.cu": "// own\n", "helper.py": "TILE = 32\n", "__pycache__/helper.pyc": ""}.items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_text(text)
+
+    def digest() -> str:
+        found, module = Registry(), plugin(mmcore_kernels=[])
+        module.__name__, module.__path__ = "acme", [str(package)]
+        monkeypatch.setitem(sys.modules, "acme", module)
+        found.add(module, "acme", "acme-kernels")
+        return found.content("acme-kernels")
+
+    before = digest()
+    assert re.fullmatch("sha256:[0-9a-f]{12}", before)
+    change(package)
+    assert (digest() != before) == another
+
+
+def test_devices_and_commands_that_several_bring_are_conflicts_too() -> None:
+    registry = Registry()
+    for word in ("one", "two"):
+        brings = {"mmcore_devices": [Provider("fpga")], "mmcore_commands": {"tune": "acme:tune"}}
+        registry.add(plugin(**brings), word, f"acme-{word}")
+    for kind, name in (("device", "fpga"), ("command", "tune")):
+        (said,) = [each for each in registry.conflicts() if each.startswith(f"{kind} {name!r} is brought by ")]
+        assert "one of acme-one and two of acme-two" in said
+
+
+@pytest.mark.parametrize("by", ["link", "included link", "included path"])
+def test_a_source_that_leads_out_of_its_package_is_not_its_own(tmp_path: Path, by: str) -> None:
+    site, other = tmp_path / "site", tmp_path / "other.cu"
+    other.write_text("// another's\n")
+    install(site, "acme", "acme.borrowed", kernel_module("acme.borrowed"))
+    source = site / "acme_module.cu"
+    if by == "link":
+        source.symlink_to(other)
+    else:
+        (site / "mine.cu").symlink_to(other)
+        source.write_text(f'#include "{"mine.cu" if by == "included link" else "../other.cu"}"\n')
+    with installed(site):
+        (failed,) = registry().failed
+        assert str(other) in failed.reason
+        assert "outside its package" in failed.reason
+        assert "acme.borrowed" not in registry().kernels
+
+
+def test_a_reason_is_no_longer_than_a_few_lines() -> None:
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=ValueError("very " * 1000)), "acme.fast", "acme-kernels")
+    (failed,) = registry.failed
+    assert 200 < len(failed.reason) <= 300
+
+
+def test_who_interrupts_the_loading_of_plugins_is_heard() -> None:
+    registry = Registry()
+    with pytest.raises(KeyboardInterrupt):
+        registry.add(plugin(mmcore_kernels=KeyboardInterrupt()), "acme.fast", "acme-kernels")
+    assert registry.failed == []
+
+
+def test_a_module_without_hooks_is_no_plugin() -> None:
+    registry = Registry()
+    registry.add(plugin(), "acme.fast", "acme-kernels")
+    registry.add(plugin(mmcore_kernels=[kernel()]), "acme.fast", "acme-kernels")
+    assert len(registry.failed) == 1
+    assert set(registry.kernels) == {"acme.fast"}
+    assert len(registry.manager.get_plugins()) == 1
+
+
+def test_a_pattern_that_matches_nothing_may_be_a_failed_plugins() -> None:
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=[kernel()]), "acme.fast", "acme-kernels")
+    for hint in ("", "; a plugin that failed to load may bring it, and mmcore doctor says which did"):
+        for asked in (lambda: registry.matching(["other.*"]), lambda: registry.kernel("zzz")):
+            with pytest.raises(mmcore.UnknownKernel) as error:
+                asked()
+            assert str(error.value).endswith(f"mmcore list-kernels shows what there is{hint}")
+        registry.add(plugin(mmcore_kernels=ValueError("no luck")), "acme.slow", "acme-kernels")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.devices.base import BoundLaunch, Refresh
+from mmcore.devices.base import Call, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.planning.plan import plan
@@ -80,7 +80,7 @@ class Comparison:
         self.readings = [timer.readings for timer in self.timers.values()]
         assert all(timer.closed or not timer.readings for timer in self.timers.values())
 
-    def _timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+    def _timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         self.refresh = refresh or self.refresh
         return self.timers[bool(calls), bool(refresh)]
 
@@ -160,3 +160,14 @@ def test_the_inputs_are_freed_afterwards(loaded: LoadedKernel, monkeypatch: pyte
     Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
     assert len(opened) == 6
     assert closed == opened[::-1]
+
+
+def test_readings_of_many_launches_end_when_they_took_a_second_together(loaded: LoadedKernel) -> None:
+    # By the first launch, a reading is to have a thousand.
+    slower = lambda reading: 1e-6 if reading == 0 else 1e-3  # noqa: E731
+    made = Comparison(loaded, always(1e-3), slower, always(0.0))
+    assert not made.found
+    assert [len(readings) for readings in made.readings] == [1, 2, 1]
+    made = Comparison(loaded, always(5e-4), slower, always(0.0))
+    assert len(made.found) == 1
+    assert [len(readings) for readings in made.readings] == [3, 4, 3]

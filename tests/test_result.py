@@ -11,7 +11,8 @@ import pytest
 from mmcore import Dim3, Result
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
-from mmcore.result import LaunchRecord, Time
+from mmcore.result import LaunchRecord
+from mmcore.timing import Time
 from mmcore.verify.outcome import Mismatch, Verification
 
 RIGHT = Verification(verified=True, max_error=2e-6, mismatch=None, method="made up", wrong=0, compared=6)
@@ -123,6 +124,10 @@ def test_json_says_everything_by_these_names() -> None:
         "clock": "a made-up clock",
         "gflops": pytest.approx(0.03),
         "peak_flops": 1.2e9,
+        "baseline": None,
+        "percent_of_baseline": None,
+        "compared": [],
+        "conditions": {},
         "percent_of_peak": pytest.approx(2.5),
         "figures": {"occupancy": 0.5, "kernel": 1.0},
         "occupancy": 0.5,
@@ -216,6 +221,11 @@ def test_a_notebook_shows_the_line_and_what_is_wrong() -> None:
     )
 
 
+def test_what_a_notebook_shows_is_no_html_of_a_files() -> None:
+    shown = Result(Cell({"file": "a<b>.cu"}, 1, 2, 3, device="<i>"), "a<b>.cu")._repr_html_()
+    assert shown == "<b>a&lt;b&gt;.cu 1×2×3 on &lt;i&gt;: NOT verified</b>"
+
+
 @pytest.mark.parametrize("what", ["verification", "violations"])
 def test_a_right_product_with_a_violation_or_a_wrong_one_without_is_not_verified(what: str) -> None:
     assert RESULT.verified
@@ -227,3 +237,38 @@ def test_a_violation_says_where_only_if_that_is_known() -> None:
     assert str(Violation("misaligned", "it is", **known)) == "misaligned: it is at fast.cu:3"  # type: ignore[arg-type]
     for name in known:
         assert str(Violation("misaligned", "it is", **{**known, name: None})) == "misaligned: it is"  # type: ignore[arg-type]
+
+
+def test_of_several_times_of_a_kind_the_first_is_the_one_that_is_named() -> None:
+    warm, pageable = Timing("kernel", "warm"), Timing("end-to-end", "pageable")
+    timings = (COLD, PINNED, warm, pageable)
+    times = tuple(Time(timing, (1e-3 * number,), 1, "made up") for number, timing in enumerate(timings, start=1))
+    result = replace(RESULT, cell=replace(CELL, timings=timings), times=times)
+    document = result.to_json()
+    assert (document["caches"], document["memory"]) == ("cold", "pinned")
+    assert (result.kernel_seconds, result.end_to_end_seconds) == (1e-3, 2e-3)
+    assert (document["kernel_ms"], document["end_to_end_ms"], document["median_ms"]) == pytest.approx((1, 2, 1))
+
+
+def test_a_result_may_lack_what_brought_it_and_a_launch_may_say_more() -> None:
+    document = RESULT.to_json()
+    del document["distributions"]
+    document["launched"][0]["cluster"] = [2, 1, 1]
+    assert Result.from_json(document) == RESULT
+    told = replace(RESULT, distributions={"kernel": "acme 1.0", "device": "mmcore-cuda 0.2"})
+    assert Result.from_json(told.to_json()).distributions == told.distributions
+
+
+def test_of_several_launches_the_most_that_one_takes_counts() -> None:
+    for launched in (RESULT.launched, RESULT.launched[::-1]):
+        result = replace(RESULT, launched=launched)
+        assert (result.registers, result.shared_bytes) == (40, 1024)
+        document = result.to_json()
+        assert (document["registers"], document["shared_bytes"]) == (40, 1024)
+        assert (document["block"], document["grid"]) == (list(launched[0].block), list(launched[0].grid))
+
+
+def test_only_a_device_without_timing_has_the_time_of_an_emulation() -> None:
+    for timing in (True, False):
+        document = replace(WRONG, supports_timing=timing).to_json()
+        assert document["emulation_ms"] == (None if timing else 250.0)

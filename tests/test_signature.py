@@ -29,6 +29,8 @@ def shown(signature: Signature) -> str:
         "[[maybe_unused]] __global__ void f(const float* A, float* const C, int n = (1 << 5))",
         "__global__ void\nf(\n  const float A[],  // the left one\n  float C[], /* and, not { the } last */ int n\n)",
         "__global__ void f(const float*, float*, int);\n__global__ void f(const float* A, float* C, int n)",
+        "__global__ void f(float*, float*, unsigned int);\n__global__ void f(const float* A, float* C, int n)",
+        "__global__ void f(float* A, float* C, unsigned int);\n__global__ void f(const float* A, float* C, int n)",
     ],
 )
 def test_attributes_qualifiers_and_comments_are_no_part_of_a_signature(declaration: str) -> None:
@@ -69,6 +71,9 @@ def test_functions_that_are_not_compiled_are_not_seen() -> None:
     __global__ void disabled(float* C) { }
     #else
     __global__ void enabled(float* C) { printf("__global__ void quoted(float* C)"); }
+    #endif
+    #if false
+    __global__ void disabled_in_words(float* C) { }
     #endif
     #define DEFINED(type) __global__ void defined(type* C) \\
         { }
@@ -118,7 +123,11 @@ def test_arguments_are_inferred_from_the_usual_names(parameters: str, arguments:
         ("int* n", r"int\* n"),
         ("const int& n", "int& n"),
         ("const float*, int", r"float\*"),
+        ("unsigned int", "unsigned int"),
+        ("const long long", "long long"),
         ("const __grid_constant__ CUtensorMap a", "CUtensorMap a"),
+        ("pair<int, float> A", "pair<int, float> A"),
+        ("array<float, (2 > 1)> A", r"array<float, \(2 > 1\)> A"),
     ],
 )
 def test_a_parameter_of_another_name_or_type_must_be_declared(parameters: str, shown: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,3 +138,14 @@ def test_a_deadline_ends_with_what_it_is_for_even_if_that_fails() -> None:
     with pytest.raises(ValueError, match="no number"), deadline.within(5):
         float("no number")
     assert (deadline.limit, deadline.end) == (None, math.inf)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.5])
+def test_a_deadline_is_so_many_seconds_from_when_it_was_set(limit: float) -> None:
+    deadline = Deadline()
+    assert deadline.end == math.inf
+    before = time.monotonic()
+    with deadline.within(limit):
+        assert deadline.limit == limit
+        assert before + limit <= deadline.end <= time.monotonic() + limit
+    assert deadline.end == math.inf

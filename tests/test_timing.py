@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import math
+import statistics
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +13,7 @@ import pytest
 
 from mmcore.cell import BRIEFLY, Timing
 from mmcore.errors import DeviceError, KernelError
-from mmcore.result import Time
-from mmcore.timing import measure_time
+from mmcore.timing import Time, measure_times
 
 Reading = Callable[[int, int], float]
 """Seconds of so many launches, by the number of the reading."""
@@ -43,7 +44,7 @@ def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
     timer = MadeUpTimer(reading)
     module = SimpleNamespace(timer=lambda calls, cold: timer)
     try:
-        return measure_time(SimpleNamespace(module=module, calls=()), Timing(**options)), timer.counts  # type: ignore[arg-type]
+        return measure_times([SimpleNamespace(module=module, calls=())], Timing(**options))[0], timer.counts  # type: ignore[list-item]
     finally:
         assert timer.closed
 
@@ -102,13 +103,16 @@ def test_rounds_end_when_the_mean_is_precise() -> None:
     def reading(count: int, number: int) -> float:
         return count * 1e-3 * next(noise)
 
+    def margin(rounds: Sequence[float]) -> float:
+        return 2.5758293 * statistics.stdev(rounds) / math.sqrt(len(rounds)) / statistics.fmean(rounds)
+
     exact, precise, coarse = (
-        len(measured(reading, max_seconds=10.0, min_rounds=4, precision=precision)[0].rounds)
+        measured(reading, max_seconds=10.0, min_rounds=4, precision=precision)[0].rounds
         for precision in (0.0, 0.003, 0.1)
     )
-    assert (exact > 1000, coarse) == (True, 4)
-    # The margin is 2.58·0.01/√n.
-    assert 70 <= precise <= 80
+    assert (len(exact) > 1000, len(coarse)) == (True, 4)
+    assert 70 <= len(precise) <= 80
+    assert margin(precise) <= 0.003 < min(margin(precise[:n]) for n in range(4, len(precise)))
     assert measured(each_takes(1e-3), min_rounds=1, precision=0.1)[0].rounds == (1e-3, 1e-3)
 
 
@@ -127,7 +131,7 @@ def test_cold_launches_are_timed_cold_and_copies_with_their_memory() -> None:
     )
     loaded: Any = SimpleNamespace(module=module, calls=(), copies=lambda: ([], []))
     ways = [("kernel", "warm"), ("kernel", "cold"), ("end-to-end", "pageable"), ("end-to-end", "pinned")]
-    assert [measure_time(loaded, Timing(*way)).seconds for way in ways] == [1e-3, 4e-3, 3e-3, 2e-3]
+    assert [measure_times([loaded], Timing(*way))[0].seconds for way in ways] == [1e-3, 4e-3, 3e-3, 2e-3]
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1e-3])

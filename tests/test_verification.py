@@ -494,6 +494,16 @@ def test_a_mismatch_of_tiny_numbers_shows_their_difference() -> None:
     text = str(Mismatch(0, 0, 3.0e-39, 2.0e-39))
     assert text.startswith("0:0: expected 3.0000000000000003e-39 - got 1.9999999999999999e-39")
     assert str(Mismatch(0, 0, -3.0e-39, 0.0)).startswith("0:0: expected -3.0000000000000003e-39 - got 0")
+    assert str(Mismatch(0, 0, 2e-9, -2e-9)) == "0:0: expected 0.000000002 - got -0.000000002"
+    assert str(Mismatch(0, 0, 2.0, -2.0)) == "0:0: expected 2.000000 - got -2.000000"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1e9, "1e+09"), (-1.5e12, "-1.5e+12"), (-999999999.5, "-999999999.500000")]
+)
+def test_a_mismatch_of_large_numbers_has_six_digits(value: float, text: str) -> None:
+    assert str(Mismatch(0, 0, 1.0, value)) == f"0:0: expected 1.000000 - got {text}"
+    assert str(Mismatch(0, 0, value, 1.0)) == f"0:0: expected {text} - got 1.000000"
 
 
 @pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf])
@@ -625,3 +635,122 @@ def test_memory_does_not_grow_with_the_matrices(monkeypatch: pytest.MonkeyPatch)
     finally:
         tracemalloc.stop()
     assert most < c.nbytes
+
+
+def test_each_suspect_row_is_told_and_compared_once_however_many_blocks_suspect_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reference, "BLOCK_COLUMNS", 16)
+    problem = Problem(200, 64, 17)
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    c[[50, 60, 199], :] += 1.0
+    assert suspects(problem, matrices, c) == [50, 60, 199]
+    c = right(problem, matrices)
+    c[199, :] += 1.0
+    verification = verify_product(problem, "float32", matrices, c, 0)
+    assert place(verification) == (199, 0)
+    assert (verification.wrong, verification.compared) == (64, 32 * 64)
+
+
+@pytest.mark.parametrize(("m", "sampled"), [(31, False), (32, False), (33, True)])
+def test_no_fewer_rows_than_are_sampled_are_all_compared(m: int, sampled: bool) -> None:
+    problem = Problem(m, 5, 6)
+    matrices = draw(problem, seed=1)
+    verification = verify_product(problem, "float32", matrices, right(problem, matrices), 0)
+    assert verification.method.startswith("32 rows") == sampled
+    assert verification.compared == min(m, 32) * 5
+
+
+@pytest.mark.parametrize(("flops", "sampled"), [(2 * 40 * 33 * 6, False), (2 * 40 * 33 * 6 - 1, True), (0, True)])
+def test_what_takes_more_operations_than_is_asked_for_is_sampled(flops: int, sampled: bool) -> None:
+    problem = Problem(40, 33, 6)
+    matrices = draw(problem, seed=1)
+    verification = verify_product(problem, "float32", matrices, right(problem, matrices), flops)
+    assert verification.method.startswith("32 rows") == sampled
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_the_largest_error_is_a_number_or_is_not_known(value: float, regime: str) -> None:
+    problem = Problem(M, N, 17)
+    matrices = draw(problem, seed=1)
+    c = right(problem, matrices)
+    error = np.abs(c - exact(problem, matrices)).max()
+    verification = verify_product(problem, "float32", matrices, c)
+    assert verification.max_error is not None
+    assert 0 < verification.max_error <= error
+    c[39, 20] = value
+    assert verify_product(problem, "float32", matrices, c).max_error is None
+
+
+@pytest.mark.parametrize(
+    ("accumulator", "output", "algorithm", "hidden"),
+    [
+        ("float32", "bfloat16", "", "bfloat16"),
+        ("bfloat16", "float32", "", "bfloat16"),
+        ("float16", "bfloat16", "", "bfloat16"),
+        ("float32", "float16", "", ""),
+        ("float32", "float32", "", ""),
+        ("float32", "float32", "strassen", "float32"),
+    ],
+)
+def test_where_a_term_can_hide_the_method_names_the_narrowest_type(
+    accumulator: str, output: str, algorithm: str, hidden: str
+) -> None:
+    problem = Problem(4, 5, 4096, "float32", output)
+    matrices = draw(problem, seed=1)
+    method = verify_product(problem, accumulator, matrices, right(problem, matrices), algorithm=algorithm).method
+    begin = "every element against float64"
+    begin += ", within the norm-wise bound of Strassen's algorithm" if algorithm else ""
+    assert method == begin + (f", but one term of 4096 can hide in the rounding of {hidden}" if hidden else "")
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.4, -1.0])
+@pytest.mark.parametrize("types", [("bfloat16", "bfloat16"), ("float16", "float16"), ("float32", "float32")])
+def test_a_wrong_element_is_off_by_more_than_it_is_allowed(types: tuple[str, str], factor: float) -> None:
+    dtype, accumulator = types
+    problem = Problem(M, N, 2048, dtype)
+    matrices = draw(problem, seed=1)
+    c = narrow(factor * exact(problem, matrices), dtype)
+    verification = verify_product(problem, accumulator, matrices, c)
+    mismatch = found(verification)
+    assert mismatch.allowed is not None
+    assert 0 < mismatch.allowed <= abs(mismatch.got - mismatch.expected)
+    assert mismatch.expected == pytest.approx(exact(problem, matrices)[mismatch.row, mismatch.column])
+    assert 0 < verification.wrong <= verification.compared == M * N
+
+
+@pytest.mark.parametrize(
+    ("dtype", "accumulator", "output", "least"),
+    [
+        ("float32", "float32", "float32", 9 * 2.0**-24 * 2.0**-126),
+        ("float32", "float32", "float16", 9 * 2.0**-24 * 2.0**-126 + 2.0**-11 * 2.0**-14),
+        ("float16", "float32", "bfloat16", 9 * 2.0**-24 * 2.0**-126 + 2.0**-8 * 2.0**-126),
+        ("float16", "float16", "float32", 9 * 2.0**-11 * 2.0**-14),
+        ("float64", "float64", "float64", 0.0),
+        ("float64", "float64", "float32", 2.0**-24 * 2.0**-126),
+    ],
+)
+def test_what_is_too_small_to_be_normal_is_allowed_the_distance_between_the_least_numbers(
+    dtype: str, accumulator: str, output: str, least: float
+) -> None:
+    limit, zero = tolerance(Problem(4, 5, 7, dtype, output, beta=1), accumulator), np.zeros(1)
+    assert limit(zero, zero)[0] == limit.selected(zero)[0] == limit.least == pytest.approx(least, rel=1e-6)
+    assert limit.selected(np.array([-8.0]))[0] == pytest.approx(8 * (limit.last_bits + limit.storing) + least)
+    unit = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}[accumulator]
+    assert limit.last_bits == 4 * unit
+
+
+@pytest.mark.parametrize("kinds", [None, [0] * 50, [1] * 3 + [4] * 40 + [0] * 7, list(range(5)) + [6] * 45])
+@pytest.mark.parametrize("most", [1, 16, 40, 4096])
+def test_columns_are_projected_a_kind_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, kinds: list[int] | None, most: int
+) -> None:
+    monkeypatch.setattr(reference, "BLOCK_COLUMNS", most)
+    blocks = list(reference._blocks(50, None if kinds is None else np.array(kinds)))
+    assert [column for block in blocks for column in range(50)[block]] == list(range(50))
+    for block in blocks:
+        assert 0 < block.stop - block.start <= most
+        assert len(set((kinds or [0] * 50)[block])) == 1
+    bounds = [block.start for block in blocks if block.start and kinds and kinds[block.start] != kinds[block.start - 1]]
+    assert len(bounds) == len(set(kinds or [0])) - 1

@@ -10,16 +10,26 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mmcore import DeviceError, MmcoreError, NoDevice
 from mmcore.cell import Cell, Timing
-from mmcore.errors import CompileError, ConstraintViolation, DeviceLost, TimeLimit
+from mmcore.errors import (
+    CompileError,
+    ConstraintViolation,
+    DeviceLost,
+    SharedMemoryExceeded,
+    TimeLimit,
+    UnsupportedInstruction,
+)
 from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run, worker_client
+from mmcore.executor import worker as worker_module
 from mmcore.executor.choose_device import device_name
 from mmcore.executor.worker_client import WorkerProcess
+from mmcore.registry import DISTRIBUTION, Origin, Registry
 from mmcore.result import Result
 from mmcore_cuda import CudaProvider
 from tests.command_line import install, installed
@@ -306,3 +316,188 @@ def test_cells_and_results_survive_json(tmp_path: Path) -> None:
         Cell.from_json({**asked.to_json(), "schema": 0})
     with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
         Result.from_json({**result.to_json(), "schema": 1})
+
+
+def test_a_device_has_a_while_to_stop_a_kernel_itself_and_to_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up: list[float] = []
+    monkeypatch.setattr(worker_module, "_give_up", lambda connection, phase, limit, thread: given_up.append(limit))
+
+    def stopped(*asked: object) -> str:
+        time.sleep(0.3)
+        return "stopped"
+
+    monkeypatch.setattr(worker_module, "call", stopped)
+    with open(os.devnull, "r+b", buffering=0) as connection:
+        request = {"target": "module:function", "arguments": [], "timeout": 0.1}
+        answer = worker_module._answer("fragile:0", request, connection)
+    assert (answer, given_up) == ({"result": "stopped", "lost": False}, [])
+
+
+def test_only_the_process_that_started_a_worker_ends_it() -> None:
+    ended: list[str] = []
+    process: Any = SimpleNamespace(kill=lambda: ended.append("killed"), wait=lambda limit: ended.append("waited for"))
+    connection: Any = SimpleNamespace(close=lambda: ended.append("closed"))
+    worker_client._end(process, connection, os.getppid())
+    assert ended == []
+    worker_client._end(process, connection, os.getpid())
+    assert ended == ["killed", "closed", "waited for"]
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_a_message_is_sent_whole_however_little_a_connection_takes_at_a_time(step: int) -> None:
+    sent = bytearray()
+
+    def write(line: bytes) -> int:
+        sent.extend(line[:step])
+        return min(step, len(line))
+
+    worker_module._send(SimpleNamespace(write=write), {"result": "m×n " * 50})  # type: ignore[arg-type]
+    assert sent.endswith(b"\n")
+    assert json.loads(sent) == {"result": "m×n " * 50}
+
+
+ANSWERS = """import socket, sys
+connection = socket.socket(fileno=int(sys.argv[-1]))
+for answer in sys.argv[1:-1]:
+    connection.recv(1 << 16)
+    connection.sendall(answer.encode() + b"\\n")
+connection.recv(1)
+"""
+
+ERRORS = (
+    DeviceError("out of memory"),
+    ConstraintViolation("acme.fast", ["n is odd", "m is even"]),
+    SharedMemoryExceeded("acme.fast", ["a block asks for 1 byte"]),
+    UnsupportedInstruction("wgmma"),
+    TimeLimit("late"),
+)
+
+
+def test_an_error_there_is_the_same_one_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    for error in (*ERRORS, ValueError("of no class of ours")):
+
+        def fail(*asked: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr(worker_module, "call", fail)
+        with open(os.devnull, "r+b", buffering=0) as connection:
+            request: dict[str, Any] = {"target": "module:function", "arguments": [], "timeout": None}
+            answers.append(json.dumps(worker_module._answer("fragile:0", request, connection)))
+
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            command = [sys.executable, "-c", ANSWERS, *answers, str(theirs.fileno())]
+            return subprocess.Popen(command, pass_fds=(theirs.fileno(),))
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    process = WorkerProcess("made up")
+    for expected in (*ERRORS, MmcoreError("ValueError: of no class of ours")):
+        with pytest.raises(MmcoreError) as raised:
+            process.ask("module:function", [], None)
+        assert type(raised.value) is type(expected)
+        assert str(raised.value) == str(expected)
+        assert getattr(raised.value, "reasons", None) == getattr(expected, "reasons", None)
+    assert process.alive
+    process.end()
+
+
+def test_ctrl_c_in_the_terminal_is_for_the_command_alone() -> None:
+    # What a shell starts in the background ignores it, and so do its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_workers()
+    try:
+        process = worker()
+        assert os.getpgid(process) != os.getpgrp()
+        os.kill(process, signal.SIGINT)
+        time.sleep(0.1)
+        assert worker() == process
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_the_path_of_a_worker_is_the_commands_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here.py").write_text("from mmcore.executor.worker import describe\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    end_workers()
+    try:
+        assert run("fragile:0", "here:describe")["name"] == "fragile:0"
+    finally:
+        end_workers()
+
+
+def test_a_forked_process_has_no_worker_of_its_own_yet() -> None:
+    device = WorkerProcess("fragile:0")
+    assert device.alive
+    child = os.fork()
+    if not child:
+        os._exit(device.alive)
+    assert os.waitpid(child, 0)[1] == 0
+    device.end()
+    assert not device.alive
+
+
+SLOW_TO_START = """import json, socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[-1]))
+for phase, seconds in (("open", 0.5), ("plan", 0.0)):
+    connection.sendall(json.dumps({"phase": phase}).encode() + b"\\n")
+    time.sleep(seconds)
+connection.sendall(b'{"result": 1}\\n')
+connection.recv(1 << 16)
+"""
+
+
+def test_the_time_limit_is_for_what_comes_when_the_device_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            command = [sys.executable, "-c", SLOW_TO_START, str(theirs.fileno())]
+            return subprocess.Popen(command, pass_fds=(theirs.fileno(),))
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    process = WorkerProcess("made up")
+    assert process.ask("module:function", [], 0.05) == 1
+    process.end()
+
+
+def test_a_device_is_described_by_its_name_its_facts_and_its_peaks() -> None:
+    described = run("fragile:0", DESCRIBE)
+    assert described.keys() == {"name", "identity", "description", "supports_timing", "facts", "peaks"}
+    assert (described["name"], described["supports_timing"]) == ("fragile:0", True)
+    assert described["peaks"] == {"flops": {"float32": 1e15, "float64": 1e15}, "bytes_per_second": 1e12}
+    assert run("emulator", DESCRIBE)["peaks"] is None
+
+
+def test_what_took_its_process_down_is_a_result_of_the_device_by_its_whole_name(tmp_path: Path) -> None:
+    result = measured(tmp_path, "exits", device="fragile")
+    assert (result.cell.device, result.kernel) == ("fragile:0", str(tmp_path / "exits.cu"))
+    assert result.to_json()["device"] == "fragile:0"
+
+
+@pytest.mark.parametrize(
+    ("counts", "name"),
+    [
+        ({"slow": 1, "fast": 2}, "fast:0"),
+        ({"slow": 1, "fast": 0}, "slow"),
+        ({"fast": 1, "slow": 1}, "fast:0"),
+        ({"slow": 1, "theirs": 1}, "slow"),
+        ({"slow": 0, "theirs": 1}, None),
+    ],
+)
+def test_auto_is_the_first_of_ours_that_measures_device_time_else_any_of_ours(
+    monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], name: str | None
+) -> None:
+    found = Registry()
+    for kind, count in counts.items():
+        provider: Any = SimpleNamespace(name=kind, supports_timing=kind != "slow", count=lambda count=count: count)
+        found.providers.enter(kind, provider, Origin(kind, "acme" if kind == "theirs" else DISTRIBUTION))
+    monkeypatch.setattr("mmcore.executor.choose_device.registry", lambda: found)
+    if name is None:
+        with pytest.raises(NoDevice, match="no device was found; mmcore doctor says why"):
+            device_name("auto")
+    else:
+        assert device_name("auto") == name
+    assert device_name("slow") == "slow"
+    assert device_name("slow:3") == "slow:3"
+    for kind in set(counts) - {"slow"}:
+        assert (device_name(kind), device_name(f"{kind}:2")) == (f"{kind}:0", f"{kind}:2")

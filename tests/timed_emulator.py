@@ -8,7 +8,7 @@ from typing import Any
 from mmcore import hookimpl
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundLaunch, Buffer, HostArray, Refresh
+from mmcore.devices.base import Buffer, Call, HostArray, Refresh
 from mmcore.planning.peaks import Peaks
 from mmcore_emulator.device import EmulatedModule, Emulator
 
@@ -41,12 +41,12 @@ class TimedModule(EmulatedModule):
         self._source = code.source
         self._made_up = seconds
 
-    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         return MadeUpTimer(lambda: self._made_up(self._source) * (1.5 if cold else 1.0) if calls else 0.0)
 
     def end_to_end_timer(
         self,
-        calls: Sequence[BoundLaunch],
+        calls: Sequence[Call],
         uploads: Sequence[tuple[Buffer, HostArray]],
         downloads: Sequence[tuple[Buffer, HostArray]],
         *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from bench.tables import sources
 from bench.tables.markdown import markdown
@@ -99,3 +100,34 @@ def counters() -> str:
             figures = [" / ".join(f"{count:,}" for count in dict.fromkeys(case[name])) for name in columns.values()]
             rows.append([case["kernel"], str(case["n"]), str(case["block"]), *figures])
     return markdown(("kernel", "n", "b", *columns), rows)
+
+
+def libraries() -> str:
+    """cuBLASLt's heuristic beside PyTorch, and its tuned product beside its heuristic."""
+    with results(sources.H200 / "libraries.json") as document:
+        found = {(row["kernel"], row["n"]): row for row in document["libraries"]}
+    rows = []
+    for kernel, n in found:
+        if kernel.endswith("_heuristic"):
+            plain, tuned = found[kernel, n], found[kernel.removesuffix("_heuristic"), n]
+            dtype = kernel.partition(".")[2].removesuffix("_heuristic")
+            shares = [f"{100 * row['faster']:.1f} %" for row in (plain, tuned)]
+            rows.append(
+                (dtype, str(n), f"{plain['gflops'] / 1e3:.1f}", shares[0], f"{tuned['gflops'] / 1e3:.1f}", shares[1])
+            )
+    return markdown(("type", "n", "heuristic, TFLOP/s", "of torch.matmul", "tuned, TFLOP/s", "of the heuristic"), rows)
+
+
+def themselves() -> str:
+    """Kernels beside copies of themselves: what is no difference."""
+    with results(sources.H200 / "libraries.json") as document:
+        found: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        for row in document["themselves"]:
+            found.setdefault((row["kernel"], row["n"]), []).append(row)
+    rows = []
+    for (kernel, n), members in found.items():
+        off = [100 * (row["faster"] - 1) for row in members]
+        inside = sum(row["interval"][0] <= 1 <= row["interval"][1] for row in members)
+        largest = max(off, key=abs)
+        rows.append((kernel, str(n), f"{largest:+.2f} %", f"{inside} of {len(members)}"))
+    return markdown(("kernel", "n", "largest difference from itself", "intervals that hold 100 %"), rows)

@@ -8,13 +8,19 @@ from functools import partial
 
 from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
-from bench.tables.methods import cgma, clock, counters, launch_cost, occupancies, phases
+from bench.tables.methods import cgma, clock, counters, launch_cost, libraries, occupancies, phases, themselves
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"kernel times": best_kernel_times},
-    "docs/measuring.md": {"clock": clock, "launch cost": launch_cost, "phases": phases},
+    "docs/measuring.md": {
+        "clock": clock,
+        "launch cost": launch_cost,
+        "libraries": libraries,
+        "themselves": themselves,
+        "phases": phases,
+    },
     "docs/why.md": {"counters": counters},
     "docs/results.md": {
         "kernel times": kernel_times,

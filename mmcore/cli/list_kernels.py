@@ -90,7 +90,7 @@ def configs(kernel: Kernel) -> str:
     found = kernel.usual_configs
     names = [name for name in found[0] if name not in found[0].derived and name != "block"]
     if not names:
-        return " ".join(dict.fromkeys(str(config.block) for config in found))
+        return " ".join(dict.fromkeys(str(config.block) for config in found if "block" in config)) or "a library"
     return ", ".join(" ".join([str(each.block), *(f"{name}={each[name]}" for name in names)]) for each in found)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cell import INPUTS, WAYS, brief_timings
+from mmcore.cell import BASELINE, INPUTS, WAYS, brief_timings
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.other_source import other_source
 from mmcore.result import Result
 
 if TYPE_CHECKING:
@@ -22,14 +24,20 @@ if TYPE_CHECKING:
 @launch_options(USUAL_SIZE)
 @device_option()
 @click.option("--memory", type=click.Choice(WAYS["end-to-end"]), default="pageable", help="Host memory of copies.")
+@click.option("--baseline", default=BASELINE, metavar="GLOB", show_default=True, help="Library to take turns with.")
+@click.option("--against", default="", metavar="REV|DIR", help="Version of the source to take turns with.")
 @timeout_option("everything together")
 @click.option("--inputs", type=click.Choice(INPUTS), default="usual", help="Numbers of usual or of all exponents.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, and what is wrong.")
 @json_option
-def run(kernel: str, device: str, memory: str, quiet: bool, as_json: bool, **asked: Any) -> int:
+def run(
+    kernel: str, device: str, memory: str, baseline: str, against: str, quiet: bool, as_json: bool, **asked: Any
+) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=brief_timings(memory)))
+    compared = {"baseline": "" if baseline == "none" else baseline, "against": other_source(found, against)}
+    timings = brief_timings(memory)
+    result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))
     if as_json:
         write_json(result.to_json())
     else:
@@ -53,10 +61,20 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
         ("kernel time", _time(result, result.kernel_seconds)),
         ("end-to-end time", _time(result, result.end_to_end_seconds)),
+        ("speed", "\n".join(map(str, result.compared))),
+        ("conditions", conditions(result.conditions)),
         ("seed", "" if result.cell.seed is None else str(result.cell.seed)),
         ("verification", _verification(result)),
     ]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result)]
+
+
+def conditions(found: Mapping[str, Any]) -> str:
+    """The clock, power and temperature while it was timed, and what held the clock back."""
+    if not found:
+        return ""
+    held = f", held back by {', '.join(found['clock_reasons']).replace('_', ' ')}" if found["clock_reasons"] else ""
+    return f"{found['clock_mhz']:.0f} MHz, {found['power_w']:.0f} W, {found['temperature_c']:.0f} °C{held}"
 
 
 def _answer(result: Result) -> list[RenderableType]:

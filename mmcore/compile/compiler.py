@@ -37,7 +37,7 @@ class Compiler(Protocol):
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
-    """Compile what a plan launches.
+    """Compile what a plan launches; nothing where a library is called.
 
     Args:
         plan: the plan; its kernel's own ``architecture`` wins over the device's.
@@ -48,6 +48,8 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
         CompileError: the compiler rejects it, and the text holds its log.
         CompilerMissing: the compiler is not installed.
     """
+    if plan.kernel.call is not None:
+        return CompiledModule(architecture, "", {}, b"", "")
     return compiler_of(plan.kernel).compile(plan, architecture)
 
 

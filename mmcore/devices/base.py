@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -14,7 +15,7 @@ from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
 from mmcore.kernel.arguments import TensorMap
 from mmcore.kernel.launch import Launch
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import DType, Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks
 
@@ -70,6 +71,39 @@ class BoundLaunch:
 
 
 @dataclass(frozen=True)
+class Operand:
+    """A matrix in a GPU's memory, as libraries take it.
+
+    Attributes:
+        address: of the first element.
+        shape, strides: rows and columns; elements from one row, and one column, to the next.
+        dtype: element type of the matrix.
+    """
+
+    address: int
+    shape: tuple[int, int]
+    strides: tuple[int, int]
+    dtype: DType
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        storage = np.dtype(self.dtype.storage)
+        strides = tuple(stride * storage.itemsize for stride in self.strides)
+        place = {"data": (self.address, False), "shape": self.shape, "strides": strides}
+        return {**place, "typestr": storage.str, "version": 3}
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """A library call with its operands: ``enqueue`` puts it on a stream, given by its handle."""
+
+    enqueue: Callable[[int], object]
+
+
+Call: TypeAlias = BoundLaunch | BoundCall
+
+
+@dataclass(frozen=True)
 class Copy:
     """Bytes to be copied from the start of one buffer to the start of another."""
 
@@ -86,12 +120,10 @@ HostCopies: TypeAlias = Sequence[tuple[Buffer, HostArray]]
 class LoadedModule(Protocol):
     """A compiled module on a device."""
 
-    def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
+    def run(self, calls: Sequence[Call]) -> list[Violation]:
         """Make the launches in order and wait for them; return their violations."""
 
-    def timer(
-        self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()
-    ) -> Timer | None:
+    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer | None:
         """A timer of the launches; None on a device that does not support timing.
 
         Args:
@@ -102,7 +134,7 @@ class LoadedModule(Protocol):
         """
 
     def end_to_end_timer(
-        self, calls: Sequence[BoundLaunch], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
+        self, calls: Sequence[Call], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
     ) -> Timer | None:
         """A timer of copies in, launches and copies out, which count as one; None as for :meth:`timer`."""
 
@@ -162,6 +194,12 @@ class Device(Protocol):
 
     def load(self, compiled: CompiledModule) -> LoadedModule:
         """The module, ready to launch; :class:`DeviceError` where the device rejects it."""
+
+    def conditions(self) -> AbstractContextManager[Mapping[str, Any]]:
+        """A context in which the device is watched; at its end what it gives holds clock, power, temperature, as JSON.
+
+        "throttled" says that cooling or power supply held the clock back. It is empty where nothing is known.
+        """
 
     def close(self) -> None: ...
 

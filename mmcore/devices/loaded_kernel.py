@@ -10,11 +10,22 @@ import numpy as np
 
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.compile.compiler import compile_plan
-from mmcore.devices.base import BoundArgument, BoundLaunch, Buffer, Device, HostArray, HostCopies, MatrixMap
+from mmcore.devices.base import (
+    BoundArgument,
+    BoundCall,
+    BoundLaunch,
+    Buffer,
+    Call,
+    Device,
+    HostArray,
+    HostCopies,
+    MatrixMap,
+    Operand,
+)
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
-from mmcore.kernel.launch import Launch
+from mmcore.kernel.launch import Launch, asking
 from mmcore.planning.plan import Plan, resource_violations, violation
 
 
@@ -31,7 +42,7 @@ class LoadedKernel:
         plan, device, compiled: as above.
         module: the compiled module on the device.
         buffers: device memory, by matrix or workspace name.
-        calls: the launches with their arguments.
+        calls: the launches with their arguments, or the library call.
 
     Raises:
         CompileError, CompilerMissing, InvalidKernel: the source does not compile to what is declared.
@@ -62,7 +73,9 @@ class LoadedKernel:
             for workspace in plan.workspaces.values():
                 if workspace.content:
                     self.buffers[workspace.name].upload(np.frombuffer(workspace.content, np.uint8))
-            self.calls = tuple(self._bound_launch(launch) for launch in plan.launches)
+            self.calls: tuple[Call, ...] = (
+                (self._bound_call(),) if plan.kernel.call else tuple(map(self._bound_launch, plan.launches))
+            )
             self._cleanup = cleanup.pop_all()
 
     def __enter__(self) -> LoadedKernel:
@@ -74,7 +87,12 @@ class LoadedKernel:
     @property
     def functions(self) -> tuple[CompiledFunction, ...]:
         """The compiled function of each launch."""
-        return tuple(call.function for call in self.calls)
+        return tuple(launch.function for launch in self.launches)
+
+    @property
+    def launches(self) -> tuple[BoundLaunch, ...]:
+        """The launches, none where a library is called."""
+        return tuple(call for call in self.calls if isinstance(call, BoundLaunch))
 
     def upload(self, matrices: Mapping[str, HostArray]) -> None:
         """Copy contiguous host arrays to the matrices' memory, by "A", "B", "C"."""
@@ -122,6 +140,22 @@ class LoadedKernel:
             taken, given = _sizes(function.parameter_bytes), _sizes(declared)
             raise InvalidKernel(f"{self.plan.kernel.name}: {entry} takes {taken}, but is declared with {given}")
         return BoundLaunch(function, launch, arguments)
+
+    def _bound_call(self) -> BoundCall:
+        """The library call with its operands."""
+        plan = self.plan
+        operands = {
+            each: Operand(
+                self.buffers[each].address,
+                plan.problem.shape(each),
+                plan.problem.strides(each),
+                plan.problem.dtype_of(each),
+            )
+            for each in MATRICES
+        }
+        assert plan.kernel.call is not None
+        with asking(f"{plan.kernel.name}: its call", f"{plan.problem} with {plan.config}"):
+            return BoundCall(plan.kernel.call(plan.problem, plan.config, operands))
 
     def _bound_argument(self, argument: Argument) -> BoundArgument:
         problem = self.plan.problem

@@ -20,7 +20,7 @@ class Config(Mapping[str, Any]):
     """The values of a kernel's parameters for one launch; each is also an attribute, as in ``config.BM``.
 
     Attributes:
-        block: threads per block.
+        block: threads per block; one where a library is called.
         derived: names of the parameters that follow from the others.
         tile: (rows, columns, depth) of the tile of C that a block computes, and of k that it takes at a time:
             ``BM``, ``BN``, ``BK`` where there are such parameters, else ``TILE``, else the extents of the block.
@@ -52,7 +52,7 @@ class Config(Mapping[str, Any]):
 
     @property
     def block(self) -> Dim3:
-        return Dim3(*self._values[BLOCK])
+        return Dim3(*self._values.get(BLOCK, (1,)))
 
     @property
     def tile(self) -> tuple[int, int, int]:
@@ -71,13 +71,13 @@ class Config(Mapping[str, Any]):
     def id(self) -> str:
         """The config in a test's id, of the parameters that do not follow from others: "b32", "b256x1-BM128-BN64"."""
         words = [f"{name}{self[name]}" for name in self if name not in self.derived and name != BLOCK]
-        if BLOCK not in self.derived or not words:
+        if BLOCK in self and (BLOCK not in self.derived or not words):
             words.insert(0, f"b{self.block_text}")
-        return "-".join(words)
+        return "-".join(words) or "library"
 
     def __str__(self) -> str:
         """The config as a user names it: "block=32x32, BM=128"."""
-        words = {**self, BLOCK: str(self[BLOCK]).replace("×", "x")}
+        words = {name: str(self[name]).replace("×", "x") if name == BLOCK else self[name] for name in self}
         return ", ".join(f"{name}={word}" for name, word in words.items())
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ class Config(Mapping[str, Any]):
 
     def to_json(self) -> dict[str, Any]:
         """Every parameter by name; the block is [x, y, z]."""
-        return {**self, BLOCK: list(self.block)}
+        return {name: list(self.block) if name == BLOCK else self[name] for name in self}
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,6 @@ def resolve(declared: Mapping[str, Any]) -> Config:
             raise InvalidConfig(f"{name!r} is not a parameter's name")
         if name in ("m", "n", "k") or (name != BLOCK and hasattr(Config, name)):
             raise InvalidConfig(f"a parameter cannot be called {name!r}, which means something else already")
-    if BLOCK not in declared:
-        example = "{'block': (16, 16)}"
-        raise InvalidConfig(f"a config needs a block, the threads per block: {example}, not {dict(declared)}")
     values = {name: _value(name, value) for name, value in declared.items() if not _is_derivation(value)}
     derived = [name for name in declared if name not in values]
     for name in derived:

@@ -20,6 +20,7 @@ from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_nam
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
 
+CallRule: TypeAlias = Callable[[Problem, Config, Mapping[str, Any]], Callable[[int], object]]
 BuildRule: TypeAlias = Callable[[Problem, Config, str], Any]
 LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | Sequence[Launch]]
 GridRule: TypeAlias = Callable[[Problem, Config], Shape]
@@ -63,6 +64,9 @@ class Kernel:
         source: path of its .cu file, relative to the plugin's module; the name's last word and ".cu" by default.
         build: what makes the code instead of a source, ``(problem, config, architecture) -> Binary``, for an
             architecture such as "90a"; see :class:`mmcore.Binary`.
+        call: what computes the product instead of launches, a library: ``(problem, config, operands) -> enqueue``. The
+            operands are "A", "B" and "C" on a GPU (:class:`~mmcore.devices.base.Operand`), and ``enqueue(stream)`` puts
+            the call on a CUDA stream, given by its handle.
         title: one line on what the variant does.
         reference: where it comes from, down to the page.
         entry: the ``__global__`` function, or a template's name expression; the source's only one by default.
@@ -97,9 +101,10 @@ class Kernel:
     """
 
     name: str
-    configs: Sequence[Mapping[str, Any]] | Space
+    configs: Sequence[Mapping[str, Any]] | Space = ()
     source: Path = Path()
     build: BuildRule | None = None
+    call: CallRule | None = None
     title: str = ""
     reference: str = ""
     entry: str = ""
@@ -181,9 +186,13 @@ class Kernel:
             words = whole and isinstance(each.description, str) and each.description.strip()
             _require(words, f"{each!r} is not a constraint: it has no description or no violation")
             _require("\n" not in each.description, f"the description of {each!r} has more than one line")
-        for name in ("launch", "grid", "build"):
+        if self.call is not None and not self.configs:
+            object.__setattr__(self, "configs", ({},))
+        for name in ("launch", "grid", "build", "call"):
             rule = getattr(self, name)
             _require(rule is None or callable(rule), f"its {name} rule is not callable")
+        ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
+        _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
         told = self.build is None or self.arguments
         _require(told, "its code is built, so that no signature tells its arguments: arguments= must")
         alone = self.launch is None or (self.grid is None and self.over_read is None)
@@ -200,8 +209,11 @@ class Kernel:
         _require(known, f'initial_c is "poison", or "zeros" where beta is 0, not {self.initial_c!r}')
         form = _ARCHITECTURE.fullmatch(self.architecture)
         _require(form, f"architecture {self.architecture!r} is not of the form 90 or 90a")
+        first = self.usual_configs[0]
+        example = "a config needs a block, the threads per block: {'block': (16, 16)}"
+        _require(self.call or BLOCK in first, f"{example}, not {dict(first)}")
         for template in (self.entry, *self.defines.values(), *self.options):
-            self.expand(template, self.problem(64, 64, 64), self.usual_configs[0])
+            self.expand(template, self.problem(64, 64, 64), first)
 
     @cached_property
     def all_configs(self) -> Configs:
@@ -230,6 +242,8 @@ class Kernel:
 
     def launches(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
         """What its launch rule, or its grid and over-read, say of a product; a rule may return anything at all."""
+        if self.call is not None:
+            return ()
         if self.launch is not None:
             return self.launch(problem, config, device)
         launch = Launch(grid=(self.grid or covering_grid)(problem, config), block=config.block)
@@ -308,6 +322,8 @@ class Kernel:
     @property
     def strided(self) -> bool:
         """Whether it takes leading dimensions; one that does not gets its matrices packed."""
+        if self.call is not None:
+            return True
         names: set[object] = {each.value if isinstance(each, Scalar) else each for each in self.arguments}
         if not self.arguments:
             names = {each.name.casefold() for found in self._functions(self.entry) for each in found.parameters}

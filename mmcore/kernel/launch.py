@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, Unsupported
 from mmcore.kernel.arguments import MATRICES, Argument, check_argument
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import Dim3, Shape, ceil_div, dim3, native
@@ -108,6 +108,8 @@ def asking(what: str, about: str) -> Iterator[None]:
     """
     try:
         yield
+    except Unsupported:
+        raise
     except (Exception, SystemExit) as error:
         said = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
         where = ", ".join(filter(None, (place(error), f"for {about}")))

@@ -35,7 +35,7 @@ class Plan:
         kernel: the kernel.
         problem: the product as the device sees it (packed, unless the kernel takes leading dimensions).
         config: the config it was planned for.
-        launches: the launches, in order.
+        launches: the launches, in order; none where a library is called.
         forced: whether the kernel's own constraints were passed over.
     """
 
@@ -66,7 +66,7 @@ class Plan:
 
     def over_read(self, matrix: str) -> int:
         """Elements behind ``matrix`` that some launch may load but never use."""
-        return max(launch.over_read.get(matrix, 0) for launch in self.launches)
+        return max((launch.over_read.get(matrix, 0) for launch in self.launches), default=0)
 
     @property
     def device_bytes(self) -> int:
@@ -165,7 +165,7 @@ def launches(kernel: Kernel, problem: Problem, config: Config, device: DevicePro
     with asking(f"{kernel.name}: its launch rule", f"{problem} with {config}"):
         ruled = kernel.launches(problem, config, device)
         found = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
-        shown = "" if found and all(isinstance(launch, Launch) for launch in found) else repr(ruled)
+        shown = "" if (found or kernel.call) and all(isinstance(launch, Launch) for launch in found) else repr(ruled)
     if shown:
         raise InvalidKernel(f"{kernel.name}: its launch rule returned {shown}, not a Launch or several")
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack
 
-from mmcore.devices.base import BoundLaunch, Copy, Device, Timer
+from mmcore.devices.base import Call, Copy, Device, Timer
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem
@@ -49,7 +49,7 @@ def compare_repeats(
     with ExitStack() as memory:
         turns = [_copies(loaded, problem, turn, device, memory) for turn in (seed, other_seed(seed))]
 
-        def timer(calls: tuple[BoundLaunch, ...], refresh: list[list[Copy]]) -> Timer:
+        def timer(calls: tuple[Call, ...], refresh: list[list[Copy]]) -> Timer:
             found = loaded.module.timer(calls, refresh=refresh)
             assert found is not None, "the device supports timing"
             memory.callback(found.close)

@@ -11,10 +11,10 @@ import functools
 import pytest
 
 from mmcore.errors import CompilerMissing, MmcoreError
-from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import registry
 from mmcore_conform.conformance import conform_kernel
 from mmcore_conform.outcome import FAILED, PROPERTIES, SKIPPED
+from mmcore_pytest.options import Selection
 
 # All tests of a kernel follow one another.
 _last_conformance = functools.lru_cache(maxsize=1)(conform_kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from cuda.core.utils import StridedMemoryView
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundLaunch, Buffer, HostArray, HostCopies, Products, Refresh, Timer
+from mmcore.devices.base import BoundCall, BoundLaunch, Buffer, Call, HostArray, HostCopies, Products, Refresh, Timer
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
 from mmcore.kernel.geometry import Dim3, ceil_div
@@ -26,6 +26,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks, peaks
 from mmcore_cuda.arguments import bind
+from mmcore_cuda.conditions import conditions
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
 from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view, pinned_copy, window
 
@@ -190,6 +191,9 @@ class CudaDevice:
         with _device_errors(f"the code compiled from {compiled.source} cannot be loaded"):
             return CudaModule(self, compiled)
 
+    def conditions(self) -> AbstractContextManager[dict[str, Any]]:
+        return conditions(self.gpu)
+
     def scratch(self) -> CudaBuffer:
         """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
         if self._scratch is None:
@@ -222,6 +226,16 @@ def _device_errors(failure: str) -> Iterator[None]:
         raise DeviceError(f"{failure}: {_first_line(error)}") from error
 
 
+def _work(call: BoundCall) -> Work:
+    """A library call, to be put on a stream or into a graph."""
+
+    def made(target: Stream | GraphBuilder) -> None:
+        stream = target.stream if isinstance(target, GraphBuilder) else target
+        call.enqueue(int(stream.handle))
+
+    return made
+
+
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
@@ -239,10 +253,15 @@ class CudaModule:
 
     def __init__(self, owner: CudaDevice, compiled: CompiledModule) -> None:
         self._owner, self._device, self._stream = owner, owner.gpu, owner.stream
-        self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
-        self._kernels = {each.symbol: self._module.get_kernel(each.symbol) for each in compiled.functions.values()}
+        # A library brings code of its own.
+        self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source) if compiled.functions else None
+        self._kernels = (
+            {}
+            if self._module is None
+            else {each.symbol: self._module.get_kernel(each.symbol) for each in compiled.functions.values()}
+        )
 
-    def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
+    def run(self, calls: Sequence[Call]) -> list[Violation]:
         self._owner.use()
         try:
             self.bind(calls)(self._stream)
@@ -251,7 +270,7 @@ class CudaModule:
             return [self._violation(error)]
         return []
 
-    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer:
+    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer:
         self._owner.use()
         launches = self.bind(calls)
         turns = itertools.cycle(refresh)
@@ -268,7 +287,7 @@ class CudaModule:
         return KernelTimer(timer.method, timer.seconds, timer.close, self._violation)
 
     def end_to_end_timer(
-        self, calls: Sequence[BoundLaunch], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
+        self, calls: Sequence[Call], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
     ) -> Timer:
         self._owner.use()
         launches = self.bind(calls)
@@ -291,10 +310,13 @@ class CudaModule:
             seconds = functools.partial(elapsed, self._device, self._stream, work)
             return KernelTimer(method, seconds, memory.pop_all().close, self._violation)
 
-    def bind(self, calls: Sequence[BoundLaunch]) -> Work:
+    def bind(self, calls: Sequence[Call]) -> Work:
         """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
         bound = []
         for call in calls:
+            if isinstance(call, BoundCall):
+                bound.append(_work(call))
+                continue
             kernel = self._kernels[call.function.symbol]
             bound.append(bind(self._device, self._stream, kernel, self._config(call, kernel), call.arguments))
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundLaunch, Buffer, Device, HostArray, MatrixMap, Refresh
+from mmcore.devices.base import BoundLaunch, Buffer, Call, Device, HostArray, MatrixMap, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit, UnsupportedInstruction
+from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
@@ -84,7 +85,7 @@ class EmulatedModule:
         #: What the last :meth:`run` counted.
         self.figures = Figures()
 
-    def run(self, calls: Sequence[BoundLaunch]) -> list[Violation]:
+    def run(self, calls: Sequence[Call]) -> list[Violation]:
         violations: list[Violation] = []
         self._run_number += 1
         if self._run_number == _LEFTOVER_RUN:
@@ -100,10 +101,11 @@ class EmulatedModule:
             self.thread_instructions += run.thread_instructions
         return violations
 
-    def runs(self, calls: Sequence[BoundLaunch], observer: Callable[[Translation], Observer]) -> Iterator[Run]:
+    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[Run]:
         """The launches, each ready to execute and watched by an observer, which is made for its code."""
-        progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in calls))
-        for call in calls:
+        launches = [call for call in calls if isinstance(call, BoundLaunch)]
+        progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
+        for call in launches:
             launch = call.launch
             if launch.cluster is not None:
                 raise UnsupportedInstruction("the emulator does not know thread block clusters")
@@ -139,12 +141,12 @@ class EmulatedModule:
             self._translations[symbol] = translate(function, self._module_memory.addresses(function))
         return self._translations[symbol]
 
-    def timer(self, calls: Sequence[BoundLaunch], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
+    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
         return None
 
     def end_to_end_timer(
         self,
-        calls: Sequence[BoundLaunch],
+        calls: Sequence[Call],
         uploads: Sequence[tuple[Buffer, HostArray]],
         downloads: Sequence[tuple[Buffer, HostArray]],
         *,
@@ -219,7 +221,12 @@ class Emulator:
         return None
 
     def load(self, code: CompiledModule) -> EmulatedModule:
+        if not code.functions:
+            raise Unsupported("a library is called, which runs on a GPU alone")
         return EmulatedModule(self._memory, code, self.deadline)
+
+    def conditions(self) -> AbstractContextManager[dict[str, Any]]:
+        return nullcontext({})
 
     def close(self) -> None:
         self._memory = DeviceMemory()

@@ -20,9 +20,9 @@ from pytest_benchmark.stats import Stats
 
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.file_locks import Lock
-from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.result import Result
 from mmcore.saved_results import KEY, describe, other_device
+from mmcore_pytest.collection import Benchmark
 
 Record: TypeAlias = dict[str, Any]
 

@@ -23,10 +23,10 @@ from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
-from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.registry import registry
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
+from mmcore_pytest.collection import Benchmark
 
 Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
 """The results of a preset that was run to its end, their file, and how many cells had been measured before."""
@@ -100,7 +100,7 @@ def _planned(preset: Preset, device: str, timed: bool) -> tuple[_Cells, _Missing
     cells: _Cells = {}
     missing: _Missing = {"refused": [], "failed": []}
     for benchmark in _benchmarks(preset):
-        cell = benchmark.cell(device, USUAL_SECONDS, benchmark.timing)
+        cell = benchmark.cell(device, benchmark.timing, timeout=USUAL_SECONDS)
         cell = cell if timed else replace(cell, timings=())
         try:
             cells[run(device, "mmcore_experiments.identity:cell_key", cell.to_json())] = benchmark, cell

@@ -38,7 +38,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     kernel, source = plan.kernel, plan.kernel.source
     text, options = kernel.source_text(), compile_options(plan, architecture)
     # A line that is spliced may hide the word.
-    may_include = kernel.options or any(sign in text for sign in ("include", "\\\n", "\\\r"))
+    may_include = kernel.options or any(sign in text for sign in ("include", "\\\n"))
     headers = fingerprint(source, text, options) if may_include else ""
     every_option = (*options, *(() if headers == "" else header_options()))
     depends_on = (str(nvrtc_version()), str(source), *every_option, "", *plan.entries, "", text, headers)

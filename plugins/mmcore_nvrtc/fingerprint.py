@@ -37,7 +37,7 @@ def fingerprint(source: Path, text: str, options: Sequence[str]) -> str | None:
         options: NVRTC's, but for those that say where CUDA's own headers are.
     """
     named = [os.path.dirname(os.path.abspath(value)) for value in _values(options, "-include", "--pre-include")]
-    if not named and "include" not in re.sub(r"\\\r?\n", "", text):
+    if not named and "include" not in text.replace("\\\n", ""):
         return ""
     own = os.path.dirname(os.path.abspath(source))
     searched = [os.path.abspath(value) for value in _values(options, "-I", "--include-path")]

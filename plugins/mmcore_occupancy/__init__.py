@@ -28,4 +28,4 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
         found = launch_occupancies(kernel.plan, kernel.compiled, device.properties.compute_capability)
     except UnknownCapability:
         return {"occupancy": None}
-    return {"occupancy": min(each.occupancy for each in found)}
+    return {"occupancy": min(each.occupancy for each in found)} if found else {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from mmcore import (
     Config,
@@ -13,11 +15,13 @@ from mmcore import (
     Multiple,
     Problem,
     Scalar,
+    Struct,
     TensorMap,
     Workspace,
     ceil_div,
     hookimpl,
 )
+from mmcore.kernel.arguments import Argument
 
 _HERE = Path(__file__).parent
 _SPLITS = 4
@@ -88,7 +92,66 @@ TENSOR_MAP = Kernel(
     min_compute_capability=(9, 0),
 )
 
-MODERN = (SPLIT_K, BF16_PANEL, TENSOR_MAP)
+
+def panel_maps(*, pointer: bool = False) -> Callable[[Problem], tuple[TensorMap, TensorMap]]:
+    """The maps of panels.cu: A as panels of eight columns, B as it lies, by columns."""
+
+    def maps(problem: Problem) -> tuple[TensorMap, TensorMap]:
+        m, n, k = problem.m, problem.n, problem.k
+        a = TensorMap("A", (2, 16, 8), extents=(k // 8, m, 8), strides=(8, problem.lda, 1), pointer=pointer)
+        b = TensorMap("B", (1, 16, 16), extents=(1, n, k), strides=(n * problem.ldb, problem.ldb, 1), pointer=pointer)
+        return a, b
+
+    return maps
+
+
+def _panels(entry: str, *rest: Argument, **map_options: Any) -> Kernel:
+    maps = panel_maps(**map_options)
+
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        grid = ceil_div(problem.n, 16), ceil_div(problem.m, 16)
+        return Launch(grid=grid, block=config.block, arguments=(*maps(problem), *rest), dependent=True)
+
+    return Kernel(
+        name=f"modern.{entry}",
+        title="tiles brought in through tensor maps of three axes, B stored by columns",
+        source=_HERE / "panels.cu",
+        entry=entry,
+        launch=launch,
+        configs=[{"block": (16, 16)}],
+        column_major="B",
+        constraints=(Multiple("k", of=8),),
+        min_compute_capability=(9, 0),
+    )
+
+
+PANELS = (
+    _panels("by_value", "C", "m", "n", "k"),
+    _panels("by_pointer", "C", "m", "n", "k", pointer=True),
+    _panels("with_structure", Struct(("C", "m", "n", "k"))),
+)
+
+FROM_STRUCTURE = Kernel(
+    name="modern.from_structure",
+    title="pointers and sizes in a structure, by value",
+    source=_HERE / "operands.cu",
+    entry="from_structure",
+    arguments=(Struct(("A", "m", "n", "k", "B", "C", b"x")),),
+    configs=[{"block": (16, 16)}],
+)
+
+ADD_SLICES = Kernel(
+    name="modern.add_slices",
+    title="slices of k added to a C of zeros by blocks that wait for each other",
+    source=_HERE / "operands.cu",
+    entry="add_slices",
+    arguments=("A", "B", "C", "m", "n", "k", Workspace("arrived", content=bytes(4))),
+    launch=lambda problem, config, device: Launch(grid=(4,), block=config.block, cooperative=True),
+    configs=[{"block": (128,)}],
+    initial_c="zeros",
+)
+
+MODERN = (SPLIT_K, BF16_PANEL, TENSOR_MAP, FROM_STRUCTURE, ADD_SLICES, *PANELS)
 
 
 @hookimpl

@@ -78,7 +78,7 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
     assert isinstance(output, EmulatedBuffer)
-    accesses = (least_access(module.function(call)) for call in loaded.calls)
+    accesses = (least_access(module.function(call)) for call in loaded.launches)
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
     recorder = Recorder()
     for run in emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation)):

@@ -14,11 +14,12 @@ from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
-from mmcore.pytest_plugin.benchmark_internals import measures
-from mmcore.pytest_plugin.collection import Benchmark, Found, find_benchmarks
-from mmcore.pytest_plugin.fixture import CellBenchmark, DeviceClock, Measured, options_of
-from mmcore.pytest_plugin.options import Selection
+from mmcore.kernel.other_source import other_source
 from mmcore.registry import registry
+from mmcore_pytest.benchmark_internals import measures
+from mmcore_pytest.collection import Benchmark, Found, find_benchmarks
+from mmcore_pytest.fixture import CellBenchmark, DeviceClock, Measured, options_of
+from mmcore_pytest.options import Selection
 
 _USUAL_SECONDS = 0.7  # of device time, for all rounds of a cell, where the user gives no --benchmark-max-time
 
@@ -68,7 +69,10 @@ class Session:
         words = [*config.invocation_params.args, *config.getini("addopts"), *environment]
         asked = any(str(word).startswith("--benchmark-max-time") for word in words)
         timing = options_of(config, marker, benchmark.timing, None if asked else _USUAL_SECONDS)
-        cell = benchmark.cell(self.device, self.selection.timeout, timing)
+        selection = self.selection
+        against = other_source(benchmark.kernel, selection.against)
+        compared = {"baseline": selection.baseline, "against": against}
+        cell = benchmark.cell(self.device, timing, timeout=selection.timeout, **compared)
         # The first of a file gets a new line of its own.
         last = next(reversed(self.benchmarks), "")
         begin = "" if last.partition("::")[0] == test.partition("::")[0] else "\n"

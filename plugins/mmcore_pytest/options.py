@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from mmcore.cell import INPUTS, WAYS
+from mmcore.cell import BASELINE, INPUTS, WAYS
 from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
 from mmcore.kernel.geometry import parse_shape
 from mmcore.kernel.problem import dtype_named
-from mmcore.pytest_plugin.sizes import Sizes, parse_sizes
+from mmcore_pytest.sizes import Sizes, parse_sizes
 
 ALL_CONFIGS = "all"
 
@@ -36,6 +36,8 @@ class Selection:
     memories: tuple[str, ...]  # host memory of the copies of end-to-end times
     caches: tuple[str, ...]  # "warm", "cold" or both, for kernel times
     timeout: float  # seconds that a cell may take
+    baseline: str  # name or pattern of what takes turns with each kernel; empty for none
+    against: str  # a revision or folder whose version of each source takes turns with it; empty for none
     inputs: str  # "usual" or "wide"
 
     @classmethod
@@ -62,6 +64,8 @@ class Selection:
             memories=each("mm_memory") or WAYS["end-to-end"][:1],
             caches=tuple(dict.fromkeys(config.getoption("mm_cache") or ("warm",))),
             timeout=config.getoption("mm_timeout"),
+            baseline=config.getoption("mm_baseline").replace("none", ""),
+            against=config.getoption("mm_against"),
             inputs=config.getoption("mm_inputs"),
         )
 
@@ -93,6 +97,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--mm-{name}", dest="mm_cache", action="append_const", const=name, help=f"Kernel times {text}")
     limit = f"Seconds that each cell may take, from planning to its last launch ({USUAL_SECONDS:g})."
     option("timeout", "S", parse_seconds, limit, default=USUAL_SECONDS)
+    text = f"Library to take turns with: {BASELINE} (the default), a pattern of kernels' names, or none."
+    option("baseline", "GLOB", str, text, default=BASELINE)
+    text = "Version of the kernels' sources to take turns with: a Git revision, or a folder."
+    option("against", "REV|DIR", str, text, default="")
     group.addoption("--mm-inputs", choices=INPUTS, default="usual", help="Numbers of usual or of all exponents.")
     option("csv", "FILE", _writable, "Write the summary as CSV, too.", default=None)
     text = "List what the kernels' constraints forbid, and why."

@@ -11,11 +11,11 @@ import pytest
 
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import visible
-from mmcore.errors import ConstraintViolation, MmcoreError, UnsupportedInstruction
+from mmcore.errors import ConstraintViolation, MmcoreError, Unsupported
 from mmcore.executor import measure_cell
-from mmcore.pytest_plugin.collection import Benchmark
 from mmcore.reproduce import launch_command
 from mmcore.result import Result
+from mmcore_pytest.collection import Benchmark
 
 Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]  # the dictionary is what pytest-benchmark stores
 
@@ -62,7 +62,7 @@ class CellBenchmark:
             result = self.result = measure_cell(self.cell)
         except ConstraintViolation as violation:
             reason, skipped = "; ".join(violation.reasons), True
-        except UnsupportedInstruction as error:
+        except Unsupported as error:
             reason, skipped = str(error), True
         except MmcoreError as error:
             reason = str(error)

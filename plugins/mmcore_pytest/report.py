@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from mmcore.cli.output import visible
-from mmcore.pytest_plugin.collection import COUNTED, Benchmark
-from mmcore.pytest_plugin.fixture import CellBenchmark, Measured
 from mmcore.result import Result
+from mmcore_pytest.collection import COUNTED, Benchmark
+from mmcore_pytest.fixture import CellBenchmark, Measured
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
-    median_ms spread_percent gflops percent_of_peak percent_of_best emulation_ms
+    median_ms spread_percent gflops percent_of_peak percent_of_best baseline percent_of_baseline emulation_ms
     registers shared_bytes verified verification clock
 """
 
@@ -67,12 +67,16 @@ def _table(members: Sequence[Measured]) -> Table:
     table.add_column("kernel", no_wrap=True)
     table.add_column("config", no_wrap=True)
     # Eighty columns hold either times or counts.
-    times = ("median, µs", "spread", "GFLOP/s", "of peak", "of best", "registers", "shared, B") if timed else ()
+    baseline = next((f"of {each.baseline.label}" for _, each, _ in members if each.baseline), "")
+    times = ["median, µs", "spread", "GFLOP/s", "of peak", "of best"] if timed else []
+    times += [baseline] if baseline else []
+    times += ["registers", "shared, B"] if timed else []
     for heading in (*times, *(name.replace("_", " " if timed else "\n", 1).replace("_", " ") for name in figures)):
         table.add_column(heading, justify="right")
     table.add_column("verified")
     for benchmark, result, info in members:
-        numbers = [*(_times(result, info) if timed else ()), *(_number(result.figures.get(name)) for name in figures)]
+        numbers = _times(result, info, bool(baseline)) if timed else []
+        numbers += [_number(result.figures.get(name)) for name in figures]
         verification = result.verification
         whole = verification is not None and verification.compared == result.cell.m * result.cell.n
         table.add_row(result.kernel, _config(benchmark, result), *numbers, "all" if whole else "sampled")
@@ -86,9 +90,10 @@ def _config(benchmark: Benchmark, result: Result) -> str:
     return f"{benchmark.config.id} ({launched[0]} launched)" if other else benchmark.config.id
 
 
-def _times(result: Result, info: Mapping[str, Any]) -> list[str]:
+def _times(result: Result, info: Mapping[str, Any], compared: bool) -> list[str]:
     times = [f"{info['median_ms'] * 1e3:.2f}", _percent(info["spread_percent"], 2), _number(info["gflops"])]
-    percents = [_percent(info["percent_of_peak"]), _percent(info["percent_of_best"])]
+    names = ("percent_of_peak", "percent_of_best", *(("percent_of_baseline",) if compared else ()))
+    percents = [_percent(info[name]) for name in names]
     return [*times, *percents, str(result.registers), str(result.shared_bytes)]
 
 
@@ -96,7 +101,8 @@ def line(result: Result) -> str:
     """One timed result in a few words, for while the run goes on."""
     time = result.times[0]
     rate = _number(result.gflops(time.seconds))
-    return f"verified, {time.seconds * 1e6:.2f} µs ±{100 * time.spread:.2f} %, {rate} GFLOP/s"
+    words = [f"verified, {time.seconds * 1e6:.2f} µs ±{100 * time.spread:.2f} %, {rate} GFLOP/s"]
+    return ", ".join([*words, *(str(each) for each in result.compared if each.time)])
 
 
 def time_spent(used: Collection[CellBenchmark], missing: int) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from mmcore.cell import WAYS, Cell, Timing
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore.pytest_plugin.options import Selection
 from mmcore.registry import Registry
+from mmcore_pytest.options import Selection
 
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
 GPU_SIZES, EMULATED_SIZES = (640, 1024), (128,)
@@ -52,11 +53,10 @@ class Benchmark:
         how += ", wide inputs" * (self.inputs == "wide")
         return f"{self.problem} {self.kernel.operation} {self.kernel.types}, {how}"
 
-    def cell(self, device: str, timeout: float, timing: Timing) -> Cell:
+    def cell(self, device: str, timing: Timing, **further: Any) -> Cell:
         name, problem, config = self.kernel.name, self.problem, self.config.to_json()
         sizes = problem.m, problem.n, problem.k
-        cell = Cell(name, *sizes, config=config, device=device, timings=(timing,), timeout=timeout)
-        return replace(cell, inputs=self.inputs)
+        return Cell(name, *sizes, config=config, device=device, timings=(timing,), inputs=self.inputs, **further)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mmcore.errors import MmcoreError
-from mmcore.pytest_plugin.options import Selection, pytest_addoption
+from mmcore_pytest.options import Selection, pytest_addoption
 
 if TYPE_CHECKING:
-    from mmcore.pytest_plugin.collection import Benchmark
-    from mmcore.pytest_plugin.fixture import CellBenchmark
-    from mmcore.pytest_plugin.session import Session
+    from mmcore_pytest.collection import Benchmark
+    from mmcore_pytest.fixture import CellBenchmark
+    from mmcore_pytest.session import Session
 
 __all__ = ["mm_benchmark", "mm_cell", "pytest_addoption"]
 
@@ -30,7 +30,7 @@ _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 def run_of(config: pytest.Config) -> Session:
     """What there is to know of a run."""
     if _SESSION not in config.stash:
-        from mmcore.pytest_plugin.session import Session
+        from mmcore_pytest.session import Session
 
         config.stash[_SESSION] = Session(config)
     return config.stash[_SESSION]
@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     measured = [item for item in items if "mm_benchmark" in getattr(item, "fixturenames", ())]
     if not measured:
         return
-    from mmcore.pytest_plugin.benchmark_internals import prepare
+    from mmcore_pytest.benchmark_internals import prepare
 
     session = run_of(config)
     session.items = len(measured)
@@ -106,8 +106,8 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say what is going to be measured, and on what."""
     if not (session := _used(config)):
         return []
-    from mmcore.pytest_plugin.collection import COUNTED
     from mmcore.registry import registry
+    from mmcore_pytest.collection import COUNTED
 
     found, quiet = session.found, config.get_verbosity() < 0
     lines = [] if quiet else [f"mmcore: {session.device}{'' if session.supports_timing else f'; {COUNTED}'}"]
@@ -128,7 +128,7 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
     used = session.benchmarks.get(report.nodeid) if session and report.when == "call" else None
     if session is None or used is None or report.skipped or config.get_verbosity() < 0 or not session.supports_timing:
         return None
-    from mmcore.pytest_plugin.report import line
+    from mmcore_pytest.report import line
 
     measured = session.results.get(report.nodeid)
     text = line(measured[1]) if measured else "not measured; the reason is below" if report.failed else ""
@@ -163,8 +163,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     config = session.config
     if not (ours := _used(config)):
         return (yield)
-    from mmcore.pytest_plugin.benchmark_internals import save
-    from mmcore.pytest_plugin.report import complete, write_csv
+    from mmcore_pytest.benchmark_internals import save
+    from mmcore_pytest.report import complete, write_csv
 
     results = list(ours.results.values())
     complete(results)
@@ -203,11 +203,11 @@ def pytest_terminal_summary(
 
 
 def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
-    from mmcore.pytest_plugin.benchmark_internals import session_of, without_counterpart
+    from mmcore_pytest.benchmark_internals import session_of, without_counterpart
 
     if session.results and session.config.get_verbosity() >= 0:
         from mmcore.cli.output import on_terminal, rendered
-        from mmcore.pytest_plugin.report import tables, time_spent
+        from mmcore_pytest.report import tables, time_spent
 
         terminal.section("mmcore", sep="-", bold=True)
         spent = time_spent(session.benchmarks.values(), len(session.benchmarks) - len(session.results))

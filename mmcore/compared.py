@@ -1,0 +1,105 @@
+"""What a kernel is compared with in the same run: a library's product, or another version of its source."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.kernel.declaration import Kernel
+from mmcore.registry import registry
+from mmcore.timing import Time
+
+_CONFIDENCE = 0.95
+# A kernel differs by as much from a copy of itself: docs/measuring.md has the measurements.
+_RESOLUTION = 1e-3
+_SAME = ("dtype", "output", "alpha", "beta", "column_major")  # what a kernel and its baseline have in common
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A kernel that took turns with the one that was measured, round by round.
+
+    Attributes:
+        kernel, title: its name, and one line on it.
+        time: its kernel time; None where it could not be measured.
+        reason: why it could not; empty where it was.
+        faster: how many times as fast the measured kernel is; None without a time.
+        interval: of ``faster``, at a confidence of 95 %: the interval between two of the ratios that the rounds give,
+            by rank, that holds the median so often, and 0.1 % more on either side, which no repetition averages out.
+    """
+
+    kernel: str
+    title: str = ""
+    time: Time | None = None
+    reason: str = ""
+    faster: float | None = None
+    interval: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, kernel: Kernel, own: Time, time: Time) -> Compared:
+        """The comparison of a kernel's own rounds with those of another, which took turns with them."""
+        ratios = sorted(theirs / ours for ours, theirs in zip(own.rounds, time.rounds, strict=False))
+        below = _rank(len(ratios))
+        interval = ratios[below] * (1 - _RESOLUTION), ratios[-1 - below] * (1 + _RESOLUTION)
+        return cls(kernel.name, kernel.title, time, "", statistics.median(ratios), interval)
+
+    def __str__(self) -> str:
+        """ "78.3 % of cublas (78.1–78.6 %)", or why there is no time."""
+        if self.faster is None or self.interval is None:
+            return f"not compared with {self.label}: {self.reason}"
+        low, high = (100 * each for each in self.interval)
+        return f"{100 * self.faster:.1f} % of {self.label} ({low:.1f}–{high:.1f} %)"
+
+    @property
+    def label(self) -> str:
+        """What tables call it: its title where that is a word, else its name."""
+        return self.title if self.title.isalpha() else self.kernel
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Compared:
+        time, interval = values["time"], values["interval"]
+        return cls(**{**values, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
+
+
+def _rank(count: int) -> int:
+    """How many of so many values, on either side, are left out of the interval of their median."""
+    tail, below = 0.0, 0
+    while below < (count - 1) // 2:
+        tail += math.comb(count, below) / 2**count
+        if 2 * tail > 1 - _CONFIDENCE:
+            break
+        below += 1
+    return below
+
+
+def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
+    """The kernels that a cell is to be compared with: those that its ``baseline`` matches, and that of ``against``."""
+    found: list[Kernel] = []
+    if cell.baseline:
+        offered = _offered(kernel)
+        registered = [each.item for each in registry().kernels.values() if each.item.name != kernel.name]
+        found += [each for each in offered if fnmatch.fnmatch(each.name, cell.baseline)]
+        found += [each for each in registered if fnmatch.fnmatch(each.name, cell.baseline) and _alike(each, kernel)]
+    if cell.against:
+        found.append(replace(kernel, title="before", source=Path(cell.against)))
+    return found
+
+
+def _offered(kernel: Kernel) -> list[Kernel]:
+    """What plugins offer as baselines."""
+    try:
+        return [each for each in registry().manager.hook.mmcore_baselines(kernel=kernel) if each is not None]
+    except Exception as error:  # a third party's hook costs the comparison, not the result
+        print(f"warning: a plugin's mmcore_baselines failed: {type(error).__name__}: {error}", file=sys.stderr)
+        return []
+
+
+def _alike(one: Kernel, other: Kernel) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in _SAME)

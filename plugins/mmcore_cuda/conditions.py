@@ -1,0 +1,65 @@
+"""The conditions under which a GPU works: its clock, power, temperature, and what holds its clock back."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from cuda.core import Device, system
+
+_PERIOD_SECONDS = 0.02
+_POWER_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT, in mW
+# What holds the clock back although the kernel does not ask for more power than the card may take.
+_THROTTLES = {"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
+_NORMAL = {"none", "gpu_idle"}
+
+
+@contextmanager
+def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
+    """Watch a GPU, from a thread, while something is measured on it.
+
+    Yields:
+        What is filled in at the end: the median SM clock in MHz, the largest power in W and temperature in °C, the
+        reasons for which the clock was not higher, and whether one of them is a fault of cooling or power supply
+        ("throttled"). It stays empty where NVIDIA's management library tells nothing.
+    """
+    seen: dict[str, Any] = {}
+    readings: list[tuple[float, float, float, set[str]]] = []
+    ended = threading.Event()
+    try:
+        watched = system.Device(uuid=gpu.uuid if gpu.uuid.startswith("GPU-") else f"GPU-{gpu.uuid}")
+        readings.append(_reading(watched))
+    except Exception:  # a driver without the library, a card that does not say
+        yield seen
+        return
+
+    def watch() -> None:
+        while not ended.wait(_PERIOD_SECONDS):
+            with suppress(Exception):  # the library has no power reading at some moments
+                readings.append(_reading(watched))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        ended.set()
+        thread.join()
+        clocks, powers, temperatures, reasons = zip(*readings[1:] or readings, strict=True)
+        held = sorted(set().union(*reasons) - _NORMAL)
+        seen.update(
+            clock_mhz=statistics.median(clocks),
+            power_w=max(powers),
+            temperature_c=max(temperatures),
+            clock_reasons=held,
+            throttled=not _THROTTLES.isdisjoint(held),
+        )
+
+
+def _reading(gpu: Any) -> tuple[float, float, float, set[str]]:
+    power = gpu.get_field_values([_POWER_INSTANT])[0].value * 1e-3
+    reasons = {str(reason) for reason in gpu.current_clock_event_reasons}
+    return gpu.get_clock("sm").get_current_mhz(), power, gpu.temperature.get_sensor(), reasons
