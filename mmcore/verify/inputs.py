@@ -241,18 +241,6 @@ def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
     return replace(before, c=_logical(problem, "C", numbers), rows=kinds)
 
 
-def with_a_row_not_finite(problem: Problem, matrices: Matrices, seed: int) -> Matrices:
-    """Mixed inputs of which a row of A is NaN and infinities, where there are more than two rows."""
-    rng = np.random.Generator(np.random.SFC64([seed, 3]))
-    if matrices.rows is None or len(matrices.rows) < 3:
-        return matrices
-    row = int(rng.integers(1, len(matrices.rows) - 1))
-    matrices.a[row] = narrow(rng.choice(np.array([np.nan, np.inf, -np.inf]), size=problem.k), problem.dtype)
-    kinds = matrices.rows.copy()
-    kinds[row] = Kind.NOT_FINITE
-    return replace(matrices, rows=kinds)
-
-
 def _moved(rng: np.random.Generator, kinds: NDArray[Any]) -> NDArray[np.intp]:
     """For each place what is to come there, one of its kind; -1 for those that stay as they are."""
     moving = rng.random(len(kinds)) < 0.5
