@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from mmcore.cell import Cell, brief_timings, referenced_kernel
+from mmcore.cell import Cell, KernelReference, brief_timings, is_file, referenced_kernel
 from mmcore.devices.base import Buffer, Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import InvalidProblem, KernelError
@@ -21,6 +21,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 
 _DLPACK_CPU = 1
+_ALIGNMENT = 16  # bytes of the widest load, which code that is built may make anywhere
 Block: TypeAlias = str | SupportsIndex | Shape | None
 
 
@@ -30,7 +31,7 @@ def kernels() -> dict[str, Kernel]:
 
 
 def run(
-    kernel: str | Kernel,
+    kernel: KernelReference | Kernel,
     size: SupportsIndex | None = None,
     *,
     memory: str = "pageable",
@@ -40,7 +41,7 @@ def run(
     """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it.
 
     Args:
-        kernel: a registered kernel's name, such as "upc.kernel11", or any kernel itself, which runs in this process.
+        kernel: a registered kernel's name, the path of a .cu file, or any kernel itself, which runs in this process.
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         memory: host memory of the copies in the end-to-end time, "pageable" or "pinned".
         device: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator" or a third party's.
@@ -57,7 +58,7 @@ def run(
 
 
 def cell(
-    kernel: str | Kernel,
+    kernel: KernelReference | Kernel,
     size: SupportsIndex | None = None,
     *,
     m: SupportsIndex | None = None,
@@ -70,7 +71,7 @@ def cell(
     """The cell that some arguments ask for, and the kernel itself where it has no name that the cell could hold.
 
     Args:
-        kernel: a registered kernel's name, "module:attribute", or any kernel itself.
+        kernel: as a cell names it, or any kernel itself.
         size, m, n, k: C is m×n, A is m×k, B is k×n; give ``size`` (m = n = k) or all three.
         block: threads per block: 16 (for 16×16), "32x8" or (32, 8).
         config: other parameters by name; the kernel's first config that fits when neither is given.
@@ -80,11 +81,12 @@ def cell(
         MmcoreError: they ask for nothing that can be.
     """
     found = kernel if isinstance(kernel, Kernel) else referenced_kernel(kernel)
+    kernel = registry().reference(found) if not isinstance(kernel, Kernel) and is_file(kernel) else kernel
     leading = {name: further.pop(name) for name in ("lda", "ldb", "ldc") if name in further}
     problem = found.problem(*three_sizes(size, m, n, k), **leading)  # type: ignore[arg-type]
     parameters = _parameters(block, config)
     further |= {name: getattr(problem, name) for name, given in leading.items() if given}
-    name, nameless = (kernel, None) if isinstance(kernel, str) else (kernel.name, kernel)
+    name, nameless = (kernel.name, kernel) if isinstance(kernel, Kernel) else (kernel, None)
     values = found.config(**parameters).to_json() if parameters else {}
     return Cell(name, problem.m, problem.n, problem.k, config=values, **further), nameless
 
@@ -216,6 +218,8 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
         buffers[label], shapes[label], strides, name = device.borrow(label, array)
         _check_type(found, label, name)
         leading[f"ld{label.lower()}"] = _leading(found, label, shapes[label], strides)
+        if found.build is not None and buffers[label].address % _ALIGNMENT:
+            raise InvalidProblem(f"{label} begins at no multiple of {_ALIGNMENT} bytes, as {found.name} is built for")
     planned = _planned(found, found.problem(*_sizes(*shapes.values()), **leading), parameters, device)
     for label in "AB":
         if planned.over_read(label):

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mmcore.errors import InvalidKernel, InvalidProblem
 from mmcore.kernel.configs import Config
@@ -26,6 +26,21 @@ BASELINE = "cublas.best"
 """What kernels are compared with unless the user says otherwise."""
 
 KernelReference: TypeAlias = str | Mapping[str, Any]
+
+
+class FileKernel(NamedTuple):
+    """The kernel of a file, under a name of its own."""
+
+    kernel: Kernel
+    reference: Mapping[str, Any]  # what cells name it by
+    words: tuple[str, ...]  # what a command line names it by: its path and options
+    inferred: str  # what nobody said, for the user to read
+
+
+def is_file(reference: KernelReference) -> bool:
+    """Whether a kernel is named by its file: a path, a name that ends in .cu, or a file that is there."""
+    path = reference if isinstance(reference, str) else ""
+    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or Path(path).is_file()
 
 
 @dataclass(frozen=True)
@@ -76,8 +91,8 @@ class Cell:
     """One kernel to be verified and measured, somewhere.
 
     Attributes:
-        kernel: a registered kernel's name, "module:attribute", or ``{"file": PATH}`` with further attributes of
-            :class:`~mmcore.Kernel` by name.
+        kernel: a registered kernel's name, "module:attribute", or a .cu file's path, or ``{"file": PATH}`` with
+            what is said of it by name; the rest is inferred.
         m, n, k: C is m×n, A is m×k, B is k×n.
         config: parameters by name, the block as [x, y, z]; those of the first config that fits when empty.
         device: "cuda:0", "emulator", or a third party's.
@@ -139,14 +154,9 @@ def referenced_kernel(reference: KernelReference) -> Kernel:
 
     Raises:
         UnknownKernel: no plugin brings it.
-        InvalidKernel: the module has none of that name, or the file's declaration contradicts itself.
+        InvalidKernel: the module has none of that name, or the file does not tell what it is.
     """
-    if isinstance(reference, Mapping):
-        path = Path(reference["file"]).absolute()
-        words = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in path.stem.lower())
-        declared = {"name": f"file.{words}", "configs": [{"block": (16, 16)}], **reference}
-        return Kernel(**{name: value for name, value in declared.items() if name != "file"}, source=path)
-    if ":" not in reference:
+    if not isinstance(reference, str) or is_file(reference) or ":" not in reference:
         from mmcore.registry import registry  # only a cell of a registered kernel needs the plugins
 
         return registry().kernel(reference)

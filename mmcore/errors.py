@@ -75,11 +75,11 @@ class UnsupportedInstruction(Unsupported):
 
 
 class CompileError(MmcoreError):
-    """NVRTC rejected the source; the text holds its log, with the .cu file's own name and lines."""
+    """A compiler rejected the source; the text holds its log, with the source's own name and lines."""
 
 
-class CompilerMissing(MmcoreError):
-    """NVRTC cannot be loaded on this machine."""
+class CompilerMissing(Unsupported):
+    """A compiler that the kernel needs cannot be loaded on this machine; the text says how to get it."""
 
 
 class NoDevice(MmcoreError):

@@ -6,15 +6,19 @@ A plugin can declare hooks of its own with :data:`hookspec`; others implement th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 if TYPE_CHECKING:
+    from click import Command
+
+    from mmcore.cell import FileKernel
     from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
     from mmcore.kernel.declaration import Kernel
+    from mmcore.result import Result
 
 hookspec = pluggy.HookspecMarker("mmcore")
 hookimpl = pluggy.HookimplMarker("mmcore")
@@ -48,3 +52,18 @@ def mmcore_baselines(kernel: Kernel) -> Kernel | None:
 @hookspec
 def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:  # type: ignore[empty-body]
     """Return further figures of a kernel that was verified, by name: results hold them, and tables show them."""
+
+
+@hookspec
+def mmcore_command(command: Command) -> None:
+    """Change a command, anybody's, before it reads its arguments; it may have been changed before."""
+
+
+@hookspec(firstresult=True)
+def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel | None:
+    """Return the kernel of ``reference["file"]``, of which it says more, under no name that another file has."""
+
+
+@hookspec
+def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
+    """Return what to say of a result before its last line, a sentence each: why a product may be wrong, for one."""

@@ -191,13 +191,13 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
     """The launches of a kernel, in order."""
     return tuple(
         LaunchRecord(
-            entry=loaded.plan.entry(launch),
+            entry=loaded.plan.entry(launch) or call.function.symbol,
             grid=launch.grid_dim,
             block=launch.block_dim,
-            registers=function.registers,
-            shared_bytes=function.static_shared_bytes + launch.shared_bytes,
+            registers=call.function.registers,
+            shared_bytes=call.function.static_shared_bytes + call.launch.shared_bytes,
         )
-        for launch, function in zip(loaded.plan.launches, loaded.functions, strict=True)
+        for launch, call in zip(loaded.plan.launches, loaded.launches, strict=True)
     )
 
 

@@ -14,11 +14,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import pluggy
 
 from mmcore import hookspecs
+from mmcore.cell import FileKernel, KernelReference, is_file
 from mmcore.errors import DuplicateName, MmcoreError, UnknownKernel, UnknownName
 from mmcore.kernel.declaration import Kernel
 from mmcore.tracebacks import place
@@ -119,6 +120,7 @@ class Registry:
         self.providers: Named[DeviceProvider] = Named("device")
         self.compilers: Named[Compiler] = Named("compiler")
         self.commands: Named[str] = Named("command", "mmcore --help")  # "module:function" each
+        self.files: dict[str, FileKernel] = {}  # those that were asked for, by the kernel's name
         self.failed: list[FailedPlugin] = []
         self.manager = pluggy.PluginManager(GROUP)
         self.manager.add_hookspecs(hookspecs)
@@ -154,25 +156,36 @@ class Registry:
             digest.update(f"{path.name}\0".encode() + path.read_bytes())
         return f"sha256:{digest.hexdigest()[:12]}"
 
-    def kernel(self, name: str) -> Kernel:
-        """The kernel called ``name``. Raises DuplicateName or UnknownKernel."""
-        return self.kernels.named(name, self.failed)
+    def kernel(self, name: KernelReference) -> Kernel:
+        """The kernel called ``name``, or that of a file. Raises DuplicateName, UnknownKernel or InvalidKernel."""
+        if not is_file(name) or (isinstance(name, str) and name in self.kernels):
+            return self.kernels.named(cast(str, name), self.failed)
+        reference = {"file": name} if isinstance(name, str) else name
+        found: FileKernel = self.manager.hook.mmcore_kernel_of_file(reference=reference, taken=self.files)
+        self.files[found.kernel.name] = found
+        return found.kernel
 
-    def matching(self, patterns: Sequence[str]) -> tuple[list[Kernel], list[Kernel]]:
-        """The kernels that names and patterns (``*``, ``?``, ``[]``) select, and those left out for their known bugs.
+    def reference(self, kernel: Kernel) -> KernelReference:
+        """What a cell names a kernel by."""
+        return self.files[kernel.name].reference if kernel.name in self.files else kernel.name
+
+    def matching(self, patterns: Sequence[KernelReference]) -> tuple[list[Kernel], list[Kernel]]:
+        """The kernels that names, files and patterns (``*``, ``?``, ``[]``) select, and those left out for known bugs.
 
         No pattern at all selects every kernel. One with known bugs is left out unless it is asked for by its name.
         Raises DuplicateName or UnknownKernel, also for a pattern that no kernel's name matches.
         """
-        named = {pattern for pattern in patterns if not set(pattern) & set("*?[") and self.kernel(pattern)}
-        for pattern in patterns:
+        files = [self.kernel(each) for each in patterns if is_file(each)]
+        globs = [str(each) for each in patterns or ("*",) if not is_file(each)]
+        named = {pattern for pattern in globs if not set(pattern) & set("*?[") and self.kernel(pattern)}
+        for pattern in globs if patterns else ():
             if not fnmatch.filter(self.kernels, pattern):
                 hint = f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is"
                 raise UnknownKernel(hint + (_FAILED_HINT if self.failed else ""))
-        wanted = {name for pattern in patterns or ("*",) for name in fnmatch.filter(self.kernels, pattern)}
+        wanted = {name for pattern in globs for name in fnmatch.filter(self.kernels, pattern)}
         found = [each.item for name, each in self.kernels.items() if name in wanted]
         buggy = [kernel for kernel in found if kernel.known_bugs and kernel.name not in named]
-        return [kernel for kernel in found if kernel not in buggy], buggy
+        return [*files, *(kernel for kernel in found if kernel not in buggy)], buggy
 
     def warnings(self) -> list[str]:
         """One sentence for every plugin that failed to load, and for every name that several bring."""
@@ -265,7 +278,8 @@ def _located(kernel: object, plugin: Any) -> Kernel:
     root = sys.modules.get(plugin.__name__.partition(".")[0], plugin)
     source = kernel.source.resolve()
     folders = [Path(folder).resolve() for folder in getattr(root, "__path__", None) or [Path(root.__file__).parent]]
-    if not any(source.is_relative_to(folder) for folder in folders):
+    # What is built may be built of a function that is another package's.
+    if kernel.build is None and not any(source.is_relative_to(folder) for folder in folders):
         raise MmcoreError(f"the source of {kernel.name}, {source}, lies outside its package {folders[0]}")
     text = source.read_bytes() if source.is_file() else b""
     for name in _INCLUDED.findall(text):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell, KernelReference, referenced_kernel
+from mmcore.registry import registry
 
 
 def launch_command(command: str, cell: Cell) -> str:
@@ -23,4 +24,9 @@ def launch_command(command: str, cell: Cell) -> str:
             config["--config"] = ",".join(others)
     options = sizes | gaps | config | {"--device": cell.device} | seed
     words = [str(word) for option in options.items() for word in option]
-    return shlex.join(["mmcore", command, str(cell.kernel), *words, *["--force"] * cell.force])
+    return shlex.join(["mmcore", command, *reference_words(cell.kernel), *words, *["--force"] * cell.force])
+
+
+def reference_words(reference: KernelReference) -> tuple[str, ...]:
+    """A kernel as a command line names it: its name, or its file and the options that say what was said of that."""
+    return (reference,) if isinstance(reference, str) else registry().files[referenced_kernel(reference).name].words

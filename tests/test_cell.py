@@ -15,6 +15,7 @@ from mmcore import InvalidKernel, InvalidProblem, Kernel, Multiple
 from mmcore.cell import SCHEMA, Cell, Timing, referenced_kernel
 from mmcore.registry import Origin, Registered, registry
 from mmcore.reproduce import launch_command
+from tests.test_source_file import NAIVE
 
 COLD = Timing("kernel", "cold", 0.5, 2, 1e-3, 9, 20, 4, 0.1, 0.9)
 TIMINGS = (COLD, Timing("end-to-end", "pinned"))
@@ -70,21 +71,22 @@ def test_the_product_and_the_config_of_a_cell_are_a_kernels() -> None:
 # The kernel that a cell names
 
 
-def test_a_file_is_a_kernel_named_for_it_in_square_blocks_of_256_threads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_a_kernel_named_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    kernel = referenced_kernel({"file": "Größe-2.cu"})
-    assert (kernel.name, kernel.source) == ("file.gr__e_2", tmp_path / "Größe-2.cu")
-    assert [config.id for config in kernel.usual_configs] == ["b16"]
+    (tmp_path / "Größe-2.cu").write_text(NAIVE)
+    for reference in ("Größe-2.cu", {"file": "Größe-2.cu"}):
+        kernel = referenced_kernel(reference)
+        assert (kernel.name, kernel.source) == ("file.gr__e_2", tmp_path / "Größe-2.cu")
+        assert [config.id for config in kernel.usual_configs] == ["b16"]
 
 
-def test_whatever_else_is_said_of_a_file_is_the_kernels() -> None:
+def test_whatever_else_is_said_of_a_file_is_the_kernels(cu_file: Path) -> None:
+    cu_file.write_text(NAIVE)
     declared = {"name": "acme.own", "dtype": "float64", "configs": [{"block": [8, 4]}]}
-    kernel = referenced_kernel({"file": "/kernels/own.cu", **declared})
+    kernel = referenced_kernel({"file": str(cu_file), **declared})
     assert (kernel.name, kernel.dtype, kernel.usual_configs[0].id) == ("acme.own", "float64", "b8x4")
-    with pytest.raises(InvalidKernel, match=r"^file\.own: its title must be a text of one line"):
-        referenced_kernel({"file": "/kernels/own.cu", "title": "two\nlines"})
+    with pytest.raises(InvalidKernel, match=r"^file\.kernel: its title must be a text of one line"):
+        referenced_kernel({"file": str(cu_file), "title": "two\nlines"})
 
 
 def test_an_attribute_of_a_module_has_its_source_beside_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,11 @@ from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
 
 SIZES = ((5, 100, 33), (64, 128, 192), (96, 96, 96), (100, 100, 100))
-LECTURES = sorted(name for name in registry().kernels if registry().kernels[name].origin.distribution == "mmcore-cuda")
+LECTURES = sorted(
+    name
+    for name, each in registry().kernels.items()
+    if each.origin.distribution == "mmcore-cuda" and not each.item.is_code
+)
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ def shown(kernel: str) -> dict[str, Any]:
 
 def test_json_is_the_listings_entry_and_what_a_listing_has_no_room_for() -> None:
     kernel = shown("lezione9.kernel2")
-    assert kernel.keys() == ENTRIES | {"launched", "inferred", "accumulator", "initial_c", "launch_rule", "source_text"}
+    assert kernel.keys() == ENTRIES | {"launched", "inferred", "accumulator", "launch_rule", "source_text"}
     (listed,) = json.loads(mmcore("list-kernels", "lezione9.kernel2", "--json").stdout)
     assert {entry: kernel[entry] for entry in ENTRIES} == listed
     assert (kernel["accumulator"], kernel["output"]) == ("float64", "float64")
@@ -51,7 +51,7 @@ def test_every_kernel_can_be_shown(name: str) -> None:
     ):
         assert text in output
     assert "for example" in output
-    assert all(line.strip() in output for line in kernel.source.read_text(encoding="utf-8").splitlines())
+    assert all(line.strip() in output for line in kernel.source_text().splitlines())
 
 
 def test_the_signature_has_the_lectures_own_order_of_arguments() -> None:

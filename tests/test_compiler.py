@@ -77,6 +77,7 @@ def test_spilled_registers_are_counted(cu_file: Path, monkeypatch: pytest.Monkey
     text = SOURCE.replace("C[0] = VALUE", body).replace("void f", "void __launch_bounds__(1024, 2) f")
     spilled = compiled(cu_file, text).functions["f"].spill_bytes
     stores, loads = (int(re.findall(rb"(\d+) bytes spill %s" % what, logs[0])[0]) for what in (b"stores", b"loads"))
+    assert spilled is not None
     assert 0 < min(stores, loads) < spilled == stores + loads
 
 

@@ -19,8 +19,12 @@ from tests import test_third_party
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = README + "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("why.md", "lectures.md"))
+PAGES = README + "".join(
+    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("your-file.md", "why.md", "lectures.md")
+)
 EXAMPLES = re.findall(r"^```console\n\$ mmcore ([^\n]*)\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
+# The .cu files that the pages show: a comment in the first line has the file's name.
+FILES = dict(re.findall(r"^```cuda\n(?=// (\w+\.cu)\n)(.*?)^```", PAGES, re.MULTILINE | re.DOTALL))
 # What changes from one release of the compiler to the next: registers, instructions, and which loads become one.
 CHANGING = re.compile(
     r"(?<=^registers     ) *\d+|^(?:instructions of|shared load)\b.*$|(?<=^  \d\d) +[\d,]+", re.MULTILINE
@@ -31,7 +35,12 @@ TOLD = ("plugins.md", "CHANGELOG.md")
 
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_the_pages_show_what_the_command_prints(command: str, shown: str) -> None:
+def test_the_pages_show_what_the_command_prints(
+    command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
     printed = CliRunner().invoke(main, shlex.split(command)).output
     assert CHANGING.sub("N", printed) == CHANGING.sub("N", shown)
 
@@ -73,7 +82,8 @@ def test_the_experiments_page_lists_every_preset() -> None:
 
 def test_the_plugin_references_package_is_the_one_that_the_tests_install() -> None:
     reference = (ROOT / "docs" / "plugin-reference.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(?:cuda|python|toml)\n(.*?)^```", reference, re.MULTILINE | re.DOTALL)
+    package, _, _ = reference.partition("\n## What a kernel declares\n")
+    blocks = re.findall(r"^```(?:cuda|python|toml)\n(.*?)^```", package, re.MULTILINE | re.DOTALL)
     assert blocks == [test_third_party.SOURCE, test_third_party.MODULE, test_third_party.PYPROJECT]
 
 

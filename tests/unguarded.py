@@ -38,7 +38,8 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     memory.GUARD_BYTES = 0
     device, kernels = open_device("cuda"), mmcore.kernels()
-    for name in options.names or [name for name, kernel in kernels.items() if not kernel.known_bugs]:
+    sound = [name for name, kernel in kernels.items() if not kernel.known_bugs and not kernel.is_code]
+    for name in options.names or sound:
         kernel = kernels[name]
         if options.without_over_read:
             kernel = replace(kernel, over_read=None)

@@ -23,7 +23,10 @@ class CommandLine(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         target = COMMANDS.get(cmd_name) or _commands().get(cmd_name)  # the core's own need no plugin
-        return None if target is None else _imported(cmd_name, target)
+        command = None if target is None else _imported(cmd_name, target)
+        if command is not None:
+            registry().manager.hook.mmcore_command(command=command)
+        return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not ctx.resilient_parsing and args[0] not in (known := list(_commands())):

@@ -37,8 +37,9 @@ def doctor(as_json: bool) -> int:
     if as_json:
         write_json(findings)
     else:
-        compilers = {name: each["version"] for name, each in findings["compilers"].items()}
-        lacking = [] if any(compilers.values()) else [" or ".join(compilers) or "a compiler"]
+        problems = [name for name, each in findings["compilers"].items() if each["problem"]]
+        compiled = any(each["version"] for each in findings["compilers"].values())
+        lacking = [] if compiled else [" or ".join(problems) or "a compiler"]
         lacking += [] if any(each["count"] for each in findings["devices"]) else ["a device"]
         missing = " and ".join(lacking)
         answer = f"No kernel can be run here: {missing} is missing." if missing else "Kernels can be run here."
@@ -112,12 +113,13 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
     state = f"{problem}; every kernel is compiled each time" if problem else written
     devices = [f"{name}: {text}" for each in findings["devices"] for name, text in each["findings"].items()]
     devices += [f"{each['name']}: {each['problem']}" for each in findings["devices"] if each["problem"]]
+    compilers = findings["compilers"].items()
     plugins = [f"{name}: {n} kernel{'s' * (n != 1)}" for name, n in findings["distributions"].items()]
     rows = {
         "Python": [f"{findings['python']} at {findings['executable']}"],
         "mmcore": [findings["mmcore"] or "is not installed"],
         "packages": [f"{name} {found or 'is not installed'}" for name, found in findings["dependencies"].items()],
-        "compilers": [f"{name}: {each['version'] or each['problem']}" for name, each in findings["compilers"].items()],
+        "compilers": [f"{name}: {told}" for name, each in compilers if (told := each["version"] or each["problem"])],
         "devices": devices or ["no plugin provides any"],
         "auto": [auto["device"] or auto["problem"]],
         "cache": [f"{cache['directory'] or 'none'}: {state}"],

@@ -12,6 +12,7 @@ from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.configs import BLOCK, Config, parse_config
 from mmcore.kernel.declaration import Kernel
+from mmcore.registry import registry
 
 USUAL_SIZE = 640  # the lectures' own first example
 _LARGEST_INT = 2**31 - 1
@@ -109,11 +110,12 @@ def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
 
 
 def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual: int, **further: Any) -> Cell:
-    """The cell of a registered kernel that options ask for (or a MmcoreError); m = n = k = ``usual`` by default."""
+    """The cell of a kernel that options ask for (or a MmcoreError); m = n = k = ``usual`` by default."""
     config = requested_config(kernel, asked)
     m, n, k = requested_sizes(kernel, asked, usual, config)
     named = ("lda", "ldb", "ldc", "seed", "force", "timeout", "inputs")
     further |= {name: asked[name] for name in named if asked.get(name) is not None}
-    cell = Cell(kernel.name, m, n, k, config=config.to_json() if config else {}, device=device, **further)
+    further["config"] = config.to_json() if config else {}
+    cell = Cell(registry().reference(kernel), m, n, k, device=device, **further)
     cell.problem(kernel)
     return cell

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cell import BASELINE, INPUTS, WAYS, brief_timings
+from mmcore.cell import BASELINE, INPUTS, WAYS, KernelReference, brief_timings
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.other_source import other_source
+from mmcore.registry import registry
 from mmcore.result import Result
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, and what is wrong.")
 @json_option
 def run(
-    kernel: str, device: str, memory: str, baseline: str, against: str, quiet: bool, as_json: bool, **asked: Any
+    kernel: KernelReference, device: str, memory: str, baseline: str, quiet: bool, as_json: bool, **asked: Any
 ) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    compared = {"baseline": "" if baseline == "none" else baseline, "against": other_source(found, against)}
+    against = other_source(found, asked.pop("against"))
+    compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
     timings = brief_timings(memory)
     result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))
     if as_json:
@@ -56,7 +58,7 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("config", ", ".join(f"{name}={value}" for name, value in result.config.items() if name != "block")),
         ("block", in_turn([launch.block for launch in result.launched], "thread")),
         ("grid", in_turn([launch.grid for launch in result.launched], "block")),
-        ("registers", f"{result.registers} per thread" if result.launched else ""),
+        ("registers", f"{result.registers or 'an unknown number'} per thread" if result.launched else ""),
         ("shared memory", f"{result.shared_bytes} bytes per block" if result.launched else ""),
         ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
         ("kernel time", _time(result, result.kernel_seconds)),
@@ -83,7 +85,8 @@ def _answer(result: Result) -> list[RenderableType]:
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    return [*result.failures(), answer]
+    hints = [hint for several in registry().manager.hook.mmcore_hints(result=result) for hint in several]
+    return [*result.failures(), *hints, answer]
 
 
 def _problem(result: Result, kernel: Kernel) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mmcore.cell import KernelReference
 from mmcore.cli.list_kernels import configs, descriptions, summary
 from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
@@ -18,29 +19,28 @@ from mmcore.kernel.launch import covering_grid
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan, plan
+from mmcore.registry import Origin, Registered
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+_LANGUAGES = {".py": "python", ".ptx": "ptx"}
 
 
 @click.command()
 @click.argument("kernel")
 @json_option
-def show(kernel: str, as_json: bool) -> int:
+def show(kernel: KernelReference, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
     found = registry.kernel(kernel)
+    registered = registry.kernels.get(found.name, Registered(found, Origin(found.source.name, "no package")))
     source_text, rule, launched = found.source_text(), _rule(found), _entries(found)
     declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
-    inferred = [name for name, value in declared.items() if not value]  # read off the source
+    inferred = [name for name, value in declared.items() if not value and not found.call]  # read off the source
     if as_json:
-        further = {
-            "launched": launched,
-            "inferred": inferred,
-            "accumulator": found.accumulator,
-            "initial_c": found.initial_c,
-        }
-        write_json(summary(registry.kernels[kernel]) | further | {"launch_rule": rule, "source_text": source_text})
+        further = {"launched": launched, "inferred": inferred, "accumulator": found.accumulator}
+        write_json(summary(registered) | further | {"launch_rule": rule, "source_text": source_text})
     else:
         facts = [
             ("reference", found.reference),
@@ -54,16 +54,17 @@ def show(kernel: str, as_json: bool) -> int:
             ("needs", "\n".join(descriptions(found))),
             ("known bugs", "\n".join(found.known_bugs)),
             ("for example", "\n".join(examples(found))),
-            ("plugin", str(registry.kernels[kernel].origin)),
+            ("plugin", str(registered.origin)),
         ]
-        listings = "\nlaunch rule:\n", _listing(rule, "python"), f"\n{found.source}:\n", _listing(source_text, "cuda")
+        source = (f"\n{found.source}:\n", _listing(source_text, _LANGUAGES.get(found.source.suffix, "cuda")))
+        listings = "\nlaunch rule:\n", _listing(rule, "python"), *(source if source_text else ())
         render(f"{found.name}: {found.title}\n", fields(facts), *listings)
     return 0
 
 
 def _rule(kernel: Kernel) -> str:
     """The rule's source code, or its docstring where Python cannot find the code."""
-    rule: Any = kernel.launch or kernel.grid or covering_grid
+    rule: Any = kernel.call or kernel.launch or kernel.grid or covering_grid
     while isinstance(rule, functools.partial):
         rule = rule.func
     try:
@@ -79,7 +80,7 @@ def _entries(kernel: Kernel) -> list[str]:
         calls = [(planned.entry(launch), map(_argument, planned.arguments(launch))) for launch in planned.launches]
     except MmcoreError as error:
         return [str(error)]
-    return list(dict.fromkeys(f"{entry}({', '.join(arguments)})" for entry, arguments in calls))
+    return list(dict.fromkeys(f"{entry or 'its only function'}({', '.join(arguments)})" for entry, arguments in calls))
 
 
 def _argument(argument: Argument) -> str:
@@ -107,6 +108,8 @@ def _example(kernel: Kernel, problem: Problem) -> str:
         planned = _planned(kernel, problem)
     except MmcoreError as error:
         return f"{problem}: {error}"
+    if not planned.launches:
+        return f"{problem}: a call"
     grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
     reads = [f"{elements} elements past {matrix}" for matrix in "ABC" if (elements := planned.over_read(matrix))]
     past = f"may read {' and '.join(reads)}" if reads else "reads nothing past the matrices"

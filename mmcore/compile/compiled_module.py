@@ -13,11 +13,13 @@ class Binary:
         cubin: machine code, which a GPU loads; made of the PTX by the driver where it is empty.
         ptx: PTX text, which the emulator runs; a kernel without it runs on GPUs alone.
         shared_bytes: dynamic shared memory of a block that the code asks for, in bytes, besides what the launch says.
+        null_pointers: how many pointers the code takes after the declared arguments; each launch gets null for them.
     """
 
     cubin: bytes = b""
     ptx: str = ""
     shared_bytes: int = 0
+    null_pointers: int = 0
 
 
 @dataclass(frozen=True)
@@ -26,17 +28,22 @@ class CompiledFunction:
 
     Attributes:
         symbol: its lowered (mangled) name.
-        registers: registers per thread.
+        registers: registers per thread; 0 where they are not known before the driver makes machine code of PTX.
         static_shared_bytes: shared memory that the source declares, per block.
         parameter_bytes: size of each parameter, in order.
-        spill_bytes: bytes of registers spilled to local memory, stores and loads together, per thread.
+        spill_bytes: bytes of registers spilled to local memory, stores and loads together, per thread; None where the
+            compiler does not tell.
+        dynamic_shared_bytes: shared memory per block that each launch gets besides what it asks for itself.
+        null_pointers: parameters at the end that each launch gives null pointers to.
     """
 
     symbol: str
     registers: int
     static_shared_bytes: int
-    spill_bytes: int
+    spill_bytes: int | None
     parameter_bytes: tuple[int, ...] = ()
+    dynamic_shared_bytes: int = 0
+    null_pointers: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,8 @@ class CompiledModule:
         architecture: what it was compiled for, such as "sm_90".
         source: name of the .cu file.
         functions: the functions asked for, by name expression.
-        cubin: machine code.
-        ptx: PTX text.
+        cubin: machine code; empty where the driver makes it of the PTX.
+        ptx: PTX text; empty where there is machine code alone.
     """
 
     architecture: str

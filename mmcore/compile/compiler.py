@@ -24,7 +24,10 @@ class Compiler(Protocol):
     def name(self) -> str: ...
 
     def version(self) -> str:
-        """The compiler's version; :class:`~mmcore.errors.CompilerMissing`, and how to get it, where it is not there."""
+        """The compiler's version; :class:`~mmcore.errors.CompilerMissing`, and how to get it, where it is not there.
+
+        It is empty for one that only hands on what others have compiled.
+        """
 
     def takes(self, kernel: Kernel) -> bool:
         """Whether it compiles that kernel's source."""
@@ -59,7 +62,7 @@ def compiler_versions() -> dict[str, str]:
     for name, registered in registry().compilers.items():
         with contextlib.suppress(CompilerMissing):
             versions[name] = registered.item.version()
-    return versions
+    return {name: version for name, version in versions.items() if version}
 
 
 def compiler_of(kernel: Kernel) -> Compiler:

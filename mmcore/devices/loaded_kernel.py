@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -117,7 +118,7 @@ class LoadedKernel:
         reasons: list[str] = []
         for launch in self.plan.launches:
             function = self.compiled.functions[self.plan.entry(launch)]
-            shared_bytes = function.static_shared_bytes + launch.shared_bytes
+            shared_bytes = function.static_shared_bytes + function.dynamic_shared_bytes + launch.shared_bytes
             reasons += resource_violations(device.properties, launch.block_dim, function.registers, shared_bytes)
         if reasons:
             raise violation(self.plan.kernel, reasons)
@@ -135,10 +136,13 @@ class LoadedKernel:
         entry = self.plan.entry(launch)
         function = self.compiled.functions[entry]
         arguments = tuple(self._bound_argument(argument) for argument in self.plan.arguments(launch))
+        arguments += (np.uint64(0),) * function.null_pointers
         declared = tuple(map(_nbytes, arguments))
         if declared != function.parameter_bytes:
             taken, given = _sizes(function.parameter_bytes), _sizes(declared)
-            raise InvalidKernel(f"{self.plan.kernel.name}: {entry} takes {taken}, but is declared with {given}")
+            name = entry or function.symbol
+            raise InvalidKernel(f"{self.plan.kernel.name}: {name} takes {taken}, but is declared with {given}")
+        launch = replace(launch, shared_bytes=launch.shared_bytes + function.dynamic_shared_bytes)
         return BoundLaunch(function, launch, arguments)
 
     def _bound_call(self) -> BoundCall:

@@ -61,7 +61,8 @@ class Kernel:
     Attributes:
         name: unique dotted identifier, reference or package first: "upc.kernel11".
         configs: named parameters, the thread block among them, the default first; or a :class:`~mmcore.Space`.
-        source: path of its .cu file, relative to the plugin's module; the name's last word and ".cu" by default.
+        source: path of its .cu, .ptx or .cubin file, relative to the plugin's module; the name's last word and ".cu" by
+            default.
         build: what makes the code instead of a source, ``(problem, config, architecture) -> Binary``, for an
             architecture such as "90a"; see :class:`mmcore.Binary`.
         call: what computes the product instead of launches, a library: ``(problem, config, operands) -> enqueue``. The
@@ -193,8 +194,8 @@ class Kernel:
             _require(rule is None or callable(rule), f"its {name} rule is not callable")
         ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
         _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
-        told = self.build is None or self.arguments
-        _require(told, "its code is built, so that no signature tells its arguments: arguments= must")
+        told = not self.is_code or self.arguments
+        _require(told, "its code is built or compiled, so that no signature tells its arguments: arguments= must")
         alone = self.launch is None or (self.grid is None and self.over_read is None)
         _require(alone, "it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
@@ -219,6 +220,11 @@ class Kernel:
     def all_configs(self) -> Configs:
         """Every config, those of a space included."""
         return Configs(self.configs)
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it brings compiled code instead of CUDA C++: its code is built, or its source is PTX or a CUBIN."""
+        return self.build is not None or self.source.suffix in (".ptx", ".cubin")
 
     @property
     def usual_configs(self) -> tuple[Config, ...]:
@@ -253,8 +259,11 @@ class Kernel:
         return replace(launch, over_read=dict(over_read))
 
     def entry_named(self, entry: str | None = None) -> str:
-        """The name expression of a launch's function: its own, the kernel's, or the only one of the source."""
-        if entry or self.entry:
+        """The name expression of a launch's function: its own, the kernel's, or the only one of the source.
+
+        It is empty for the only function of compiled code, whose name only the code tells.
+        """
+        if entry or self.entry or self.is_code:
             return entry or self.entry
         found = signatures(self.source_text())
         if len(found) != 1:
@@ -311,7 +320,13 @@ class Kernel:
         return "→".join(dict.fromkeys((self.dtype, self.output))) + sums + layout
 
     def source_text(self) -> str:
-        """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text."""
+        """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text.
+
+        It is empty for code that has no text: machine code, what is built without a source, and libraries.
+        """
+        built = self.build is not None and not self.source.is_file()
+        if self.source.suffix == ".cubin" or built or self.call is not None:
+            return ""
         try:
             # NVRTC takes a byte order mark for a part of the first word.
             return self.source.read_text(encoding="utf-8-sig")
@@ -350,8 +365,8 @@ class Kernel:
         return next((config for config in usual if not self.violations(problem, config)), usual[0])
 
     def square_problem(self, least: int, *configs: Config) -> Problem:
-        """The smallest m = n = k from ``least`` that one of ``configs`` (or the usual ones) allows; else ``least``."""
-        for size in range(least, least + 4097):
+        """The first m = n = k from ``least`` on, or below it, that one of ``configs`` (or the usual ones) allows."""
+        for size in (*range(least, least + 4097), *range(least - 1, 0, -1)):
             problem = self.problem(size, size, size)
             if not all(self.violations(problem, config) for config in configs or self.usual_configs):
                 return problem

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mmcore.cell import KernelReference
 from mmcore.cli.options import device_option, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, say, write_json
 from mmcore.errors import UnknownKernel
+from mmcore.registry import registry
 from mmcore_conform.conformance import Conformance, Progress, conform_kernel
 from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("kernels", metavar="KERNEL...", nargs=-1, required=True)
+@click.argument("kernel", metavar="KERNEL...", nargs=-1, required=True)
 @device_option()
 @click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default.")
 @timeout_option("each case")
@@ -29,21 +31,28 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print a line for each kernel, and no progress.")
 @json_option
 def conform(
-    kernels: tuple[str, ...], device: str, seed: int | None, timeout: float, verbose: bool, quiet: bool, as_json: bool
+    kernel: tuple[KernelReference, ...],
+    device: str,
+    seed: int | None,
+    timeout: float,
+    verbose: bool,
+    quiet: bool,
+    as_json: bool,
 ) -> int:
     """Test whether kernels keep what they declare.
 
-    A KERNEL is a name or a pattern such as 'acme.*', which leaves out kernels with known bugs.
+    A KERNEL is a name, a .cu file, or a pattern such as 'acme.*', which leaves out kernels with known bugs.
     """
-    found, buggy = loaded_registry().matching(kernels)
+    found, buggy = loaded_registry().matching(kernel)
     if buggy:
         say(f"left out for their known bugs unless named: {', '.join(each.name for each in buggy)}")
     if not found:
         raise UnknownKernel("no other kernel matches")
     made: list[Conformance] = []
-    for kernel in found:
-        with _progress(kernel.name, shown=not quiet and sys.stderr.isatty()) as progress:
-            made.append(conform_kernel(kernel.name, device, seed=seed, timeout=timeout, progress=progress))
+    for each in found:
+        with _progress(each.name, shown=not quiet and sys.stderr.isatty()) as progress:
+            reference = registry().reference(each)
+            made.append(conform_kernel(reference, device, seed=seed, timeout=timeout, progress=progress))
         if not as_json:
             render(*([""] if len(made) > 1 and not quiet else []), *report(made[-1], quiet=quiet, verbose=verbose))
     if as_json:

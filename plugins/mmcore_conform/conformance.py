@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell, KernelReference, referenced_kernel
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import CompilerMissing, ConstraintViolation, DeviceLost, InvalidKernel, MmcoreError, TimeLimit
 from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
-from mmcore.reproduce import launch_command
+from mmcore.reproduce import launch_command, reference_words
 from mmcore.verify.inputs import fresh_seed
 from mmcore_conform.cases import USUAL_WORK
 from mmcore_conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, Case, Cases, Outcome
@@ -82,7 +82,7 @@ class Conformance:
 
 
 def conform_kernel(
-    reference: str,
+    reference: KernelReference,
     device: str = "auto",
     *,
     seed: int | None = None,
@@ -92,7 +92,7 @@ def conform_kernel(
     """Test whether a kernel keeps what its declaration promises.
 
     Args:
-        reference: a registered kernel's name, or "module:attribute".
+        reference: as a cell names a kernel.
         device: as a user calls it.
         seed: seed of the inputs of every case; fresh when None.
         timeout: seconds that each case may take; after one that takes longer no others are tested.
@@ -121,7 +121,9 @@ def conform_kernel(
         stopped = str(error)
         outcomes.append(Outcome("product", what, SKIPPED if isinstance(error, TimeLimit) else FAILED, stopped))
     limit = [] if timeout == USUAL_SECONDS else ["--timeout", f"{timeout:g}"]
-    again = shlex.join(["mmcore", "conform", reference, "--device", device, "--seed", str(seed), *limit])
+    again = shlex.join(
+        ["mmcore", "conform", *reference_words(reference), "--device", device, "--seed", str(seed), *limit]
+    )
     reproducible = tuple(each if each.reproduce else replace(each, reproduce=again) for each in outcomes)
     left_out = cases.left_out + max(0, len(cases.allowed) - begun)
     return Conformance(kernel, device, SANITIZER, seed, reproducible, left_out, stopped)
@@ -132,7 +134,7 @@ class _Tests:
     """The tests of one kernel, which are made as the outcomes that they yield are asked for."""
 
     kernel: Kernel
-    reference: str
+    reference: KernelReference
     device: str
     sanitizer: str
     seed: int

@@ -12,12 +12,16 @@ import pytest
 
 from mmcore.errors import CompilerMissing, MmcoreError
 from mmcore.registry import registry
-from mmcore_conform.conformance import conform_kernel
+from mmcore_conform.conformance import Conformance, conform_kernel
 from mmcore_conform.outcome import FAILED, PROPERTIES, SKIPPED
 from mmcore_pytest.options import Selection
 
-# All tests of a kernel follow one another.
-_last_conformance = functools.lru_cache(maxsize=1)(conform_kernel)
+
+@functools.lru_cache(maxsize=1)  # all tests of a kernel follow one another
+def _last_conformance(name: str, device: str, timeout: float) -> Conformance:
+    found = registry()
+    reference = found.files[name].reference if name in found.files else name
+    return conform_kernel(reference, device, timeout=timeout)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -40,7 +44,7 @@ def test_conforms(name: str, tested: str, pytestconfig: pytest.Config) -> None:
     """The kernel has this property; each failure names the case and the command that shows it."""
     selection = Selection.of(pytestconfig)
     try:
-        conformance = _last_conformance(name, selection.device, timeout=selection.timeout)
+        conformance = _last_conformance(name, selection.device, selection.timeout)
     except CompilerMissing as error:
         pytest.skip(str(error))
     except MmcoreError as error:

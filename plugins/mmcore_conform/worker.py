@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from mmcore import errors
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell, KernelReference, referenced_kernel
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -41,7 +41,7 @@ Findings: TypeAlias = list[tuple[str, str, str]]
 """Properties, each with its outcome and the reason."""
 
 
-def found_cases(device: Device, phases: Phases, reference: str) -> dict[str, Any]:
+def found_cases(device: Device, phases: Phases, reference: KernelReference) -> dict[str, Any]:
     """The test cases of a kernel; a ConstraintViolation where it needs another device."""
     kernel, capability = referenced_kernel(reference), device.properties.compute_capability
     if capability < kernel.min_compute_capability:
@@ -110,7 +110,7 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -
     for values in cells:
         with contextlib.suppress(MmcoreError):  # running it fails for that
             plans = [_planned(device, phases, values)[1] for _ in range(3)]
-            inputs = [compiler_of(each.kernel).inputs(each, "") for each in plans]
+            inputs = [compiler_of(each.kernel).inputs(each, device.architecture) for each in plans]
             first, *others = [(each.launches, each.entries, made) for each, made in zip(plans, inputs, strict=True)]
             answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
             if any(answer != first for answer in others):

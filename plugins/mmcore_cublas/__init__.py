@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from mmcore import Config, Kernel, Problem, Unsupported, hookimpl
-from mmcore.devices.base import Operand
+
+if TYPE_CHECKING:
+    from mmcore.devices.base import Operand
 
 # Types of A and B, of the sum and of C, that cuBLASLt multiplies; 8-bit floats only with B stored by columns.
 TYPES = (

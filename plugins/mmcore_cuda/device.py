@@ -254,13 +254,14 @@ class CudaModule:
 
     def __init__(self, owner: CudaDevice, compiled: CompiledModule) -> None:
         self._owner, self._device, self._stream = owner, owner.gpu, owner.stream
-        # A library brings code of its own.
-        self._module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source) if compiled.functions else None
-        self._kernels = (
-            {}
-            if self._module is None
-            else {each.symbol: self._module.get_kernel(each.symbol) for each in compiled.functions.values()}
-        )
+        self._kernels: dict[str, Kernel] = {}
+        if not compiled.functions:  # a library brings code of its own
+            return
+        if compiled.cubin:
+            module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
+        else:  # the driver makes machine code of it
+            module = ObjectCode.from_ptx(compiled.ptx.encode(), name=compiled.source)
+        self._kernels = {each.symbol: module.get_kernel(each.symbol) for each in compiled.functions.values()}
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
         self._owner.use()

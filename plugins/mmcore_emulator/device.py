@@ -223,6 +223,8 @@ class Emulator:
     def load(self, code: CompiledModule) -> EmulatedModule:
         if not code.functions:
             raise Unsupported("a library is called, which runs on a GPU alone")
+        if not code.ptx:
+            raise UnsupportedInstruction(f"{code.source} has no PTX, and the emulator runs PTX")
         return EmulatedModule(self._memory, code, self.deadline)
 
     def conditions(self) -> AbstractContextManager[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mmcore.cell import KernelReference
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 
@@ -16,7 +17,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 @device_option("auto: the first GPU.")
 @timeout_option("everything together")
 @json_option
-def ncu(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
+def ncu(kernel: KernelReference, device: str, as_json: bool, **asked: Any) -> int:
     """Have NVIDIA's ncu count a kernel's work on a GPU."""
     from mmcore_emulator.profiler.command import report
     from mmcore_ncu.ncu import profiles_by_ncu

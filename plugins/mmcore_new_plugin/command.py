@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mmcore.cell import KernelReference
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 
 _ROLES = {
@@ -22,25 +23,27 @@ _ROLES = {
 @click.option(
     "--dir", "folder", type=Path, metavar="D", help="Folder to write, new or empty; called like the package by default."
 )
-@click.option("--from", "model", metavar="KERNEL", help="Start from a copy of this kernel.")
+@click.option(
+    "--from", "model", metavar="KERNEL", help="Start from a copy of this kernel, or of the one in a .cu file."
+)
 @json_option
-def new_plugin(name: str, folder: Path | None, model: str | None, as_json: bool) -> int:
+def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as_json: bool) -> int:
     """Write a package with a kernel to start from."""
     registry = loaded_registry()
     from mmcore_new_plugin.names import free_names
     from mmcore_new_plugin.project import project
 
     names = free_names(name, registry)
-    if model is not None:
-        registry.kernel(model)
-    made = project(names, None if model is None else registry.kernels[model])
+    found = None if model is None else registry.kernel(model)
+    shown = None if found is None else found.source.name if found.name in registry.files else found.name
+    made = project(names, found)
     folder = Path(names.distribution) if folder is None else folder
     made.write(folder)
     if as_json:
         write_json(
             {
                 "kernel": name,
-                "from": model,
+                "from": shown,
                 "package": names.package,
                 "distribution": names.distribution,
                 "folder": str(folder.absolute()),
@@ -52,7 +55,7 @@ def new_plugin(name: str, folder: Path | None, model: str | None, as_json: bool)
     roles = _ROLES | {f"{names.package}/__init__.py": "makes it a package"}
     roles[f"{names.package}/{names.module}.py"] = "declaration of the kernel"
     render(
-        f"{name}: {'a kernel to start from' if model is None else f'a copy of {model}'}, in {folder}\n",
+        f"{name}: {'a kernel to start from' if model is None else f'a copy of {shown}'}, in {folder}\n",
         fields([(path, roles.get(path, "CUDA source")) for path in made.files]),
         "\nnext:\n",
         *(f"    {command}" for command in _next(name, folder)),

@@ -14,9 +14,10 @@ from pathlib import Path
 from string import Template
 
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import DISTRIBUTION, Origin, Registered, Registry
+from mmcore.registry import DISTRIBUTION, Origin, Registry, registry
 from mmcore_new_plugin.copied import copied_files, further_requirements
 from mmcore_new_plugin.names import Names, PluginNotWritten
+from mmcore_source_file.package import package_files
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,27 @@ class Project:
         found.kernel(names.kernel).source_text()
 
 
-def project(names: Names, model: Registered[Kernel] | None = None) -> Project:
+def project(names: Names, model: Kernel | None = None) -> Project:
     """A package with one kernel: a copy of ``model``, or one thread for each element of C when there is none.
 
     Raises:
         PluginNotWritten: the model cannot be copied; the text says why.
     """
-    words = names._asdict() | {"origin": f", begun as a copy of `{model.item.name}`" if model else ""}
-    further = further_requirements(model.origin.distribution) if model else []
+    known, file = (
+        registry().kernels.get(model.name) if model else None,
+        registry().files.get(model.name) if model else None,
+    )
+    origin = file.kernel.source.name if file else model.name if model else ""
+    words = names._asdict() | {"origin": f", begun as a copy of `{origin}`" if origin else ""}
+    further = further_requirements(known.origin.distribution) if known else []
     words["dependencies"] = ", ".join(f'"{each}"' for each in (_this_version(), *further))
     own = {f"{names.module}.py": "kernel.py", f"{names.word}.cu": "kernel.cu"}
-    kernel_files = copied_files(model, names) if model else {path: _filled(each, words) for path, each in own.items()}
+    if file:
+        kernel_files = package_files(file.reference, names.kernel, f"{names.module}.py", f"{names.word}.cu")
+    elif known:
+        kernel_files = copied_files(known, names)
+    else:
+        kernel_files = {path: _filled(each, words) for path, each in own.items()}
     texts = {path: _filled(path, words) for path in ("pyproject.toml", "README.md")}
     texts[f"{names.package}/__init__.py"] = _filled("package.py", words)
     texts |= {f"{names.package}/{path}": text for path, text in kernel_files.items()}

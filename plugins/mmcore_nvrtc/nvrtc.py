@@ -10,6 +10,7 @@ from pathlib import Path
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.kernel.signature import signatures
+from mmcore_binaries.ptx import parameter_bytes
 
 _RESOURCES = re.compile(
     r"Compiling entry function '(?P<symbol>[^']+)'.*?"
@@ -17,7 +18,6 @@ _RESOURCES = re.compile(
     r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
     re.DOTALL,
 )
-_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(?:\[(\d+)\])?")
 # What NVRTC says of a name expression that names nothing, once for each.
 _MISSING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 # An error in the source or a header may be why a name expression names nothing.
@@ -104,7 +104,7 @@ def compile_source(
                 registers=int(found["registers"]),
                 static_shared_bytes=int(found["shared"] or 0),
                 spill_bytes=int(found["stores"]) + int(found["loads"]),
-                parameter_bytes=_parameter_bytes(ptx, symbol),
+                parameter_bytes=parameter_bytes(ptx, symbol),
             )
         return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)
     finally:
@@ -135,10 +135,3 @@ def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
         has = f"; it has {', '.join(functions)}" if functions else ""
         reasons.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
     return "; ".join(reasons)
-
-
-def _parameter_bytes(ptx: str, symbol: str) -> tuple[int, ...]:
-    """Size of each parameter of a kernel function, as its PTX declares them."""
-    declaration = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\(([^)]*)\)", ptx)
-    parameters = _PARAMETER.findall(declaration[1]) if declaration else []
-    return tuple(int(bits) // 8 * int(count or 1) for bits, count in parameters)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mmcore.cell import KernelReference
 from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
@@ -45,7 +46,9 @@ def _capability(text: str) -> tuple[int, int]:
 @click.option("--registers", type=click.IntRange(0), metavar="R", help="Registers per thread, in place of a kernel's.")
 @click.option("--shared", type=click.IntRange(0), metavar="S", help="Bytes of shared memory per block, likewise.")
 @json_option
-def occupancy(kernel: str | None, device: str | None, cc: tuple[int, int] | None, as_json: bool, **asked: Any) -> int:
+def occupancy(
+    kernel: KernelReference | None, device: str | None, cc: tuple[int, int] | None, as_json: bool, **asked: Any
+) -> int:
     """Say how many warps fit at a time, and what limits them.
 
     Give a kernel, all of whose configs are shown by default, or bare numbers: --registers, --shared and --block.
@@ -61,7 +64,7 @@ def occupancy(kernel: str | None, device: str | None, cc: tuple[int, int] | None
     else:
         declared = loaded_registry().kernel(kernel)
         capability, name = _target(cc, device)
-        title, launches = declared.title, _of_kernel(declared, capability, asked)
+        kernel, title, launches = declared.name, declared.title, _of_kernel(declared, capability, asked)
     # The first column, which is the default config's, and all of them.
     document = {"kernel": kernel, "device": name.partition(" ")[0] or None, **launches["configs"][0], **launches}
     from mmcore_occupancy.report import report

@@ -65,7 +65,7 @@ def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int
     found = []
     for launch in plan.launches:
         function, threads = module.functions[plan.entry(launch)], launch.block_dim.size
-        shared_bytes = function.static_shared_bytes + launch.shared_bytes
+        shared_bytes = function.static_shared_bytes + function.dynamic_shared_bytes + launch.shared_bytes
         found.append(occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes))
     return found
 

@@ -11,7 +11,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore.registry import Registry
+from mmcore.registry import Registry, registry
 from mmcore_pytest.options import Selection
 
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
@@ -54,7 +54,7 @@ class Benchmark:
         return f"{self.problem} {self.kernel.operation} {self.kernel.types}, {how}"
 
     def cell(self, device: str, timing: Timing, **further: Any) -> Cell:
-        name, problem, config = self.kernel.name, self.problem, self.config.to_json()
+        name, problem, config = registry().reference(self.kernel), self.problem, self.config.to_json()
         sizes = problem.m, problem.n, problem.k
         return Cell(name, *sizes, config=config, device=device, timings=(timing,), inputs=self.inputs, **further)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from mmcore import Config, Kernel, Problem, Unsupported, hookimpl
-from mmcore.devices.base import Operand
+
+if TYPE_CHECKING:
+    from mmcore.devices.base import Operand
 
 _TYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 

@@ -11,6 +11,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from mmcore.cell import KernelReference
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel.declaration import Kernel
@@ -65,7 +66,9 @@ _HIDDEN = {"sectors": ("transactions cc1x",), "cc1x": ("sectors", "sectors store
 )
 @timeout_option("everything together")
 @json_option
-def profile(kernel: str, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **asked: Any) -> int:
+def profile(
+    kernel: KernelReference, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **asked: Any
+) -> int:
     """Count a kernel's instructions, memory accesses and conflicts."""
     found = loaded_registry().kernel(kernel)
     result = profiled(requested_cell(found, device, asked, USUAL_SIZE))

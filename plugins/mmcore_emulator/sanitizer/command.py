@@ -8,6 +8,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
+from mmcore.cell import KernelReference
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.devices.violations import Violation
@@ -25,7 +26,7 @@ USUAL_SIZE = 128
 @device_option("auto: the emulator.")
 @timeout_option("everything together")
 @json_option
-def check(kernel: str, device: str, as_json: bool, **asked: Any) -> int:
+def check(kernel: KernelReference, device: str, as_json: bool, **asked: Any) -> int:
     """Look for races, stray accesses and deadlocks."""
     found = loaded_registry().kernel(kernel)
     result = checked(requested_cell(found, device, asked, USUAL_SIZE))

@@ -1,0 +1,24 @@
+"""Machine code of PTX, made by nvJitLink or by the driver."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+
+@functools.lru_cache(maxsize=64)
+def machine_code(ptx: str, architecture: str) -> bytes:
+    """Machine code for an architecture such as "90a"; empty where it cannot be made here.
+
+    The device that loads the PTX says what is wrong with it. Without nvJitLink and without a driver nothing is.
+    """
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    try:
+        with warnings.catch_warnings():
+            # cuda.core warns where it takes the driver for want of nvJitLink, which is as good for a single PTX.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{architecture}"))
+        return bytes(linker.link("cubin").code)
+    except Exception:
+        return b""

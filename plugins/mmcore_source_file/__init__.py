@@ -1,0 +1,47 @@
+"""Kernels in .cu files that no package declares: ``mmcore run my.cu``.
+
+- :mod:`~mmcore_source_file.source` finds functions, launches and macros in the file's syntax tree,
+  :mod:`~mmcore_source_file.body` what a kernel's indexes tell, :mod:`~mmcore_source_file.host_code` what a launch says.
+- :mod:`~mmcore_source_file.inference` makes a declaration of that, by :mod:`~mmcore_source_file.roles` of parameters,
+  :mod:`~mmcore_source_file.parameters` of templates and macros, and :mod:`~mmcore_source_file.geometry`.
+- :mod:`~mmcore_source_file.expressions` are grids as texts; :mod:`~mmcore_source_file.hints` other readings of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mmcore.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    import click
+
+    from mmcore.cell import FileKernel
+    from mmcore.result import Result
+
+
+@hookimpl
+def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel | None:
+    """The kernel of a .cu file."""
+    from mmcore_source_file.files import file_kernel
+
+    return file_kernel(reference, taken)
+
+
+@hookimpl
+def mmcore_command(command: click.Command) -> None:
+    """``--entry``, ``--args`` and others for every command that takes a kernel."""
+    for each in command.params:
+        if each.name in ("kernel", "model"):
+            from mmcore_source_file.options import take_files
+
+            take_files(command, each.name)
+
+
+@hookimpl
+def mmcore_hints(result: Result) -> Iterable[str]:
+    """Of a wrong product what was guessed, and another reading that makes it right; of a right one, other sizes."""
+    from mmcore_source_file.hints import hints
+
+    return hints(result)

@@ -1,0 +1,77 @@
+"""From a path and what a user says to the kernel in the file, under a name of its own."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmcore.cell import FileKernel
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.declaration import Kernel
+from mmcore_source_file.inference import Inferred, infer
+from mmcore_source_file.notes import told
+from mmcore_source_file.options import normalised, words_of
+
+
+def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel:
+    """The kernel of a file.
+
+    Args:
+        reference: the file's path as "file", and what is said of it by name: the options, or attributes of a kernel.
+            What was "inferred" before is inferred again.
+        taken: the kernels of other files, by name.
+
+    Raises:
+        InvalidKernel: the file cannot be read, or does not tell what is needed.
+    """
+    path = Path(reference["file"]).absolute()
+    inferred = inferred_of(reference)
+    name = reference.get("name") or _name(path, taken)
+    kernel = Kernel(**{**inferred.attributes, "name": name}, source=path)
+    words = (_shown(path), *words_of(reference))
+    notes = {note.what: note.value for note in inferred.notes}
+    named = {**reference, "file": str(path), "name": name, "inferred": notes}
+    return FileKernel(kernel, named, words, told(path.name, inferred.notes))
+
+
+def inferred_of(reference: Mapping[str, Any]) -> Inferred:
+    """What is inferred of a file, with what is said of it."""
+    path = Path(reference["file"]).absolute()
+    given = normalised(reference)
+    return _inferred(path, _text(path), json.dumps(given, sort_keys=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _inferred(path: Path, text: str, given: str) -> Inferred:
+    return infer(path, text, {name: value for name, value in json.loads(given).items() if name != "name"})
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise InvalidKernel(f"{_shown(path)} is a folder, not a .cu file")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidKernel(f"there is no file {_shown(path)}") from None
+    except OSError as error:
+        raise InvalidKernel(f"{_shown(path)} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidKernel(f"{_shown(path)} cannot be read: it is not UTF-8 text") from None
+
+
+def _shown(path: Path) -> str:
+    """A path as a user types it here."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _name(path: Path, taken: Mapping[str, FileKernel]) -> str:
+    """A name of the file's own, and as much of its folders' as tells it from others."""
+    words = ["".join(each if each.isalnum() and each.isascii() else "_" for each in part.lower())
+             for part in (path.stem, *path.parent.parts[:0:-1])]  # fmt: skip
+    words = [word.lstrip("_") or "kernel" for word in words]
+    others = {name for name, each in taken.items() if each.kernel.source != path}
+    names = [".".join(["file", *reversed(words[:count])]) for count in range(1, len(words) + 1)]
+    return next((name for name in names if name not in others), names[-1])

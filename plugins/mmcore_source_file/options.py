@@ -1,0 +1,118 @@
+"""The options that say of a .cu file what it does not say itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+from mmcore.cell import KernelReference, is_file
+from mmcore.cli.output import say
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import BLOCK, parse_config
+from mmcore.registry import registry
+
+_OPTIONS = {
+    "entry": ("F", "the __global__ function, or an instance of a template: f<32>."),
+    "args": ("A,B,C,m,n,k", "what each parameter gets: a matrix, a size, lda, ldb, ldc, alpha, beta, or a number."),
+    "grid": ("X,Y", "the blocks along each axis, such as 'ceil(n/bx), ceil(m/by)'."),
+    "shared": ("BYTES", "the dynamic shared memory of a block, such as '8*bx*by'."),
+    "dtype": ("T", "the type of A's and B's elements, such as float32."),
+    "output": ("T", "the type of C's elements."),
+    "accumulator": ("T", "the type that the sums are kept in."),
+    "column-major": ("ABC", "the matrices that are stored by columns."),
+    "alpha": ("X", "the factor of the product."),
+    "beta": ("X", "the factor of C's old value."),
+    "define": ("NAME=VALUE", "a macro; repeatable."),
+    "option": ("OPTION", "an option of NVRTC, such as --option=-Iinclude; repeatable."),
+}
+_SEVERAL = ("define", "option")
+_REAL = ("alpha", "beta")
+
+
+def take_files(command: click.Command, parameter: str) -> None:
+    """Have a command take files where it takes kernels, and give it the options that say more of them.
+
+    Its function gets a reference to the file, as cells have it, in the place of the path; or a tuple of such.
+    """
+    own, function = {each.name for each in command.params}, command.callback
+    further = [option for option in _options() if option.name not in own]
+    if function is None or not further:
+        return
+
+    @functools.wraps(function)
+    def with_files(**asked: Any) -> Any:
+        kernel = asked.pop(parameter)
+        given = {str(option.name): value for option in further if (value := asked.pop(str(option.name)))}
+        named = kernel if isinstance(kernel, tuple) else () if kernel is None else (kernel,)
+        found = tuple(_reference(each, given, asked) for each in named)
+        if given and not found:
+            raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and none is named")
+        return function(**{parameter: found if isinstance(kernel, tuple) else next(iter(found), None)}, **asked)
+
+    command.params += further
+    command.callback = with_files
+
+
+def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any]) -> KernelReference:
+    """A kernel's name as it is; of a file's path, what a user says of it, and on stderr what nobody says."""
+    if not is_file(name) or name in registry().kernels:
+        if given:
+            raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and {name} is declared by a package")
+        return name
+    launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
+    reference = {"file": name, **given, **launch}
+    say(registry().files[registry().kernel(reference).name].inferred)
+    return reference
+
+
+def _options() -> Iterable[click.Option]:
+    for name, (metavar, text) in _OPTIONS.items():
+        kind = float if name in _REAL else str
+        several = name in _SEVERAL
+        yield click.Option([f"--{name}"], metavar=metavar, help=f"Of a .cu file: {text}", multiple=several, type=kind)
+
+
+def words_of(reference: Mapping[str, Any]) -> list[str]:
+    """The options that say what a reference says, but for the launch's own, which a command adds."""
+    words = []
+    for option in _OPTIONS:
+        value = reference.get(option.replace("-", "_"))
+        several = value if isinstance(value, list | tuple) and option in _SEVERAL else [] if value is None else [value]
+        words += [f"--{option}={each if isinstance(each, str | float | int) else ','.join(each)}" for each in several]
+    return words
+
+
+def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
+    """What a reference says besides its file, in the terms of :func:`~mmcore_source_file.inference.infer`.
+
+    ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block.
+
+    Raises:
+        InvalidKernel: a macro has no name.
+        InvalidConfig: a parameter has none.
+    """
+    given = {name: value for name, value in reference.items() if name not in ("file", "inferred")}
+    defines = {}
+    for text in given.pop("define", ()):
+        name, equals, value = text.partition("=")
+        if not name.isidentifier():
+            raise InvalidKernel(f"--define {text!r} is not NAME=VALUE")
+        defines[name] = value if equals else "1"
+    arguments = given.pop("args", None)
+    if arguments is not None:
+        given["args"] = (
+            [each.strip() for each in arguments.split(",")] if isinstance(arguments, str) else list(arguments)
+        )
+    found: dict[str, Any] = {}
+    for several in given.pop("configs", ()):
+        found |= parse_config(several) if isinstance(several, str) else several
+    block = given.pop("block", None) or found.pop(BLOCK, None)
+    given |= {"parameters": found} if found else {}
+    given |= {"block": block} if block else {}
+    given |= {"defines": defines} if defines else {}
+    if further := given.pop("option", ()):
+        given["options"] = tuple(further)
+    return given

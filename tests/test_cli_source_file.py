@@ -1,0 +1,163 @@
+"""``mmcore run my.cu`` and its like: a file in the place of a kernel's name."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import mmcore
+from mmcore.cell import Cell, referenced_kernel
+from mmcore.registry import registry
+from mmcore.reproduce import launch_command
+from tests.command_line import mmcore as command
+from tests.test_source_file import NAIVE
+
+RIGHT = """
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || col >= n) return;
+    float sum = 0;
+    for (int i = 0; i < k; i++) sum += A[row * k + i] * B[i * n + col];
+    C[row * n + col] = sum;
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a right kernel and one without a guard."""
+    (tmp_path / "my.cu").write_text(RIGHT)
+    (tmp_path / "tiled.cu").write_text(RIGHT.replace("    if (row >= m || col >= n) return;\n", ""))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_is_run_and_what_nobody_said_is_told_with_the_option_that_says_otherwise() -> None:
+    result = command("run", "my.cu", "--size", "20x30x40", "--device", "emulator")
+    assert result.exit_code == 0, result.output
+    assert "file.my: mul of my.cu" in result.stdout
+    assert result.stdout.rstrip().endswith("TEST PASS")
+    for option in ("--entry", "--args", "--block", "--grid"):
+        assert option in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_said_is_not_inferred() -> None:
+    said = ["--entry", "mul", "--args", "A,B,C,m,n,k", "--block", "8x4", "--grid", "ceil(n/8), ceil(m/4)"]
+    result = command("run", "my.cu", "--size", "20x30x40", "--quiet", *said)
+    assert (result.exit_code, result.stdout, result.stderr.strip()) == (0, "TEST PASS\n", "")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -> None:
+    swapped = ["--grid", "ceil(m/bx), ceil(n/by)"]
+    result = command("run", "my.cu", "--size", "20x50x30", "--quiet", "--device", "emulator", *swapped)
+    assert result.exit_code == 1
+    assert "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30\n" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_right_product_is_passed_with_a_note_where_it_is_wrong_beside_whole_tiles() -> None:
+    result = command("run", "tiled.cu", "--size", "32", "--quiet", "--device", "emulator")
+    again = "mmcore run tiled.cu -m 65 -n 66 -k 67 --device emulator"
+    assert result.stdout == f"note: at 65×66×67, which whole tiles do not cover, it is wrong: {again}\nTEST PASS\n"
+    assert command(*shlex.split(again)[1:]).exit_code == 1
+    assert command("run", "my.cu", "--size", "32", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["check", "profile", "show", "occupancy", "conform"])
+def test_every_command_that_takes_a_kernel_takes_a_file(name: str) -> None:
+    size = [] if name in ("show", "conform") else ["--size", "32"]
+    result = command(name, "my.cu", *size)
+    assert result.exit_code == 0, result.output
+    assert "file.my" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_that_does_not_conform_is_shown_with_a_command_that_shows_it_again() -> None:
+    result = command("conform", "tiled.cu", "--device", "emulator")
+    assert result.exit_code == 1
+    assert "$ mmcore run tiled.cu -m 1 -n 1 -k 1 --block 16x16 --device emulator --seed" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("run no.cu", "there is no file no.cu"),
+        ("run ./", "is a folder, not a .cu file"),
+        ("run latin.cu", "latin.cu cannot be read: it is not UTF-8 text"),
+        ("run my.cu --define 3=4", "--define '3=4' is not NAME=VALUE"),
+        ("run upc.kernel11 --entry f", "--entry is for a .cu file, and upc.kernel11 is declared by a package"),
+        ("occupancy --entry f --registers 3 --block 8", "--entry is for a .cu file, and none is named"),
+        ("run my.cu --grid n/0", "its launch rule: n / 0 divides by 0"),
+    ],
+)
+def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: str, folder: Path) -> None:
+    (folder / "latin.cu").write_bytes(b"// \xe9\n")
+    result = command(*shlex.split(arguments))
+    assert result.exit_code == 2
+    assert reason in result.stderr.splitlines()[-1]
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None:
+    for name in ("ada", "bob"):
+        (folder / name).mkdir()
+        (folder / name / "my.cu").write_text(RIGHT)
+    found = [referenced_kernel(path).name for path in ("ada/my.cu", "bob/my.cu", "ada/my.cu")]
+    assert found == ["file.my", "file.bob.my", "file.my"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_cell_of_a_file_is_reproduced_with_what_was_said_of_it() -> None:
+    kernel = registry().kernel({"file": "my.cu", "grid": "ceil(n/8), ceil(m/8)", "block": "8", "define": ["X=y"]})
+    cell = Cell(registry().reference(kernel), 2, 3, 5, config=kernel.usual_configs[0].to_json(), seed=1)
+    words = "my.cu '--grid=ceil(n/8), ceil(m/8)' --define=X=y -m 2 -n 3 -k 5 --block 8x8 --device auto --seed 1"
+    assert launch_command("run", cell) == f"mmcore run {words}"
+    assert json.loads(json.dumps(cell.to_json()))["kernel"]["inferred"]["function"] == "mul"
+
+
+@pytest.mark.usefixtures("folder")
+def test_python_takes_a_files_path() -> None:
+    result = mmcore.run("my.cu", m=5, n=7, k=9, device="emulator")
+    assert (result.verified, result.kernel) == (True, "file.my")
+
+
+def test_benchmarks_take_files_beside_names(folder: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_speed="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    files = f"{folder / 'my.cu'},upc.kernel01"
+    result = pytester.runpytest("--mm-kernel", files, "--mm-size", "32", "--mm-device", "emulator", "-q")
+    result.assert_outcomes(passed=4)
+
+
+def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: Path) -> None:
+    (folder / "step.cuh").write_text("__device__ float step(float a, float b) { return a * b; }\n")
+    source = '#include "step.cuh"\n' + NAIVE.replace(
+        "A[row * N + i] * B[i * N + col]", "step(A[row * N + i], B[i * N + col])"
+    )
+    (folder / "mine.cu").write_text(source)
+    result = command("new-plugin", "acme.mine", "--from", "mine.cu", "--dir", "made", "--shared", "4*bx")
+    assert result.exit_code == 0, result.output
+    assert "acme.mine: a copy of mine.cu, in made" in result.stdout
+    made = folder / "made" / "acme_mine"
+    assert (made / "mine.cu").read_text() == source
+    assert (made / "step.cuh").is_file()
+    declared: dict[str, object] = {}
+    exec((made / "mine.py").read_text(), declared)
+    kernel = declared["mmcore_kernels"]().located(made)  # type: ignore[operator]
+    assert (kernel.entry, kernel.arguments) == ("mul", ("A", "B", "C", "n"))
+    assert mmcore.run(kernel, 20, device="emulator").verified
+
+
+def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declared() -> None:
+    """Of sources that no test was written for, none is taken for something else."""
+    ours = [each.item for name, each in registry().kernels.items() if name.startswith(("upc.", "hpsee."))]
+    for declared in ours:
+        found = referenced_kernel({"file": str(declared.source)})
+        assert found.arguments == declared.arguments_of(declared.entry_named()), declared.name
+        assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
