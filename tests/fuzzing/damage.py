@@ -16,7 +16,7 @@ from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar
 from mmcore.kernel.problem import dtype_named
 from mmcore.verify.elements import poison
 from mmcore.verify.inputs import Matrices
-from tests.fuzzing.truth import Truth
+from tests.fuzzing.truth import LEAST, Truth
 from tests.narrowing import narrow, wide
 
 _POKE = """
@@ -91,7 +91,7 @@ def a_little_too_far(rng: random.Random, at: Launched) -> Sequence[Poke]:
     """An element just outside its bound."""
     place = _anywhere(rng, at)
     product, bound = float(at.truth.product[place]), float(at.truth.close[place])
-    limit = (1 + 1.1 * at.truth.margin) * bound
+    limit = (1 + 1.1 * at.truth.margin) * bound + 2 * LEAST
     if at.problem.output == "int32":
         return [at.poke(place, at.bits(product + rng.choice((-1, 1))))]
     bits = at.bits(product + np.copysign(limit, product))
