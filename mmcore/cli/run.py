@@ -106,9 +106,8 @@ def _verification(result: Result) -> str:
         return "none: the violation left no product"
     if not result.verification.verified:
         return result.verification.method  # the first wrong element follows
-    if result.cell.inputs == "wide":
-        return f"{result.verification.method}, numbers of all exponents"
-    return f"{result.verification.method}; largest error {result.verification.max_error:.3g}"
+    largest = f"largest error {result.verification.max_error:.3g}"
+    return f"{result.verification.method}; {'numbers of all exponents' if result.cell.inputs == 'wide' else largest}"
 
 
 def _time(result: Result, seconds: float | None) -> str:

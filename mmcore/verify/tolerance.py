@@ -84,8 +84,7 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
     least += storing * 2.0 ** dtype_named(problem.output).exponents[0]
     last_bits = (_LAST_BITS + scaled) * accumulator_named(accumulator).unit_roundoff
     together = half if summing > half else math.inf
-    norm = float(problem.k) if algorithm else 0.0
-    return Tolerance(summing, storing, least, together, last_bits, math.sqrt(at_once), norm)
+    return Tolerance(summing, storing, least, together, last_bits, math.sqrt(at_once), problem.k * bool(algorithm))
 
 
 def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> bool:

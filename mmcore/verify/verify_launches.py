@@ -87,12 +87,11 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bo
 
 def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int, inputs: str = "usual") -> Matrices:
     """Inputs of several kinds for a kernel, or "wide" ones; of one kind where its errors are norm-wise."""
-    kernel = loaded.plan.kernel
-    if kernel.algorithm:
+    if loaded.plan.kernel.algorithm:
         return draw(problem, seed)
     if inputs == "wide":
-        return draw_wide(problem, kernel.accumulator, seed)
-    return draw_mixed(problem, kernel.accumulator, seed, subnormal=_keeps_subnormal(loaded))
+        return draw_wide(problem, loaded.plan.kernel.accumulator, seed)
+    return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal=_keeps_subnormal(loaded))
 
 
 def _keeps_subnormal(loaded: LoadedKernel) -> bool:
