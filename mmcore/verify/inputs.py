@@ -143,7 +143,7 @@ _LEAST = 0.3
 # By which powers of two SCALED and WHOLE rows are scaled, and by how many SCALED numbers are made smaller than that.
 _WIDE = ((-40, 60), 10)
 _RANGES = {"float16": ((-8, 4), 4), "float8_e5m2": ((0, 10), 12), "float8_e4m3fn": ((1, 4), 7)}
-_ROOM = {"float16": 4, "float8_e5m2": 4, "float8_e4m3fn": 0}
+_ROOM = {"float16": (-8, 4), "float8_e5m2": (-8, 4), "float8_e4m3fn": (-2, 0)}
 # Types of which all hardware computes with subnormal numbers as they are, and the bits of their fractions.
 _SUBNORMAL_BITS = {"float16": 10, "float32": 23, "float8_e4m3fn": 3, "float8_e5m2": 2}
 
@@ -267,7 +267,8 @@ class _Whole:
         self._sum = round(1 / narrowest)
         terms = problem.k + problem.accumulate
         largest = max(1, math.isqrt(self._sum // terms))
-        self._signs = rng.choice(np.array([-1, 1], np.int32), size=problem.k)
+        (self._patterns,) = rng.spawn(1)
+        self._signs = self._patterns.choice(np.array([-1, 1], np.int32), size=problem.k)
         self._largest = min(largest, round(1 / dtype_named(problem.dtype).unit_roundoff), 2**26)
 
     def of(self, shape: tuple[int, int], scales: NDArray[np.int64]) -> NDArray[Any]:
@@ -278,7 +279,7 @@ class _Whole:
         numbers = self._rng.integers(-self._largest, self._largest, size=shape, dtype=np.int32)
         numbers += numbers >= 0
         # Where two such meet, all terms are of one sign, and the sum takes all of the bits that there are.
-        alike = self._rng.random((shape[0], 1)) < 0.5
+        alike = self._patterns.random((shape[0], 1)) < 0.5
         return np.where(alike, np.abs(numbers) * self._signs, numbers)
 
     def sparse(self, shape: tuple[int, int]) -> NDArray[Any]:
@@ -301,9 +302,10 @@ class _Numbers:
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._dtype, self._rng = problem.dtype, rng
         (low, high), self._spread = _RANGES.get(self._dtype, _WIDE)
+        least, most = _ROOM.get(problem.output, (low, high))
         # Factors above 1 take of the room that C's type leaves for sums.
-        room = _ROOM.get(problem.output, high) - max(0, math.frexp(max(abs(problem.alpha), abs(problem.beta)))[1])
-        self._scales = min(low, high, room), min(high, room)
+        high = min(high, most - max(0, math.frexp(max(abs(problem.alpha), abs(problem.beta)))[1]))
+        self._scales = min(max(low, least), high), high
 
     def scales(self, count: int) -> NDArray[np.int64]:
         """A power of two for each row."""
