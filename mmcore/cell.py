@@ -19,6 +19,9 @@ SCHEMA = 1
 WAYS = {"kernel": ("warm", "cold"), "end-to-end": ("pageable", "pinned")}
 """What can be timed, and how: kernel times with a warm or a cold L2 cache, copies from pageable or pinned memory."""
 
+INPUTS = ("usual", "wide")
+"""What a kernel is verified with first: numbers whose mistakes all show, or of all exponents that its type has."""
+
 BASELINE = "cublas.best"
 """What kernels are compared with unless the user says otherwise."""
 
@@ -96,6 +99,7 @@ class Cell:
         timings: what is timed, in order; nothing when empty.
         lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
         seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
+        inputs: "usual", or "wide" for numbers of all exponents (:func:`mmcore.verify.inputs.draw_wide`).
         force: launch against the kernel's own constraints.
         baseline: name or pattern of what the kernel is timed in turns with, such as "cublas.best"; nothing when empty.
         against: path of another version of the kernel's source, timed in turns with it; none when empty.
@@ -114,10 +118,13 @@ class Cell:
     seed: int | None = None
     force: bool = False
     timeout: float | None = None
+    inputs: str = "usual"
     baseline: str = ""
     against: str = ""
 
     def __post_init__(self) -> None:
+        if self.inputs not in INPUTS:
+            raise InvalidProblem(f"inputs are {' or '.join(INPUTS)}, not {self.inputs!r}")
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
             raise InvalidProblem(f"a seed is a whole number from 0, not {self.seed!r}")
 

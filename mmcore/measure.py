@@ -79,7 +79,8 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
         with phases("verify"):
             # How fast a GPU is depends on its inputs: what is timed is verified with those that are timed.
             timed = bool(cell.timings) and device.supports_timing
-            matrices = draw(problem, seed) if timed else mixed_inputs(loaded, problem, seed)
+            usual = timed and cell.inputs == "usual"
+            matrices = draw(problem, seed) if usual else mixed_inputs(loaded, problem, seed, cell.inputs)
             verified = verify_launches(loaded, problem, matrices)
             figures = _figures(loaded, device) if verified.right else {}
         try:
@@ -211,6 +212,9 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         output=kernel.output,
         accumulator=kernel.accumulator,
         operation=kernel.operation,
+        column_major=kernel.column_major,
+        alpha=kernel.alpha,
+        beta=kernel.beta,
         config=planned.config.to_json(),
         config_id=planned.config.id,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),

@@ -43,6 +43,7 @@ class Result:
         cell: what was asked for, the device and seed that were taken included.
         distributions: what has brought "kernel" and "device": name, version and content digest of each.
         kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
+        column_major, alpha, beta: likewise.
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
         strided, launched: whether the kernel takes leading dimensions (else its matrices were packed); its launches.
@@ -65,6 +66,9 @@ class Result:
     output: str = "float32"
     accumulator: str = "float32"
     operation: str = "C=AB"
+    column_major: str = ""
+    alpha: float = 1.0
+    beta: float = 0.0
     config: Mapping[str, Any] = field(default_factory=dict)
     config_id: str = ""
     violated_constraints: tuple[str, ...] = ()
@@ -223,7 +227,7 @@ class Result:
             raise InvalidProblem(f"the result is of version {values.get('schema')}; this mmcore reads version {SCHEMA}")
         return cls(
             cell=Cell.from_json(values["cell"]),
-            **{name: values[name] for name in _PLAIN},
+            **{name: values[name] for name in _PLAIN if name in values or name not in _NEW},
             distributions=values.get("distributions", {}),
             violated_constraints=tuple(values["violated_constraints"]),
             launched=tuple(map(LaunchRecord.from_json, values["launched"])),
@@ -239,6 +243,7 @@ class Result:
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
+    *(_NEW := ("column_major", "alpha", "beta")),
 )
 
 

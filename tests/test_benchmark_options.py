@@ -33,7 +33,7 @@ from mmcore_pytest.report import by_group, complete, line, tables, time_spent, w
 from mmcore_pytest.session import Session
 from mmcore_pytest.sizes import Sizes, parse_sizes
 
-USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "")
+USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual")
 
 
 def select(*, supports_timing: bool = True, **wanted: Any) -> Found:

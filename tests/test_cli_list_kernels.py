@@ -18,6 +18,7 @@ from tests.command_line import install, mmcore
 
 ENTRIES = {
     *("name", "title", "reference", "dtype", "output", "operation", "blocks", "configs", "constraints", "known_bugs"),
+    *("column_major", "alpha", "beta"),
     *("plugin", "distribution", "source"),
 }
 

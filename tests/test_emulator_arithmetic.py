@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -275,3 +276,18 @@ def test_bytes_are_permuted_and_words_shifted_together(a: int, b: int, c: int) -
     both = a | b << 32
     assert compute("shf.l.wrap.b32", a, b, c) == (both << (c & 31)) >> 32 & 0xFFFFFFFF
     assert compute("shf.r.clamp.b32", a, b, c) == both >> min(c, 32) & 0xFFFFFFFF
+
+
+@many
+@given(a=st.integers(0, 2**32 - 1), b=st.integers(0, 2**32 - 1), c=st.integers(0, 2**32 - 1))
+@pytest.mark.parametrize("kinds", [*itertools.product(("s32", "u32"), repeat=2)])
+def test_dp4a_adds_the_products_of_four_bytes(kinds: tuple[str, str], a: int, b: int, c: int) -> None:
+    found = operation(("dp4a", *kinds))
+    assert found is not None
+    one, other = (
+        [int.from_bytes([byte], "little", signed=kind == "s32") for byte in number.to_bytes(4, "little")]
+        for number, kind in zip((a, b), kinds, strict=True)
+    )
+    lanes = (lane(value, np.uint32).view(NUMPY[kind]) for value, kind in zip((a, b, c), found.sources, strict=True))
+    exact = c + sum(x * y for x, y in zip(one, other, strict=True))
+    assert int(found.compute(*lanes).view(np.uint32)[0]) == exact % 2**32

@@ -32,6 +32,7 @@ OPCODES = [
     *(f"{name}.s{bits}" for name in ("neg", "abs") for bits in (16, 32, 64)),
     *(f"{name}.b{bits}" for name in ("and", "or", "xor", "not", "shl") for bits in (16, 32, 64)),
     *(f"shr.{kind}" for kind in INTEGERS),
+    *(f"dp4a.{one}.{other}" for one in ("s32", "u32") for other in ("s32", "u32")),
     *("bfe.u32", "bfe.u64", "bfi.b32", "bfi.b64", "popc.b32", "popc.b64", "prmt.b32"),
     *(f"shf.{side}.{mode}.b32" for side in "lr" for mode in ("wrap", "clamp")),
     *(f"{name}.{kind}" for name in ("add.rn", "sub.rn", "mul.rn", "fma.rn", "div.rn") for kind in ("f32", "f64")),

@@ -13,8 +13,10 @@ from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.verify.outcome import Verification
 from mmcore.verify.tolerance import Tolerance, tolerance
+from tests.fuzzing.arithmetics import ARITHMETICS, Arithmetic
 from tests.fuzzing.damage import DAMAGES
 from tests.fuzzing.drawing import EXTENTS, FORCED, PLAIN, Case, draw_case
+from tests.fuzzing.products import KINDS, LOWER, RIGHT, Misjudged, try_product
 from tests.fuzzing.subjects import subjects
 from tests.fuzzing.trying import Disagreement, try_case
 
@@ -49,6 +51,26 @@ def test_the_cases_are_of_every_kernel_and_kind() -> None:
     cases = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(800)]
     assert {case.subject.kernel.name for case in cases} == set(SUBJECTS)
     assert {case.kind for case in cases} == {PLAIN, FORCED, *DAMAGES}
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS, ids=str)
+def test_products_of_every_type_are_judged_as_is_documented(arithmetic: Arithmetic) -> None:
+    """bench/fuzz_types.py makes 600 of each."""
+    outcomes = {kind: {try_product(arithmetic, kind, 2, number)[1] for number in range(5)} for kind in KINDS}
+    assert outcomes[RIGHT] == {"accepted"}
+    assert "rejected" in set().union(*outcomes.values())
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(0.01, RIGHT), (100, LOWER)])
+def test_a_tolerance_that_is_far_off_is_noticed(monkeypatch: pytest.MonkeyPatch, factor: float, kind: str) -> None:
+    def other(*arguments: Any) -> Tolerance:
+        right = tolerance(*arguments)
+        return replace(right, summing=right.summing * factor, last_bits=right.last_bits * factor)
+
+    monkeypatch.setattr("mmcore.verify.comparison.tolerance", other)
+    monkeypatch.setattr("mmcore.verify.comparison._narrow", lambda *arguments: None)
+    with pytest.raises(Misjudged):
+        [try_product(ARITHMETICS[0], kind, 2, number) for number in range(40)]
 
 
 # The fuzzing itself can fail: each of these spoils one thing, and it is noticed.

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import widen
-from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged, with_a_row_not_finite
+from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
 from mmcore.verify.reference import suspect_rows
+from mmcore_conform.inputs import with_a_row_not_finite
 from tests.narrowing import narrow
 from tests.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
 

@@ -10,7 +10,8 @@ import pytest
 from mmcore import DeviceProperties, Dim3, InvalidBlock, InvalidProblem, Problem
 from mmcore.kernel.geometry import ceil_div, dim3, native, parse_shape
 from mmcore.kernel.problem import dtype_named, three_sizes
-from mmcore.planning.peaks import Peaks, peaks
+from mmcore.planning.peaks import Peaks
+from mmcore_cuda.peaks import peaks
 
 SIZES: dict[str, Any] = {"m": 2, "n": 3, "k": 5, "lda": 7, "ldb": 11, "ldc": 13}
 

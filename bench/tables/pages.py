@@ -11,6 +11,7 @@ from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
 from bench.tables.methods import cgma, clock, counters, launch_cost, libraries, occupancies, phases, themselves
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
+from bench.tables.types import float22, terms_that_show, types
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"kernel times": best_kernel_times},
@@ -22,6 +23,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "phases": phases,
     },
     "docs/why.md": {"counters": counters},
+    "docs/verification.md": {"types": types, "terms that show": terms_that_show, "float22": float22},
     "docs/results.md": {
         "kernel times": kernel_times,
         "end-to-end times": end_to_end_times,

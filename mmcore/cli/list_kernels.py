@@ -69,7 +69,8 @@ def _family(kernel: Kernel) -> str:
 def summary(registered: Registered[Kernel]) -> dict[str, Any]:
     """What ``list-kernels --json`` says of a kernel."""
     kernel = registered.item
-    return {name: getattr(kernel, name) for name in ("name", "title", "reference", "dtype", "output", "operation")} | {
+    plain = ("name", "title", "reference", "dtype", "output", "operation", "column_major", "alpha", "beta")
+    return {name: getattr(kernel, name) for name in plain} | {
         "blocks": [list(block) for block in dict.fromkeys(config.block for config in kernel.usual_configs)],
         "configs": [config.to_json() for config in kernel.usual_configs],
         "constraints": descriptions(kernel),
@@ -95,8 +96,7 @@ def configs(kernel: Kernel) -> str:
 
 def typed_operation(kernel: Kernel) -> str:
     """Operation and types: "C=AB f32", or "C=AB f16→f32" where C's type is not that of A and B."""
-    types = "→".join(dict.fromkeys((kernel.dtype, kernel.output)))
-    return f"{kernel.operation} {types}{kernel.sums}".replace("float", "f")
+    return f"{kernel.operation} {kernel.types}".replace("float", "f")
 
 
 def _cells(kernel: Kernel) -> tuple[str, ...]:

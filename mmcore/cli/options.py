@@ -71,7 +71,10 @@ def launch_options(usual: int) -> _Option:
         config_option,
         click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the inputs; fresh by default."),
         click.option("--force", is_flag=True, help="Launch against the kernel's own constraints, to see what happens."),
-        *(click.option(o, type=size_type, metavar="N", help=f"Elements between rows of {x}.") for o, x in leading),
+        *(
+            click.option(o, type=size_type, metavar="N", help=f"Elements between rows (or columns) of {x}.")
+            for o, x in leading
+        ),
     )
 
 
@@ -110,7 +113,7 @@ def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual:
     """The cell of a kernel that options ask for (or a MmcoreError); m = n = k = ``usual`` by default."""
     config = requested_config(kernel, asked)
     m, n, k = requested_sizes(kernel, asked, usual, config)
-    named = ("lda", "ldb", "ldc", "seed", "force", "timeout")
+    named = ("lda", "ldb", "ldc", "seed", "force", "timeout", "inputs")
     further |= {name: asked[name] for name in named if asked.get(name) is not None}
     further["config"] = config.to_json() if config else {}
     cell = Cell(registry().reference(kernel), m, n, k, device=device, **further)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cell import BASELINE, WAYS, KernelReference, brief_timings
+from mmcore.cell import BASELINE, INPUTS, WAYS, KernelReference, brief_timings
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
 from mmcore.executor import measure_cell
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", default=BASELINE, metavar="GLOB", show_default=True, help="Library to take turns with.")
 @click.option("--against", default="", metavar="REV|DIR", help="Version of the source to take turns with.")
 @timeout_option("everything together")
+@click.option("--inputs", type=click.Choice(INPUTS), default="usual", help="Numbers of usual or of all exponents.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, and what is wrong.")
 @json_option
 def run(
@@ -90,11 +91,12 @@ def _answer(result: Result) -> list[RenderableType]:
 
 def _problem(result: Result, kernel: Kernel) -> str:
     cell = result.cell
-    problem = f"{kernel.operation}, m×n×k = {cell.m}×{cell.n}×{cell.k}, {kernel.dtype}{kernel.sums}"
+    line = f"{kernel.operation}, m×n×k = {cell.m}×{cell.n}×{cell.k}, {kernel.types}"
     if cell.lda or cell.ldb or cell.ldc:
         how = "as they lie" if result.strided else "packed, as the kernel takes no leading dimensions"
-        problem += f"; lda, ldb, ldc = {cell.lda or cell.k}, {cell.ldb or cell.n}, {cell.ldc or cell.n}, {how}"
-    return problem
+        problem = cell.problem(kernel)
+        line += f"; lda, ldb, ldc = {problem.lda}, {problem.ldb}, {problem.ldc}, {how}"
+    return line
 
 
 def _verification(result: Result) -> str:
@@ -104,7 +106,8 @@ def _verification(result: Result) -> str:
         return "none: the violation left no product"
     if not result.verification.verified:
         return result.verification.method  # the first wrong element follows
-    return f"{result.verification.method}; largest error {result.verification.max_error:.3g}"
+    largest = f"largest error {result.verification.max_error:.3g}"
+    return f"{result.verification.method}; {'numbers of all exponents' if result.cell.inputs == 'wide' else largest}"
 
 
 def _time(result: Result, seconds: float | None) -> str:

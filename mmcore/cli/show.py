@@ -46,6 +46,8 @@ def show(kernel: KernelReference, as_json: bool) -> int:
             ("reference", found.reference),
             ("operation", found.operation),
             ("types", f"{found.dtype} in, summed in {found.accumulator}, {found.output} out"),
+            ("by columns", " ".join(found.column_major)),
+            ("C before", found.initial_c),
             ("launches", "\n".join(launched)),
             ("inferred", ", ".join(inferred)),
             ("configs", configs(found)),

@@ -313,11 +313,13 @@ class Kernel:
         return self.beta != 0
 
     @property
-    def sums(self) -> str:
-        """ " summed in bfloat16" where that is narrower than its matrices' types would have it, and " by Strassen"."""
-        narrowest = min(dtype_named(name).unit_roundoff for name in (self.dtype, self.output))
+    def types(self) -> str:
+        """ "float16→float32", and where it is so " summed in float16", " by Strassen", " with A and B by columns"."""
+        narrowest = min(dtype_named(name).unit_roundoff for name in (self.dtype, self.output, "float32"))
         narrow = accumulator_named(self.accumulator).unit_roundoff > narrowest
-        return (f" summed in {self.accumulator}" if narrow else "") + (" by Strassen" if self.algorithm else "")
+        sums = (f" summed in {self.accumulator}" if narrow else "") + (" by Strassen" if self.algorithm else "")
+        layout = f" with {' and '.join(self.column_major)} by columns" if self.column_major else ""
+        return "→".join(dict.fromkeys((self.dtype, self.output))) + sums + layout
 
     def source_text(self) -> str:
         """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text.

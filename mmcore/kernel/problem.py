@@ -132,8 +132,9 @@ class Problem:
 
     @property
     def keeps_whole(self) -> bool:
-        """Whether the factors leave a sum of whole numbers as short as it is."""
-        return (self.alpha, self.beta) == (1, 1) or (not self.beta and abs(math.frexp(self.alpha)[0]) == 0.5)
+        """Whether the factors leave a sum of whole numbers as short as it is, and none too small."""
+        short = not self.beta and abs(math.frexp(self.alpha)[0]) == 0.5 and abs(self.alpha) >= 2**-7
+        return short or (self.alpha, self.beta) == (1, 1)
 
     @property
     def flops(self) -> int:

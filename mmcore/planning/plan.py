@@ -103,7 +103,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
             f"{kernel.name} computes {'→'.join(dict.fromkeys(ours))}, not {'→'.join(dict.fromkeys(theirs))}"
         )
     if any(getattr(problem, name) != getattr(kernel, name) for name in ("alpha", "beta", "column_major")):
-        raise InvalidProblem(f"{kernel.name} computes {kernel.operation}")
+        raise InvalidProblem(f"{kernel.name} computes {kernel.operation} {kernel.types}")
     if not kernel.strided:
         problem = problem.packed
     if device.compute_capability < kernel.min_compute_capability:

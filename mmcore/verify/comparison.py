@@ -140,6 +140,9 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
         allowed = limit(panel.product, panel.magnitude)
         if matrices.rows is not None and matrices.columns is not None:
             kinds = matrices.rows[panel.rows]
+            scattered = kinds == Kind.SCALED
+            magnitude = panel.magnitude[scattered] * np.float32(limit.scattered)
+            allowed[scattered] = limit(panel.product[scattered], magnitude)
             _narrow(allowed, problem, limit, kinds, matrices.columns, panel.product)
             carried = np.flatnonzero(kinds == Kind.NOT_FINITE)
             # Such a row makes every element NaN or infinite, but where it is only multiplied by zeros.

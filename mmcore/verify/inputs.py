@@ -31,7 +31,7 @@ _BITS = {
     "float8_e4m3fn": (0x87, 0x30),
     "float8_e5m2": (0x83, 0x38),
     "int8": (0xFF, 0),
-    "int32": (0x8000_00FF, 0),  # C before; few bits, which leave room for the sum
+    "int32": (0xFFFF, 0),  # C before; few bits, which leave room for the sum
 }
 _WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
 
@@ -106,6 +106,8 @@ def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[
         words = rng.integers(2**64, size=-(-chunk.nbytes // 8), dtype=np.uint64)
         np.bitwise_and(words.view(bits.dtype)[: chunk.size], bits.dtype.type(fraction), out=chunk)
         chunk |= bits.dtype.type(one_half)
+    if named.name == "int32":
+        whole -= 2**15
     whole[:, length:] = poison((1,), named.name)
     return _logical(problem, matrix, whole)
 
@@ -136,9 +138,12 @@ _ROWS = {
 _COLUMNS = {Kind.WHOLE: 0.48, Kind.UNIFORM: 0.36, Kind.UNIT: 0.1, Kind.SUBNORMAL: 0.04, Kind.ZERO: 0.02}
 # How often there is one of whole numbers at least, however few there are.
 _CERTAIN = 0.8
+# How often a row or column of int8 is of the least numbers.
+_LEAST = 0.3
 # By which powers of two SCALED and WHOLE rows are scaled, and by how many SCALED numbers are made smaller than that.
 _WIDE = ((-40, 60), 10)
-_RANGES = {"float16": ((-8, 4), 4), "float8_e5m2": ((-8, 4), 4), "float8_e4m3fn": ((-2, 2), 4)}
+_RANGES = {"float16": ((-8, 4), 4), "float8_e5m2": ((0, 10), 12), "float8_e4m3fn": ((1, 4), 7)}
+_ROOM = {"float16": (-8, 4), "float8_e5m2": (-8, 4), "float8_e4m3fn": (-2, 0)}
 # Types of which all hardware computes with subnormal numbers as they are, and the bits of their fractions.
 _SUBNORMAL_BITS = {"float16": 10, "float32": 23, "float8_e4m3fn": 3, "float8_e5m2": 2}
 
@@ -147,7 +152,8 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
     """A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws its own.
 
     Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
-    columns of whole numbers. A and B of int8 are as :func:`draw` makes them.
+    columns of whole numbers. A and B of int8 are any, in some rows and columns the least ones: sums that are too narrow
+    overflow, or are rounded.
 
     Args:
         problem, accumulator: the product, and the type it is summed in.
@@ -157,9 +163,12 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
     Raises:
         InvalidProblem: the host has no memory for them.
     """
-    if dtype_named(problem.dtype).is_integer:
-        return draw(problem, seed)
     matrices, rng = draw(problem, seed), np.random.Generator(np.random.SFC64([seed, 1]))
+    if dtype_named(problem.dtype).is_integer:
+        for lines in (matrices.a, matrices.b.T) if problem.k < 2**16 else ():  # beyond, int32 might overflow as well
+            at = np.flatnonzero(rng.random(len(lines)) < _LEAST)
+            lines[at] = rng.integers(-128, -126, size=(len(at), problem.k))
+        return matrices
     some = subnormal and problem.dtype in _SUBNORMAL_BITS
     of_rows, of_columns = (
         {kind: share for kind, share in shares.items() if some or kind != Kind.SUBNORMAL}
@@ -184,6 +193,23 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
         if kind == Kind.WHOLE and problem.accumulate:
             matrices.c[:, at] = whole.added(scales, len(at))
     return Matrices(matrices.a, matrices.b, matrices.c, rows, columns)
+
+
+def draw_wide(problem: Problem, accumulator: str, seed: int) -> Matrices:
+    """A and B of exponents from all of their type's range, up to a largest one of each row's (or column's) own.
+
+    Neither products nor their sum overflow in the accumulator or C, and products are normal numbers of the accumulator.
+    Whole numbers are as :func:`draw_mixed` draws them. Raises as that does.
+    """
+    dtype, sums = dtype_named(problem.dtype), (accumulator_named(accumulator), dtype_named(problem.output))
+    if dtype.is_integer:
+        return draw_mixed(problem, accumulator, seed)
+    matrices, numbers = draw(problem, seed), _Numbers(problem, np.random.Generator(np.random.SFC64([seed, 1])))
+    room = min(each.exponents[1] for each in sums) - math.ceil(math.log2((problem.k + 1) * max(1, abs(problem.alpha))))
+    high = min(dtype.exponents[1] + (problem.dtype != "float8_e4m3fn"), room // 2)
+    low = min(max(dtype.exponents[0], sums[0].exponents[0] // 2) + 1, high)
+    matrices.a[:], matrices.b.T[:] = (numbers.wide((count, problem.k), low, high) for count in (problem.m, problem.n))
+    return replace(matrices, rows=np.full(problem.m, Kind.SCALED), columns=np.full(problem.n, Kind.SCALED))
 
 
 def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
@@ -215,18 +241,6 @@ def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
     return replace(before, c=_logical(problem, "C", numbers), rows=kinds)
 
 
-def with_a_row_not_finite(problem: Problem, matrices: Matrices, seed: int) -> Matrices:
-    """Mixed inputs of which a row of A is NaN and infinities, where there are more than two rows."""
-    rng = np.random.Generator(np.random.SFC64([seed, 3]))
-    if matrices.rows is None or len(matrices.rows) < 3:
-        return matrices
-    row = int(rng.integers(1, len(matrices.rows) - 1))
-    matrices.a[row] = narrow(rng.choice(np.array([np.nan, np.inf, -np.inf]), size=problem.k), problem.dtype)
-    kinds = matrices.rows.copy()
-    kinds[row] = Kind.NOT_FINITE
-    return replace(matrices, rows=kinds)
-
-
 def _moved(rng: np.random.Generator, kinds: NDArray[Any]) -> NDArray[np.intp]:
     """For each place what is to come there, one of its kind; -1 for those that stay as they are."""
     moving = rng.random(len(kinds)) < 0.5
@@ -253,6 +267,8 @@ class _Whole:
         self._sum = round(1 / narrowest)
         terms = problem.k + problem.accumulate
         largest = max(1, math.isqrt(self._sum // terms))
+        (self._patterns,) = rng.spawn(1)
+        self._signs = self._patterns.choice(np.array([-1, 1], np.int32), size=problem.k)
         self._largest = min(largest, round(1 / dtype_named(problem.dtype).unit_roundoff), 2**26)
 
     def of(self, shape: tuple[int, int], scales: NDArray[np.int64]) -> NDArray[Any]:
@@ -262,7 +278,9 @@ class _Whole:
     def _nonzero(self, shape: tuple[int, int]) -> NDArray[Any]:
         numbers = self._rng.integers(-self._largest, self._largest, size=shape, dtype=np.int32)
         numbers += numbers >= 0
-        return numbers
+        # Where two such meet, all terms are of one sign, and the sum takes all of the bits that there are.
+        alike = self._patterns.random((shape[0], 1)) < 0.5
+        return np.where(alike, np.abs(numbers) * self._signs, numbers)
 
     def sparse(self, shape: tuple[int, int]) -> NDArray[Any]:
         """Rows with as many zeros as the sum asks for."""
@@ -283,8 +301,11 @@ class _Numbers:
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._dtype, self._rng = problem.dtype, rng
-        narrowest = min((problem.dtype_of(matrix) for matrix in "AC"), key=lambda dtype: dtype.exponents[1])
-        self._scales, self._spread = _RANGES.get(narrowest.name, _WIDE)
+        (low, high), self._spread = _RANGES.get(self._dtype, _WIDE)
+        least, most = _ROOM.get(problem.output, (low, high))
+        # Factors above 1 take of the room that C's type leaves for sums.
+        high = min(high, most - max(0, math.frexp(max(abs(problem.alpha), abs(problem.beta)))[1]))
+        self._scales = min(max(low, least), high), high
 
     def scales(self, count: int) -> NDArray[np.int64]:
         """A power of two for each row."""
@@ -311,6 +332,12 @@ class _Numbers:
             scale = self.scales(rows)[:, np.newaxis] - rng.integers(self._spread, size=shape)
             numbers = np.ldexp(self._uniform(shape) * self._signs(shape), scale)
         return narrow(numbers, self._dtype)
+
+    def wide(self, shape: tuple[int, int], low: int, high: int) -> NDArray[Any]:
+        """Rows of numbers in [2^(low - 1), 2^high), up to a largest exponent of each row's own."""
+        highest = self._rng.integers(low, high, size=(shape[0], 1), endpoint=True)
+        exponents = self._rng.integers(low, highest, size=shape, endpoint=True)
+        return narrow(np.ldexp(self._uniform(shape) * self._signs(shape), exponents), self._dtype)
 
     def _signs(self, shape: int | tuple[int, int]) -> NDArray[np.float64]:
         return self._rng.choice((-1.0, 1.0), size=shape)

@@ -24,7 +24,7 @@ _STRASSEN = (18 / 4) ** 3
 _LAST_BITS = 4.0  # units: a product of float32 numbers split in three may err by two
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.
 _SMALLEST_TERM, _MEAN, _TYPICAL = 0.25, 0.5625, 7 / 12
-# Tensor cores cut the sum off once for so many terms.
+# Tensor cores cut the sum off once for so many terms, each where the largest is: it counts alone if they differ much.
 _TERMS_AT_ONCE = {FLOAT22.name: 32}
 
 
@@ -37,6 +37,7 @@ class Tolerance:
         storing: factor of |R|, for rounding the sum into C; 0 where C holds what the accumulator holds.
         least: what summing and storing can do to numbers too small to be normal.
         last_bits: factor of |R| where R is a single term times 1.
+        scattered: by how much more |A|·|B| counts where its terms are not about equally large.
         magnitude: what takes the place of |A|·|B|: k·max|A|·max|B| where the bound is norm-wise, else 0.
         together: factor of |A|·|B| (+ |C0|), root mean square, for the errors of many elements together: half of C's
             own size, so that zeros are never right; infinite where ``summing`` is less than that anyway.
@@ -47,6 +48,7 @@ class Tolerance:
     least: float
     together: float
     last_bits: float
+    scattered: float
     magnitude: float = 0.0
 
     def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[Any]) -> NDArray[np.float64]:
@@ -68,27 +70,29 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
 
     That of an ``algorithm`` is for matrices whose elements are less than 1.
     """
-    # The factors are roundings too.
-    factors = problem.accumulate + 2 * ((problem.alpha, problem.beta) not in ((1, 0), (1, 1)))
-    root = math.sqrt(math.ceil(problem.k / _TERMS_AT_ONCE.get(accumulator, 1)) + factors)
-    summing = _SAFETY * root * accumulator_roundoff(accumulator) * (_STRASSEN if algorithm else 1)
+    # A factor other than 1 is rounded, and so is what it multiplies.
+    scaled = 2 * ((problem.alpha, problem.beta) not in ((1, 0), (1, 1)))
+    at_once = min(problem.k, _TERMS_AT_ONCE.get(accumulator, 1))
+    root = math.sqrt(math.ceil(problem.k / at_once) + problem.accumulate)
+    summing = (_SAFETY * root + scaled) * accumulator_roundoff(accumulator) * (_STRASSEN if algorithm else 1)
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
     half = 0.5 * _TYPICAL / (_MEAN * root)
     # Each rounding of a subnormal number errs by half the distance between two, which is that of the least normal ones.
-    terms = (problem.k + factors + 1) * max(1.0, abs(problem.alpha))
+    terms = (problem.k + problem.accumulate + scaled + 1) * max(1.0, abs(problem.alpha))
     least = terms * accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]
     least += storing * 2.0 ** dtype_named(problem.output).exponents[0]
-    last_bits = _LAST_BITS * accumulator_named(accumulator).unit_roundoff
+    last_bits = (_LAST_BITS + scaled) * accumulator_named(accumulator).unit_roundoff
     together = half if summing > half else math.inf
-    return Tolerance(summing, storing, least, together, last_bits, float(problem.k) if algorithm else 0.0)
+    return Tolerance(summing, storing, least, together, last_bits, math.sqrt(at_once), problem.k * bool(algorithm))
 
 
 def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> bool:
     """Whether a product can lack a term and be within the tolerance, as its rounding may be as large as the term."""
     bound = tolerance(problem, accumulator, algorithm)
-    # Hardly any element is larger than four times what is typical.
-    allowed = bound.summing * problem.k + bound.storing * 4 * _TYPICAL * math.sqrt(problem.k)
+    # What C held before is one more term; hardly any element is larger than four times what is typical.
+    before = abs(problem.beta / problem.alpha)
+    allowed = bound.summing * (problem.k + before) + bound.storing * 4 * _TYPICAL * math.sqrt(problem.k + before**2)
     return 2 * allowed >= _SMALLEST_TERM
 
 

@@ -15,7 +15,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison
-from mmcore.verify.inputs import Matrices, draw, draw_mixed, other_seed, rearranged
+from mmcore.verify.inputs import Matrices, draw, draw_mixed, draw_wide, other_seed, rearranged
 from mmcore.verify.outcome import Verification
 
 UNREPEATABLE = "unrepeatable"
@@ -85,10 +85,12 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bo
     return replace(verified, violations=(again, *verified.violations))
 
 
-def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int) -> Matrices:
-    """Inputs of several kinds (:mod:`mmcore.verify.inputs`) for a kernel; of one where its errors are norm-wise."""
+def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int, inputs: str = "usual") -> Matrices:
+    """Inputs of several kinds for a kernel, or "wide" ones; of one kind where its errors are norm-wise."""
     if loaded.plan.kernel.algorithm:
         return draw(problem, seed)
+    if inputs == "wide":
+        return draw_wide(problem, loaded.plan.kernel.accumulator, seed)
     return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal=_keeps_subnormal(loaded))
 
 

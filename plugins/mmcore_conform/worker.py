@@ -19,9 +19,10 @@ from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
-from mmcore.verify.inputs import Matrices, rearranged, with_a_row_not_finite
+from mmcore.verify.inputs import Matrices, rearranged
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_conform.cases import find_cases
+from mmcore_conform.inputs import with_a_row_not_finite
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
 from mmcore_emulator.sanitizer.check import check_cell
 from mmcore_emulator.sanitizer.over_read import over_read_elements

@@ -24,11 +24,12 @@ from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
 from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.planning.peaks import Peaks, peaks
+from mmcore.planning.peaks import Peaks
 from mmcore_cuda.arguments import bind
 from mmcore_cuda.conditions import conditions
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
 from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view, pinned_copy, window
+from mmcore_cuda.peaks import peaks
 
 # The violations behind the driver's errors. After any of these the process can use no GPU any more.
 _STICKY = {

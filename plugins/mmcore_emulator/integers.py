@@ -24,6 +24,16 @@ def whole_product(kind: str) -> Function:
     return lambda a, b: np.multiply(a, b, dtype=wide)
 
 
+def dot_product(a: Values, b: Values, c: Values) -> Values:
+    """The bytes of a times those of b, as signed as these are, all added to c."""
+
+    def byte(number: int, of: Values) -> Values:
+        last = of.dtype.type(24)
+        return np.asarray((of << of.dtype.type(24 - 8 * number)) >> last, c.dtype)
+
+    return np.asarray(sum((byte(number, a) * byte(number, b) for number in range(4)), c))
+
+
 def high_half(kind: str) -> Function:
     """The high half of :func:`whole_product`."""
     if kind[1:] == "64":

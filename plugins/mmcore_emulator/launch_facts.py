@@ -47,7 +47,7 @@ class Launched:
         return cls(
             kernel=kernel.name,
             title=kernel.title,
-            product=f"{kernel.operation}, m×n×k = {problem}, {kernel.dtype}{kernel.sums}",
+            product=f"{kernel.operation}, m×n×k = {problem}, {kernel.types}",
             problem={"m": problem.m, "n": problem.n, "k": problem.k},
             device=device.name,
             device_description=device.description,

@@ -6,6 +6,7 @@ An unknown modifier makes an unknown opcode, so nothing is executed with another
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -59,6 +60,9 @@ def _table() -> dict[str, Operation]:
     for kind in (*INTEGERS, *BITS, *FLOATS):
         entries.append((f"selp.{kind}", _chosen, (kind, kind, "pred"), kind))
         entries += _comparisons(kind)
+    for one, other in itertools.product(("s32", "u32"), repeat=2):
+        result = min(one, other)  # signed where one of them is
+        entries.append((f"dp4a.{one}.{other}", integers.dot_product, (one, other, result), result))
     entries += _of_bit_fields()
     entries += conversions()
     for kind, fused in _FUSED.items():

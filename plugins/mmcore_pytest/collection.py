@@ -30,6 +30,7 @@ class Benchmark:
     problem: Problem
     config: Config
     timing: Timing
+    inputs: str = "usual"
 
     @property
     def size(self) -> str:
@@ -43,20 +44,19 @@ class Benchmark:
     def id(self) -> str:
         """Its test id: readable, and the same in every run that measures it."""
         suffix = {"kernel-warm": "", "kernel-cold": "-cold"}.get(str(self.timing), f"-{self.timing}")
-        return f"{self.kernel.name}-{self.size}-{self.config.id}{suffix}"
+        return f"{self.kernel.name}-{self.size}-{self.config.id}{suffix}{'-wide' * (self.inputs == 'wide')}"
 
     @property
     def group(self) -> str:
         """What it may be compared with: the same product, measured the same way."""
-        kernel = self.kernel
-        types = "→".join(dict.fromkeys((kernel.dtype, kernel.output)))
         how = _WORDS[self.timing.what].format(self.timing.how)
-        return f"{self.problem} {kernel.operation} {types}{kernel.sums}, {how}"
+        how += ", wide inputs" * (self.inputs == "wide")
+        return f"{self.problem} {self.kernel.operation} {self.kernel.types}, {how}"
 
     def cell(self, device: str, timing: Timing, **further: Any) -> Cell:
         name, problem, config = registry().reference(self.kernel), self.problem, self.config.to_json()
         sizes = problem.m, problem.n, problem.k
-        return Cell(name, *sizes, config=config, device=device, timings=(timing,), **further)
+        return Cell(name, *sizes, config=config, device=device, timings=(timing,), inputs=self.inputs, **further)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def find_benchmarks(selection: Selection, registry: Registry, *, supports_timing
         if violations:
             refused.append(f"{kernel.name} {problem} with {config}: {'; '.join(violations)}")
         else:
-            benchmarks = (Benchmark(kernel, problem, config, timing) for timing in timings)
+            benchmarks = (Benchmark(kernel, problem, config, timing, selection.inputs) for timing in timings)
             found.update({benchmark.parameters: benchmark for benchmark in benchmarks})
     return Found(found, refused, [kernel.name for kernel in buggy])
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.cell import BASELINE, WAYS
+from mmcore.cell import BASELINE, INPUTS, WAYS
 from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
@@ -38,6 +38,7 @@ class Selection:
     timeout: float  # seconds that a cell may take
     baseline: str  # name or pattern of what takes turns with each kernel; empty for none
     against: str  # a revision or folder whose version of each source takes turns with it; empty for none
+    inputs: str  # "usual" or "wide"
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
@@ -65,6 +66,7 @@ class Selection:
             timeout=config.getoption("mm_timeout"),
             baseline=config.getoption("mm_baseline").replace("none", ""),
             against=config.getoption("mm_against"),
+            inputs=config.getoption("mm_inputs"),
         )
 
 
@@ -99,6 +101,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("baseline", "GLOB", str, text, default=BASELINE)
     text = "Version of the kernels' sources to take turns with: a Git revision, or a folder."
     option("against", "REV|DIR", str, text, default="")
+    group.addoption("--mm-inputs", choices=INPUTS, default="usual", help="Numbers of usual or of all exponents.")
     option("csv", "FILE", _writable, "Write the summary as CSV, too.", default=None)
     text = "List what the kernels' constraints forbid, and why."
     group.addoption("--mm-show-refused", action="store_true", help=text)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar
 from mmcore.kernel.problem import dtype_named
-from mmcore.verify.elements import poison, widen
+from mmcore.verify.elements import poison
 from mmcore.verify.inputs import Matrices
-from tests.fuzzing.truth import Truth
-from tests.narrowing import narrow
+from tests.fuzzing.truth import LEAST, Truth
+from tests.narrowing import narrow, wide
 
 _POKE = """
 extern "C" __global__ void poke{bytes}({word}* memory, long long index, {word} bits)
@@ -25,7 +25,7 @@ extern "C" __global__ void poke{bytes}({word}* memory, long long index, {word} b
     memory[index] = bits;
 }}
 """
-_WORDS = {2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+_WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 _POKES = "".join(_POKE.format(bytes=size, word=word) for size, word in _WORDS.items())
 
 
@@ -60,7 +60,7 @@ class Launched:
     def number(self, bits: int) -> float:
         """An element of C as a number."""
         stored = np.array([bits], f"u{self.itemsize}").view(dtype_named(self.problem.output).storage)
-        return float(widen(stored, self.problem.output)[0])
+        return float(wide(stored, self.problem.output)[0])
 
     @property
     def itemsize(self) -> int:
@@ -69,7 +69,14 @@ class Launched:
 
     def poke(self, place: tuple[int, int], bits: int) -> Poke:
         """An element of C overwritten."""
-        return Poke("C", place[0] * self.problem.ldc + place[1], bits)
+        return Poke("C", self.index("C", place), bits)
+
+    def index(self, matrix: str, place: tuple[int, int]) -> int:
+        """Where an element lies in a matrix's memory, counted from the first."""
+        row, column = place
+        lines, leading = (column, row), self.problem.leading(matrix)
+        line, behind = lines if matrix in self.problem.column_major else lines[::-1]
+        return line * leading + behind
 
 
 Damage: TypeAlias = Callable[[random.Random, Launched], Sequence[Poke]]
@@ -84,7 +91,9 @@ def a_little_too_far(rng: random.Random, at: Launched) -> Sequence[Poke]:
     """An element just outside its bound."""
     place = _anywhere(rng, at)
     product, bound = float(at.truth.product[place]), float(at.truth.close[place])
-    limit = (1 + 1.1 * at.truth.margin) * bound
+    limit = (1 + 1.1 * at.truth.margin) * bound + 2 * LEAST
+    if at.problem.output == "int32":
+        return [at.poke(place, at.bits(product + rng.choice((-1, 1))))]
     bits = at.bits(product + np.copysign(limit, product))
     while abs(at.number(bits) - product) <= limit:
         bits += 1  # the next number away from zero
@@ -106,9 +115,10 @@ def _by_a_term(sign: int) -> Damage:
     def damage(rng: random.Random, at: Launched) -> Sequence[Poke]:
         row, column = _anywhere(rng, at)
         step = rng.randrange(at.problem.k)
-        a = widen(at.matrices.a[row : row + 1, step], at.problem.dtype)[0]
-        b = widen(at.matrices.b[step : step + 1, column], at.problem.dtype)[0]
-        return [at.poke((row, column), at.bits(at.truth.product[row, column] + sign * a * b))]
+        a = wide(at.matrices.a[row : row + 1, step], at.problem.dtype)[0]
+        b = wide(at.matrices.b[step : step + 1, column], at.problem.dtype)[0]
+        term = sign * at.problem.alpha * a * b
+        return [at.poke((row, column), at.bits(at.truth.product[row, column] + term))]
 
     return damage
 
@@ -131,22 +141,26 @@ def unwritten(rng: random.Random, at: Launched) -> Sequence[Poke]:
 
 
 def in_a_gap(rng: random.Random, at: Launched) -> Sequence[Poke]:
-    """A number between two rows of C."""
-    gap = at.problem.ldc - at.problem.n
-    if not gap or at.problem.m == 1:
+    """A number between two rows of C, or two columns."""
+    by_columns = "C" in at.problem.column_major
+    count, length = (at.problem.n, at.problem.m) if by_columns else (at.problem.m, at.problem.n)
+    gap = at.problem.ldc - length
+    if not gap or count == 1:
         return []
-    place = rng.randrange(at.problem.m - 1), at.problem.n + rng.randrange(gap)
-    return [at.poke(place, at.bits(0.5))]
+    index = rng.randrange(count - 1) * at.problem.ldc + length + rng.randrange(gap)
+    return [Poke("C", index, at.bits(2.0))]
 
 
 def _outside(places: Callable[[Problem], Sequence[int]]) -> Damage:
-    return lambda rng, at: [Poke("C", rng.choice(places(at.problem)), at.bits(0.5))]
+    return lambda rng, at: [Poke("C", rng.choice(places(at.problem)), at.bits(2.0))]
 
 
 def _in_input(matrix: str) -> Damage:
     def damage(rng: random.Random, at: Launched) -> Sequence[Poke]:
-        # In no type a number in [0.5, 1), and not the poison in the gaps either.
-        return [Poke(matrix, rng.randrange(at.problem.span(matrix)), 0x3001)]
+        elements = {"A": at.matrices.a, "B": at.matrices.b}[matrix]
+        place = rng.randrange(elements.shape[0]), rng.randrange(elements.shape[1])
+        row, column = place
+        return [Poke(matrix, at.index(matrix, place), _word(elements[row : row + 1, column]) ^ 1)]
 
     return damage
 

@@ -105,7 +105,9 @@ def _problem(rng: random.Random, subject: Subject, block: Dim3, extent: Extent, 
             m = n = k = rng.choice((m, n, k))
     elif rng.random() < 0.05:
         m, n, k = _too_large(rng)
-    lda, ldb, ldc = (columns + rng.choice((0, 0, 1, 3, 16)) for columns in (k, n, n))
+    of_a, of_b, of_c = (matrix in subject.kernel.column_major for matrix in "ABC")
+    lengths = (m if of_a else k, k if of_b else n, m if of_c else n)
+    lda, ldb, ldc = (length + rng.choice((0, 0, 1, 3, 16)) for length in lengths)
     return subject.kernel.problem(m, n, k, lda=lda, ldb=ldb, ldc=ldc)
 
 

@@ -7,13 +7,13 @@ two differ, the fuzzing says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import mmcore
-from mmcore import Dim3, FlatBlock, Int32Index, Kernel, Problem
+from mmcore import Config, Dim3, FlatBlock, Int32Index, Kernel, Problem, ceil_div
 
 Step: TypeAlias = Callable[[Dim3], int]
 
@@ -118,15 +118,37 @@ _RULES = {
     "upc.kernel11_naive_guard": Rule(square, m=_x, n=_x, k=_x),
 }
 
-# Types of A and B, of the sum and of C, as CUDA and as mmcore call them.
-_TYPES = {
-    "tests.f16": (("__half", "float16"), ("float", "float32"), ("float", "float32"), False),
-    "tests.f16_narrow": (("__half", "float16"), ("float", "float32"), ("__half", "float16"), False),
-    "tests.bf16": (("__nv_bfloat16", "bfloat16"), ("float", "float32"), ("float", "float32"), False),
-    "tests.bf16_narrow": (("__nv_bfloat16", "bfloat16"), ("float", "float32"), ("__nv_bfloat16", "bfloat16"), True),
-    "tests.f32": (("float", "float32"), ("float", "float32"), ("float", "float32"), False),
-    "tests.f32_added": (("float", "float32"), ("float", "float32"), ("float", "float32"), True),
-    "tests.f64": (("double", "float64"), ("double", "float64"), ("double", "float64"), False),
+# Types of A and B, of the sum and of C as CUDA calls them, and what is declared.
+_STRIDED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    "tests.f16": ("__half", "float", "float", {"dtype": "float16", "accumulator": "float32"}),
+    "tests.f16_narrow": ("__half", "float", "__half", {"dtype": "float16", "output": "float16"}),
+    "tests.bf16": ("__nv_bfloat16", "float", "float", {"dtype": "bfloat16", "accumulator": "float32"}),
+    "tests.bf16_narrow": ("__nv_bfloat16", "float", "__nv_bfloat16", {"dtype": "bfloat16", "beta": 1}),
+    "tests.f32": ("float", "float", "float", {}),
+    "tests.f32_added": ("float", "float", "float", {"beta": 1}),
+    "tests.f64": ("double", "double", "double", {"dtype": "float64"}),
+    "tests.tf32": ("float", "float", "float", {"dtype": "tf32", "column_major": "B"}),
+    "tests.e4m3": ("E4M3", "float", "float", {"dtype": "float8_e4m3fn", "column_major": "B"}),
+    "tests.e4m3_cut": (
+        *("E4M3", "float", "__nv_bfloat16"),
+        {"dtype": "float8_e4m3fn", "accumulator": "float22", "output": "bfloat16", "column_major": "AC"},
+    ),
+    "tests.e5m2": ("E5M2", "float", "float", {"dtype": "float8_e5m2", "column_major": "AB", "alpha": 0.5}),
+    "tests.e5m2_cut": ("E5M2", "float", "float", {"dtype": "float8_e5m2", "accumulator": "float22", "alpha": 0.3}),
+    "tests.int8": ("signed char", "int", "int", {"dtype": "int8", "column_major": "B"}),
+    "tests.int8_added": ("signed char", "int", "int", {"dtype": "int8", "column_major": "C", "beta": 1}),
+    "tests.f32_scaled": ("float", "float", "float", {"column_major": "C", "alpha": -0.25}),
+    "tests.f32_columns": ("float", "float", "float", {"column_major": "ABC", "alpha": 0.3, "beta": -1.5}),
+    "tests.f16_scaled": (
+        *("__half", "float", "__half"),
+        {"dtype": "float16", "output": "float16", "column_major": "BC", "alpha": -1.5, "beta": 0.3},
+    ),
+    "tests.f64_scaled": ("double", "double", "double", {"dtype": "float64", "column_major": "A", "alpha": 0.3}),
+}
+# The same of kernels that add to a C of zeros.
+_LAYERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "tests.f64_layers": ("double", "double", {"dtype": "float64", "column_major": "BC"}),
+    "tests.int8_layers": ("signed char", "int", {"dtype": "int8", "column_major": "A"}),
 }
 
 
@@ -141,22 +163,43 @@ class Subject:
 def subjects() -> dict[str, Subject]:
     """The lectures' kernels, and small ones of every type that take leading dimensions, by name."""
     registered = mmcore.kernels()
+    own = [
+        *(_strided(name, *of) for name, of in _STRIDED.items()),
+        *(_layers(name, *of) for name, of in _LAYERS.items()),
+    ]
     return {name: Subject(registered[name], rule) for name, rule in _RULES.items()} | {
-        name: Subject(_strided(name), Rule(flat)) for name in _TYPES
+        kernel.name: Subject(kernel, Rule(flat)) for kernel in own
     }
 
 
-def _strided(name: str) -> Kernel:
-    inputs, accumulator, output, added = _TYPES[name]
-    types = ", ".join(cuda for cuda, _ in (inputs, accumulator, output))
-    return Kernel(
-        name=name,
-        source=Path(__file__).with_name("strided.cu"),
-        entry=f"strided<{types}, {str(added).lower()}>",
-        configs=[{"block": (16, 16)}, {"block": (32, 4)}, {"block": (64, 1)}],
-        dtype=inputs[1],
-        accumulator=accumulator[1],
-        output=output[1],
-        beta=added,
-        constraints=(FlatBlock(), Int32Index()),
-    )
+_DECLARED: dict[str, Any] = {
+    "source": Path(__file__).with_name("strided.cu"),
+    "configs": [{"block": (16, 16)}, {"block": (32, 4)}, {"block": (64, 1)}],
+    "constraints": (FlatBlock(), Int32Index()),
+}
+_POINTERS_AND_SIZES = ("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc")
+
+
+def _layout(declared: Mapping[str, Any]) -> int:
+    return sum(1 << "ABC".index(matrix) for matrix in declared.get("column_major", ""))
+
+
+def _strided(name: str, inputs: str, accumulator: str, output: str, declared: dict[str, Any]) -> Kernel:
+    # Factors are float, but double where C is.
+    factor = "double" if output == "double" else "float"
+    cut = str(declared.get("accumulator") == "float22").lower()
+    entry = f"strided<{inputs}, {accumulator}, {output}, {factor}, {_layout(declared)}, {cut}>"
+    kept = {"float": "float32", "double": "float64", "int": "int32"}[accumulator]
+    stored = {"__half": "float16", "__nv_bfloat16": "bfloat16"}.get(output, kept)
+    types = {"accumulator": kept, "output": stored}
+    arguments = (*_POINTERS_AND_SIZES, "alpha", "beta")
+    return Kernel(name=name, entry=entry, arguments=arguments, **_DECLARED | types | declared)
+
+
+def _layers(name: str, inputs: str, accumulator: str, declared: dict[str, Any]) -> Kernel:
+    def grid(problem: Problem, config: Config) -> tuple[int, int, int]:
+        return ceil_div(problem.n, config.block.x), ceil_div(problem.m, config.block.y), 3
+
+    entry = f"layers<{inputs}, {accumulator}, {_layout(declared)}>"
+    further = {"entry": entry, "arguments": _POINTERS_AND_SIZES, "grid": grid, "initial_c": "zeros"}
+    return Kernel(name=name, **_DECLARED | further | declared)

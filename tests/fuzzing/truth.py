@@ -10,11 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem
-from mmcore.verify.elements import widen
 from mmcore.verify.inputs import Kind, Matrices
+from tests.narrowing import wide
 
-_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
-_LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
+# Of each type the unit roundoff, and the exponent of its least normal number.
+_ROUNDINGS = {
+    "float16": (2.0**-11, -14),
+    "bfloat16": (2.0**-8, -126),
+    "float22": (2.0**-13, -126),
+    "float32": (2.0**-24, -126),
+    "float64": (2.0**-53, -1022),
+    "float8_e4m3fn": (2.0**-4, -6),
+    "float8_e5m2": (2.0**-3, -14),
+    "int32": (0.0, 0),
+}
+# Of float64, what mmcore allows to subnormal numbers is less than this.
+LEAST = 1e-300
+_TERMS_AT_ONCE = {"float22": 32}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,40 +48,51 @@ class Truth:
     def wrong(self, c: NDArray[np.float64]) -> bool:
         """Whether some element is certainly too far off, or no number."""
         with np.errstate(invalid="ignore"):
-            return bool((~(np.abs(c - self.product) <= (1 + self.margin) * self.bound)).any())
+            return bool((~(np.abs(c - self.product) <= (1 + self.margin) * self.close + LEAST)).any())
 
     def right(self, c: NDArray[np.float64]) -> bool:
         """Whether every element is certainly near enough."""
-        return bool((np.abs(c - self.product) <= (1 - self.margin) * self.close).all())
+        with np.errstate(invalid="ignore"):
+            return bool((np.abs(c - self.product) <= (1 - self.margin) * self.close).all())
 
 
 def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
     """What the product of these matrices must be."""
-    a, b = (widen(matrix, problem.dtype) for matrix in (matrices.a, matrices.b))
-    product, magnitude, terms = a @ b, np.abs(a) @ np.abs(b), problem.k
-    if problem.accumulate:
-        old = widen(matrices.c, problem.output)
-        product, magnitude, terms = product + old, magnitude + np.abs(old), terms + 1
-    bound = 2 * math.sqrt(terms) * (_ROUNDOFF[accumulator] + _ROUNDOFF["float64"]) * magnitude
-    storing = _ROUNDOFF[problem.output]
-    if storing > _ROUNDOFF[accumulator]:
-        bound = bound * (1 + storing) + storing * np.maximum(np.abs(product), _LEAST_NORMAL[problem.output])
+    a, b = (wide(matrix, problem.dtype) for matrix in (matrices.a, matrices.b))
+    alpha, beta = problem.alpha, problem.beta
+    product, magnitude = alpha * (a @ b), abs(alpha) * (np.abs(a) @ np.abs(b))
+    if beta:
+        old = beta * wide(matrices.c, problem.output)
+        product, magnitude = product + old, magnitude + np.abs(old)
+    (roundoff, least_exponent), (storing, least_stored) = _ROUNDINGS[accumulator], _ROUNDINGS[problem.output]
+    storing = storing if storing > roundoff else 0.0
+    at_once = min(problem.k, _TERMS_AT_ONCE.get(accumulator, 1))
+    terms = math.ceil(problem.k / at_once) + (beta != 0)
+    if matrices.rows is not None:
+        # All of at_once terms are cut off where the largest is, which is most of them where they are scattered.
+        magnitude[matrices.rows == Kind.SCALED] *= math.sqrt(at_once)
+    # A factor that is not 1 is rounded itself, and so is what it multiplies.
+    scaled = 2 * ((alpha, beta) not in ((1, 0), (1, 1)))
+    bound = (2 * math.sqrt(terms) + scaled) * (roundoff + 2.0**-53) * magnitude
+    bound = bound * (1 + storing) + storing * np.maximum(np.abs(product), 2.0**least_stored)
     # mmcore sums |A|·|B| in float32, and adds what that can be off by. A float64 product has roundings of its own,
     # which make up a good part of the bound of a float64 kernel.
-    margin = 1e-6 + 3 * (terms + 3) * _ROUNDOFF["float32"]
-    least = (terms + 1) * _ROUNDOFF[accumulator] * _LEAST_NORMAL[accumulator] if accumulator != "float64" else 0.0
+    margin = 1e-6 + 3 * (problem.k + 4) * 2.0**-24
+    roundings = problem.k + 1 + (beta != 0) + scaled
+    least = roundings * max(1.0, abs(alpha)) * roundoff * 2.0**least_exponent if accumulator != "float64" else 0.0
     bound = bound + least
     close = bound.copy()
     if matrices.rows is not None and matrices.columns is not None:
         units = (matrices.rows == Kind.UNIT)[:, np.newaxis] | (matrices.columns == Kind.UNIT)
-        if not problem.accumulate:
-            last_bits = 4 * _ROUNDOFF[accumulator] + (storing if storing > _ROUNDOFF[accumulator] else 0)
-            close[units] = np.minimum(close, last_bits * np.abs(product) + least)[units]
-        close[np.ix_(matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE)] = 0
+        if not beta:
+            last_bits = (4 + scaled) * roundoff + storing
+            near = last_bits * np.abs(product) + least + storing * 2.0**least_stored
+            close[units] = np.minimum(close, near)[units]
+        if (alpha, beta) == (1, 1) or (not beta and abs(alpha) >= 2.0**-7 and math.log2(abs(alpha)) % 1 == 0):
+            close[np.ix_(matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE)] = 0
     return Truth(product, bound, close, 0.4 if accumulator == "float64" else margin)
 
 
 def widened(problem: Problem, c: NDArray[Any]) -> NDArray[np.float64]:
     """C as numbers."""
-    with np.errstate(invalid="ignore"):
-        return widen(c, problem.output)
+    return wide(c, problem.output)

@@ -1,0 +1,121 @@
+"""Products of every type without a device: right ones, such with a mistake, and such of a lower precision."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore.kernel.problem import Problem
+from mmcore.verify.comparison import verify_product
+from mmcore.verify.inputs import Matrices, draw, draw_mixed
+from tests.fuzzing.arithmetics import Arithmetic, Multiply
+from tests.fuzzing.truth import Truth, truth_of
+from tests.narrowing import narrow, rounded, wide
+
+RIGHT, LOWER = "right", "lower precision"
+TERMS = ("dropped term", "doubled term", "swapped terms")
+KINDS = (RIGHT, *TERMS, LOWER)
+REJECTED, WITHIN, ACCEPTED = "rejected", "within the tolerance", "accepted"
+FACTORS = (
+    (1.0, 0.0),
+    (1.0, 0.0),
+    (1.0, 1.0),
+    (0.5, 0.0),
+    (0.3, 0.0),
+    (-1.5, 0.3),
+    (2.0, 1.0),
+    (1.0, -1.0),
+    (-0.7, 0.0),
+)
+_LARGEST, _WORK = 40, 3_000_000
+
+
+class Misjudged(AssertionError):
+    """A right product is refused, or one accepted that is not within the tolerance."""
+
+
+def try_product(arithmetic: Arithmetic, kind: str, seed: int, number: int) -> tuple[str, str]:
+    """Make a product, right or not, and hold what mmcore says of it against what is known.
+
+    Returns:
+        How it was made, and what came of it: "accepted", "rejected", or "within the tolerance" for a mistake that is
+        less than rounding may be.
+
+    Raises:
+        Misjudged: it is not what must come of it.
+    """
+    rng = random.Random(f"{arithmetic}/{kind}/{seed}/{number}")
+    problem = _problem(rng, arithmetic, kind)
+    mixed = kind == LOWER or rng.random() < 0.7
+    drawn = draw_mixed(problem, arithmetic.accumulator, seed=rng.getrandbits(32))
+    matrices = drawn if mixed else draw(problem, rng.getrandbits(32))
+    truth = truth_of(problem, arithmetic.accumulator, matrices)
+    name, multiply = rng.choice(sorted((arithmetic.lower if kind == LOWER else arithmetic.right).items()))
+    c = _stored(problem, arithmetic.accumulator, matrices, multiply)
+    if kind in TERMS:
+        _make_a_mistake(rng, problem, matrices, truth, c, kind)
+    # Of sampled rows and projections it is only known that they refuse no right product.
+    full = rng.choice((None, None, 0.0)) if kind == RIGHT else None
+    found = verify_product(problem, arithmetic.accumulator, matrices, c, full)
+    values = wide(c, problem.output)
+    said = f"{arithmetic}: {kind}, {name}, {problem}, α={problem.alpha}, β={problem.beta}, mixed={mixed}: {found}"
+    if kind == RIGHT and not found.verified:
+        raise Misjudged(f"a right product is refused: {said}")
+    # Many elements together are judged by a limit of their own, where C is smaller than its tolerance.
+    together = matrices.rows is None and arithmetic.accumulator in ("float16", "bfloat16", "float22")
+    if (found.verified and truth.wrong(values)) or (truth.right(values) and not found.verified and not together):
+        raise Misjudged(f"{said}: the product is {'wrong' if truth.wrong(values) else 'right'}")
+    if kind in TERMS and found.verified:
+        return name, WITHIN
+    return name, ACCEPTED if found.verified else REJECTED
+
+
+def _problem(rng: random.Random, arithmetic: Arithmetic, kind: str) -> Problem:
+    """Half of the products have a k up to 300, the others one up to 16384."""
+    m, n = rng.randint(1, _LARGEST), rng.randint(1, _LARGEST)
+    k = round(2 ** rng.uniform(0, 8.2 if rng.random() < 0.5 else 14))
+    if kind == LOWER:
+        # So many rows and columns that some are of whole numbers and some of units.
+        m, n = rng.randint(24, _LARGEST), rng.randint(24, _LARGEST)
+    while m * n * k > _WORK and kind != LOWER:
+        m, n = -(-m // 2), -(-n // 2)
+    alpha, beta = rng.choice(FACTORS)
+    if arithmetic.dtype == "int8":
+        alpha, beta = 1.0, rng.choice((0.0, 1.0))
+    layout = "".join(matrix for matrix in "ABC" if rng.random() < 0.4)
+    gaps = rng.random() < 0.3
+    lda, ldb, ldc = (length + rng.choice((0, 1, 5)) if gaps else 0 for length in (max(m, k), max(n, k), max(m, n)))
+    types = arithmetic.dtype, arithmetic.output
+    return Problem(m, n, k, *types, lda, ldb, ldc, alpha=alpha, beta=beta, column_major=layout)
+
+
+def _stored(problem: Problem, accumulator: str, matrices: Matrices, multiply: Multiply) -> NDArray[Any]:
+    """C as a kernel leaves it: factors are rounded, products with them, and their sum."""
+    kept = "float32" if accumulator == "float22" else accumulator
+    with np.errstate(all="ignore"):
+        total = multiply(wide(matrices.a, problem.dtype), wide(matrices.b, problem.dtype))
+        if problem.alpha != 1:
+            total = rounded(rounded(problem.alpha, kept) * total, kept)
+        if problem.beta:
+            old = rounded(rounded(problem.beta, kept) * wide(matrices.c, problem.output), kept)
+            total = rounded(total + old, kept)
+        return narrow(total, problem.output)
+
+
+def _make_a_mistake(
+    rng: random.Random, problem: Problem, matrices: Matrices, truth: Truth, c: NDArray[Any], kind: str
+) -> None:
+    """Leave out a term of one element of C, add it twice, or swap two elements of the row of A in it."""
+    row, column = rng.randrange(problem.m), rng.randrange(problem.n)
+    a, b = wide(matrices.a[row], problem.dtype), wide(matrices.b[:, column], problem.dtype)
+    one, other = rng.randrange(problem.k), rng.randrange(problem.k)
+    change = {
+        "dropped term": -a[one] * b[one],
+        "doubled term": a[one] * b[one],
+        "swapped terms": (a[other] - a[one]) * (b[one] - b[other]),
+    }[kind]
+    with np.errstate(all="ignore"):
+        c[row, column] = narrow(truth.product[row, column] + problem.alpha * change, problem.output)

@@ -1,0 +1,496 @@
+"""What a kernel may ask for: layouts, factors, types, a C of zeros, structures, bytes and filled workspaces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+
+import mmcore
+from mmcore import Config, Kernel, Problem, Scalar, Struct, TensorMap, Workspace, ceil_div
+from mmcore.cell import Cell, brief_timings
+from mmcore.cli import main
+from mmcore.devices.base import Device
+from mmcore.errors import InvalidKernel, InvalidProblem, MmcoreError
+from mmcore.kernel.problem import dtype_named
+from mmcore.measure import measure
+from mmcore.registry import registry
+from mmcore.result import Result
+from mmcore.verify.comparison import verify_product
+from mmcore.verify.inputs import draw_wide
+from tests.fuzzing.subjects import subjects
+from tests.narrowing import narrow, rounded, wide
+
+LAYOUTS = ("", "A", "B", "C", "AB", "AC", "BC", "ABC")
+M, N, K = 19, 23, 33
+SIZES: dict[str, Any] = {"m": M, "n": N, "k": K}
+LEADING = {"lda": 37, "ldb": 40, "ldc": 29}
+
+SOURCE = """
+extern "C" __global__ void own({parameters})
+{{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || column >= n)
+        return;
+    {type} sum = 0;
+    for (int p = 0; p < k; ++p)
+        sum += A[{a}] * B[{b}];
+    C[{c}] = {result};
+}}
+"""
+STRIDED = "const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc"
+BY_ROWS = {"A": "row * lda + p", "B": "p * ldb + column", "C": "row * ldc + column"}
+BY_COLUMNS = {"A": "p * lda + row", "B": "column * ldb + p", "C": "column * ldc + row"}
+
+
+def own(
+    path: Path, *, read: str = "", parameters: str = STRIDED, result: str = "sum", type: str = "float", **declared: Any
+) -> Kernel:
+    """One thread per element; the matrices in ``read`` are accessed by columns."""
+    places = {name.lower(): (BY_COLUMNS if name in read else BY_ROWS)[name] for name in "ABC"}
+    path.write_text(SOURCE.format(parameters=parameters, result=result, type=type, **places))
+    return Kernel(**{"name": "tests.own", "source": path, "configs": [{"block": (16, 8)}], **declared})
+
+
+def measured(kernel: Kernel, device: Device, **further: Any) -> Result:
+    return measure(Cell(kernel.name, **{**SIZES, "seed": 3, **further}), device, kernel)
+
+
+# Layouts.
+
+
+@pytest.mark.parametrize("leading", [{}, LEADING], ids=["packed", "strided"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_matrices_lie_as_is_declared(device: Device, cu_file: Path, layout: str, leading: dict[str, int]) -> None:
+    kernel = own(cu_file, read=layout, column_major=layout)
+    result = measured(kernel, device, **leading)
+    assert result.verified, result.failures()
+    assert result.to_json()["column_major"] == layout
+
+
+@pytest.mark.parametrize("matrix", "ABC")
+def test_a_kernel_that_takes_rows_for_columns_is_wrong(device: Device, cu_file: Path, matrix: str) -> None:
+    square: dict[str, Any] = {"m": 20, "n": 20, "k": 20}
+    assert not measured(own(cu_file, read=matrix), device, **square).verified
+    assert not measured(own(cu_file, column_major=matrix), device, **square).verified
+
+
+def test_a_gap_between_the_columns_of_c_must_not_be_written(device: Device, cu_file: Path) -> None:
+    result = "sum; if (row == m - 1 && column == 2) C[column * ldc + m + 1] = 1"
+    kernel = own(cu_file, read="C", column_major="C", result=result)
+    [violation] = measured(kernel, device, **LEADING).violations
+    assert violation.message == "column 2, row 20 of C, which lies between its columns, was written"
+
+
+def test_a_leading_dimension_is_a_columns_length_at_least(device: Device, cu_file: Path) -> None:
+    kernel = own(cu_file, read="A", column_major="A")
+    with pytest.raises(InvalidProblem, match="lda = 18 is shorter than a column of 19 elements"):
+        measured(kernel, device, lda=18)
+    wrong = own(cu_file, read="A", column_major="A", result="sum + 0 * lda")
+    cu_file.write_text(cu_file.read_text().replace("p * lda + row", "p * m + row"))
+    assert measured(wrong, device).verified
+    assert not measured(wrong, device, lda=20).verified
+
+
+def random(shape: tuple[int, int]) -> NDArray[np.float32]:
+    return np.random.default_rng(1).uniform(-1, 1, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_matmul_takes_any_arrays_and_lays_them_out_for_the_kernel(cu_file: Path, layout: str) -> None:
+    kernel = own(cu_file, read=layout, column_major=layout)
+    a, b = random((M, K)), np.asfortranarray(random((K, N)))
+    c = mmcore.matmul(a, b, kernel=kernel, device="emulator")
+    assert c.shape == (M, N)
+    assert np.abs(c - a @ b).max() < 1e-4
+    out = np.full((N, 2 * M), 7, np.float32).T[::2]
+    assert mmcore.matmul(a, b, out, kernel=kernel, device="emulator") is out
+    assert np.array_equal(out, c)
+
+
+def test_matmul_adds_to_a_c_by_columns(cu_file: Path) -> None:
+    parameters = f"{STRIDED}, float alpha, float beta"
+    result = "alpha * sum + beta * C[column * ldc + row]"
+    kernel = own(cu_file, read="C", parameters=parameters, result=result, column_major="C", alpha=0.5, beta=-2)
+    a, b, c = random((M, K)), random((K, N)), random((M, N))
+    expected = 0.5 * (a @ b) - 2 * c
+    assert np.abs(mmcore.matmul(a, b, c, kernel=kernel, device="emulator") - expected).max() < 1e-4
+
+
+# Factors.
+
+FACTORS = f"{STRIDED}, float alpha, float beta"
+SCALED = "alpha * sum + beta * C[row * ldc + column]"
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.25), (0.3, -1.5), (-1, 1), (1e4, 1e-3)])
+def test_factors_are_arguments(device: Device, cu_file: Path, alpha: float, beta: float) -> None:
+    kernel = own(cu_file, parameters=FACTORS, result=SCALED, alpha=alpha, beta=beta)
+    result = measured(kernel, device)
+    assert result.verified, result.failures()
+    assert (result.alpha, result.beta) == (alpha, beta)
+    double = FACTORS.replace("float alpha, float beta", "double alpha, double beta")
+    assert measured(own(cu_file, parameters=double, result=SCALED, alpha=alpha, beta=beta), device).verified
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.3, -8, 2.0**-20])
+def test_a_factor_of_the_product_alone(device: Device, cu_file: Path, alpha: float) -> None:
+    kernel = own(cu_file, parameters=f"{STRIDED}, float alpha", result="alpha * sum", alpha=alpha)
+    assert measured(kernel, device).verified
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param("0.5001f * sum + beta * C[row * ldc + column]", id="another alpha"),
+        pytest.param("alpha * (sum + beta * C[row * ldc + column])", id="C times alpha"),
+        pytest.param("alpha * sum", id="beta ignored"),
+        pytest.param("sum + beta * C[row * ldc + column]", id="alpha ignored"),
+        pytest.param("alpha * sum + C[row * ldc + column]", id="C not multiplied"),
+        pytest.param("alpha * sum - beta * C[row * ldc + column]", id="C subtracted"),
+    ],
+)
+def test_wrong_factors(device: Device, cu_file: Path, result: str) -> None:
+    kernel = own(cu_file, parameters=FACTORS, result=result, alpha=0.5, beta=-0.25)
+    assert not measured(kernel, device).verified
+
+
+def test_where_beta_is_0_old_values_must_not_be_read(device: Device, cu_file: Path) -> None:
+    kernel = own(cu_file, parameters=FACTORS, result=SCALED)
+    assert not measured(kernel, device).verified  # 0·NaN
+    assert measured(own(cu_file, parameters=FACTORS, result=SCALED, initial_c="zeros"), device).verified
+
+
+# Types. Those of tests/fuzzing/strided.cu are each right in all layouts, and wrong where they are declared otherwise.
+
+TYPED = [name for name in subjects() if name.startswith("tests.")]
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_kernel_of_each_type_is_verified(device: Device, name: str) -> None:
+    result = measured(subjects()[name].kernel, device, **LEADING)
+    assert result.verified, result.failures()
+
+
+@pytest.mark.parametrize(
+    ("name", "declared"), [("tests.e4m3", "float8_e5m2"), ("tests.e5m2", "float8_e4m3fn"), ("tests.f16", "bfloat16")]
+)
+def test_a_type_taken_for_another_of_its_size_is_wrong(device: Device, name: str, declared: str) -> None:
+    kernel = subjects()[name].kernel
+    changed = {each: getattr(kernel, each) for each in vars(kernel) if each in Kernel.__dataclass_fields__}
+    assert not measured(Kernel(**changed | {"dtype": declared}), device).verified
+
+
+@pytest.mark.parametrize(
+    ("type", "result"), [("int", "min(max(sum, -32768), 32767)"), ("int", "(short)sum"), ("float", "(int)(sum + 0.4f)")]
+)
+def test_sums_of_int8_must_be_equal(device: Device, cu_file: Path, type: str, result: str) -> None:
+    parameters = STRIDED.replace("const float*", "const signed char*").replace("float*", "int*")
+    right = own(cu_file, parameters=parameters, type="int", dtype="int8")
+    assert measured(right, device, k=1100).verified
+    wrong = own(cu_file, parameters=parameters, type=type, result=result, dtype="int8")
+    assert not measured(wrong, device, k=1100).verified
+
+
+# A C of zeros.
+
+
+def by_atomics(path: Path, **declared: Any) -> Kernel:
+    def grid(problem: Problem, config: Config) -> tuple[int, int, int]:
+        return ceil_div(problem.n, 16), ceil_div(problem.m, 8), 4
+
+    kernel = own(path, grid=grid, **declared)
+    text = path.read_text().replace("int p = 0; p < k; ++p", "int p = blockIdx.z; p < k; p += 4")
+    path.write_text(text.replace("C[row * ldc + column] = sum;", "atomicAdd(&C[row * ldc + column], sum);"))
+    return kernel
+
+
+@pytest.mark.parametrize("leading", [{}, LEADING], ids=["packed", "strided"])
+def test_parts_of_k_are_added_to_zeros_atomically(device: Device, cu_file: Path, leading: dict[str, int]) -> None:
+    assert not measured(by_atomics(cu_file), device, **leading).verified
+    result = measured(by_atomics(cu_file, initial_c="zeros"), device, **leading)
+    assert result.verified, result.failures()
+    c = mmcore.matmul(random((M, K)), random((K, N)), kernel=by_atomics(cu_file, initial_c="zeros"), device="emulator")
+    assert np.abs(c - random((M, K)) @ random((K, N))).max() < 1e-4
+
+
+# Structures, bytes and workspaces.
+
+STRUCT = """
+struct Parameters {
+    char first; const float* A; int m; double alpha; short n; const float* B; unsigned char flags[3]; int k;
+    float* C; char last;
+};
+extern "C" __global__ void own(Parameters given, char check)
+{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= given.m || column >= given.n || given.first != 5 || given.flags[2] != 9 || given.last != check)
+        return;
+    float sum = 0;
+    for (int p = 0; p < given.k; ++p)
+        sum += given.A[row * given.k + p] * given.B[p * given.n + column];
+    given.C[row * given.n + column] = given.alpha * sum;
+}
+"""
+
+
+def test_a_structure_has_its_members_where_the_compiler_looks_for_them(device: Device, cu_file: Path) -> None:
+    cu_file.write_text(STRUCT)
+    flags = [Scalar(each, "uint8") for each in (7, 8, 9)]
+    members: tuple[Any, ...] = (
+        *(Scalar(5, "int8"), "A", "m", Scalar("alpha", "float64"), Scalar("n", "int16"), "B", *flags, "k"),
+        *("C", Scalar(3, "int8")),
+    )
+    declared: dict[str, Any] = {"name": "tests.own", "source": cu_file, "configs": [{"block": (16, 8)}]}
+    kernel = Kernel(**declared, arguments=(Struct(members), Scalar(3, "int8")), alpha=0.25)
+    assert measured(kernel, device).verified
+    short = Kernel(**declared, arguments=(Struct(members[:-2]), Scalar(3, "int8")), alpha=0.25)
+    with pytest.raises(
+        InvalidKernel, match=r"takes 2 parameters \(72, 1 bytes\), but .* with 2 parameters \(56, 1 bytes\)"
+    ):
+        measured(short, device)
+
+
+ORDERED = """
+struct Order {{ int tiles[{tiles}]; }};
+extern "C" __global__ void own(const float* A, const float* B, float* C, int m, int n, int k, {parameter})
+{{
+    {begin}
+    const int across = (n + 7) / 8;
+    const int column = tile % across * 8 + threadIdx.x, row = tile / across * 8 + threadIdx.y;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}}
+"""
+TILES = ceil_div(M, 8) * ceil_div(N, 8)
+SHUFFLED = np.random.default_rng(1).permutation(TILES).astype(np.int32)
+COUNTER = "__shared__ int next; if (threadIdx.x + threadIdx.y == 0) next = atomicAdd(counter, 1); __syncthreads();"
+
+
+def ordered(path: Path, parameter: str, begin: str, argument: Any) -> Kernel:
+    path.write_text(ORDERED.format(tiles=TILES, parameter=parameter, begin=begin))
+    arguments = ("A", "B", "C", "m", "n", "k", argument)
+    grid: Callable[..., Any] = lambda problem, config: (TILES,)  # noqa: E731
+    return Kernel(
+        name="tests.own", source=path, configs=[{"block": (8, 8)}], grid=grid, arguments=arguments, entry="own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameter", "begin", "argument"),
+    [
+        ("const int* order", "const int tile = order[blockIdx.x];", Workspace("order", content=SHUFFLED)),  # type: ignore[arg-type]
+        ("Order order", "const int tile = order.tiles[blockIdx.x];", SHUFFLED.tobytes()),
+        ("const int* order", "const int tile = order[blockIdx.x];", Workspace("order", 400, SHUFFLED.tobytes())),
+    ],
+    ids=["workspace", "bytes", "larger workspace"],
+)
+def test_an_order_of_tiles_is_given(device: Device, cu_file: Path, parameter: str, begin: str, argument: Any) -> None:
+    assert measured(ordered(cu_file, parameter, begin, argument), device).verified
+
+
+def test_a_workspace_is_filled_once_and_a_counter_in_it_goes_on(device: Device, cu_file: Path) -> None:
+    """So that a kernel must reset what it counts: the second product of one that does not is missing."""
+    counter = Workspace("counter", content=bytes(4))
+    forgets = ordered(cu_file, "int* counter", f"{COUNTER} const int tile = next;", counter)
+    assert measured(forgets, device).verified
+    timings = brief_timings("pageable")[:1]
+    assert not measured(forgets, device, timings=timings).verified
+    resets = ordered(cu_file, "int* counter", f"{COUNTER} const int tile = next % {TILES};", counter)
+    assert measured(resets, device, timings=timings).verified
+
+
+# Bad declarations.
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"column_major": "D"}, "column_major is such as 'B', not 'D'"),
+        ({"column_major": "b"}, "column_major is such as 'B', not 'b'"),
+        (
+            {"arguments": (TensorMap("A", box=(64,)),)},
+            "a tensor map has a box, extents and strides of as many axes, 1 to 5, not (64,), () and ()",
+        ),
+        (
+            {"arguments": (TensorMap("A", box=(8, 8, 8), extents=(4, 8, 8), strides=(64, 8)),)},
+            "a tensor map has a box, extents and strides of as many axes, 1 to 5, not (8, 8, 8), (4, 8, 8) and (64, 8)",
+        ),
+        (
+            {"arguments": (TensorMap("A", box=(8, 8), extents=(8, 8), strides=(1, 8)),)},
+            "a tensor map's last stride is 1, not 8",
+        ),
+        (
+            {"arguments": (TensorMap("A", box=(8, 8), swizzle=48),)},
+            "a tensor map's swizzle is 0, 32, 64 or 128 bytes, not 48",
+        ),
+        ({"arguments": (TensorMap("D", box=(8, 8)),)}, "a tensor map is over A, B or C, not 'D'"),
+        (
+            {"arguments": (Struct(("A", TensorMap("A", box=(8, 8)))),)},  # type: ignore[arg-type]
+            "a structure's members are pointers, numbers and bytes, not TensorMap(matrix='A', box=(8, 8), swizzle=0, "
+            "extents=(), strides=(), pointer=False)",
+        ),
+        (
+            {"arguments": (Struct((Struct(("A",)),)),)},  # type: ignore[arg-type]
+            "a structure's members are pointers, numbers and bytes, not Struct(members=('A',))",
+        ),
+        ({"arguments": (Struct(("D",)),)}, "argument 'D' is none of A, B, C, m, n, k, lda, ldb, ldc, alpha, beta"),
+    ],
+)
+def test_a_bad_declaration_is_one_sentence(cu_file: Path, declared: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidKernel) as caught:
+        own(cu_file, **declared)
+    assert str(caught.value) == f"tests.own: {said}"
+
+
+# What is shown.
+
+
+@pytest.fixture
+def shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    """A registered kernel of C = 0.5·A·B + 2·C with B and C by columns."""
+    result = "alpha * sum + beta * C[column * ldc + row]"
+    kernel = own(
+        cu_file, read="BC", parameters=FACTORS, result=result, column_major="CB", alpha=0.5, beta=2, title="for showing"
+    )
+    there = registry().kernels
+    one = next(iter(there.values()))
+    monkeypatch.setitem(there, kernel.name, one._replace(item=kernel))
+    return kernel
+
+
+def printed(*arguments: str) -> str:
+    return CliRunner().invoke(main, arguments).output
+
+
+def test_commands_say_operation_types_and_layout(shown: Kernel) -> None:
+    run = printed("run", "tests.own", *("-m", "19", "-n", "23", "-k", "33"), "--device", "emulator", "--ldc", "24")
+    said = "C=0.5AB+2C, m×n×k = 19×23×33, float32 with B and C by columns; lda, ldb, ldc = 33, 33, 24, as they lie"
+    assert said in run
+    assert run.endswith("TEST PASS\n")
+    assert "C=0.5AB+2C f32 with B and C by columns" in printed("list-kernels", "tests")
+    text = printed("show", "tests.own")
+    assert "by columns" in text
+    for document in (json.loads(printed("show", "tests.own", "--json")), measured_json()):
+        assert (document["column_major"], document["alpha"], document["beta"]) == ("BC", 0.5, 2)
+        assert document["operation"] == "C=0.5AB+2C"
+
+
+def measured_json() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(printed("run", "tests.own", "--size", "20", "--device", "emulator", "--json"))
+    again = Result.from_json(document)
+    assert (again.column_major, again.alpha, again.beta) == ("BC", 0.5, 2)
+    older = {name: value for name, value in document.items() if name not in ("column_major", "alpha", "beta")}
+    assert Result.from_json(older).column_major == ""
+    return document
+
+
+def test_a_narrow_sum_is_named(cu_file: Path) -> None:
+    kinds = {
+        ("float8_e4m3fn", "float22", "bfloat16"): "float8_e4m3fn→bfloat16 summed in float22",
+        ("float16", "float16", "float16"): "float16 summed in float16",
+        ("float16", "float32", "float16"): "float16",
+        ("int8", "int32", "int32"): "int8→int32",
+        ("tf32", "float32", "float32"): "tf32→float32",
+    }
+    for (dtype, accumulator, output), said in kinds.items():
+        assert own(cu_file, dtype=dtype, accumulator=accumulator, output=output).types == said
+
+
+# Inputs of all exponents.
+
+WIDE_TYPES = [
+    ("float32", "float32", "float32"),
+    ("float64", "float64", "float64"),
+    ("float16", "float32", "float32"),
+    ("float16", "float16", "float16"),
+    ("bfloat16", "float32", "bfloat16"),
+    ("tf32", "float32", "float32"),
+    ("float8_e4m3fn", "float22", "float32"),
+    ("float8_e4m3fn", "float32", "float8_e4m3fn"),
+    ("float8_e5m2", "float22", "bfloat16"),
+    ("int8", "int32", "int32"),
+]
+
+
+@pytest.mark.parametrize("k", [1, 40, 3000])
+@pytest.mark.parametrize("types", WIDE_TYPES, ids="-".join)
+def test_wide_inputs_neither_overflow_nor_vanish(types: tuple[str, str, str], k: int) -> None:
+    dtype, accumulator, output = types
+    for alpha in (1.0, 0.3, 100.0) if dtype != "int8" else (1.0,):
+        problem = Problem(20, 30, k, dtype, output, alpha=alpha)
+        matrices = draw_wide(problem, accumulator, 5)
+        a, b = wide(matrices.a, dtype), wide(matrices.b, dtype)
+        assert np.isfinite(a).all()
+        assert np.isfinite(b).all()
+        assert np.isfinite(wide(narrow(alpha * (np.abs(a) @ np.abs(b)), output), output)).all()
+        least = 2.0 ** dtype_named(accumulator.replace("float22", "float32")).exponents[0]
+        assert dtype == "int8" or np.abs(a).min() * np.abs(b).min() >= least
+
+
+def verdict(multiply: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], k: int, seed: int) -> bool:
+    problem = Problem(30, 30, k)
+    matrices = draw_wide(problem, "float32", seed)
+    with np.errstate(all="ignore"):
+        c = multiply(matrices.a.astype(np.float64), matrices.b.astype(np.float64))
+        return verify_product(problem, "float32", matrices, narrow(c, "float32")).verified
+
+
+def in_halves(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    high_a, high_b = rounded(a, "float16"), rounded(b, "float16")
+    low_a, low_b = rounded(a - high_a, "float16"), rounded(b - high_b, "float16")
+    return np.asarray(high_a @ high_b + low_a @ high_b + high_a @ low_b)
+
+
+@pytest.mark.parametrize("k", [1, 64, 640])
+def test_float32_split_into_halves_needs_scaling(k: int) -> None:
+    for seed in range(5):
+        assert verdict(lambda a, b: a @ b, k, seed)
+        assert not verdict(in_halves, k, seed)
+
+
+HALVES = """
+#include <cuda_fp16.h>
+__device__ float multiplied(float a, float b)
+{
+    const float high_a = __half2float(__float2half(a)), high_b = __half2float(__float2half(b));
+    const float low_a = __half2float(__float2half(a - high_a)), low_b = __half2float(__float2half(b - high_b));
+    return high_a * high_b + (low_a * high_b + high_a * low_b);
+}
+"""
+
+
+def test_wide_inputs_are_asked_for(device: Device, cu_file: Path, shown: Kernel) -> None:
+    right = own(cu_file)
+    result = measured(right, device, inputs="wide")
+    assert result.verified, result.failures()
+    assert Result.from_json(result.to_json()).cell.inputs == "wide"
+    halves = own(cu_file)
+    text = cu_file.read_text().replace(
+        "A[row * lda + p] * B[p * ldb + column]", "multiplied(A[row * lda + p], B[p * ldb + column])"
+    )
+    cu_file.write_text(HALVES + text)
+    assert not measured(halves, device, inputs="wide").verified
+    said = printed("run", "upc.kernel01", "--size", "32", "--device", "emulator", "--inputs", "wide")
+    assert "numbers of all exponents" in said
+    assert said.endswith("TEST PASS\n")
+    with pytest.raises(MmcoreError, match="inputs are usual or wide, not 'narrow'"):
+        measured(right, device, inputs="narrow")
+
+
+def test_benchmarks_take_wide_inputs(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    arguments = ("--mm-kernel", "upc.kernel01", "--mm-device", "emulator", "--mm-size", "16", "--mm-inputs", "wide")
+    ran = pytester.runpytest_inprocess("-v", *arguments)
+    ran.assert_outcomes(passed=3)
+    ran.stdout.fnmatch_lines(["*upc.kernel01-16x16x16-b32-wide*"])
