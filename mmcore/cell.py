@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -40,7 +41,7 @@ class FileKernel(NamedTuple):
 def is_file(reference: KernelReference) -> bool:
     """Whether a kernel is named by its file: a path, a name that ends in .cu, or a file that is there."""
     path = reference if isinstance(reference, str) else ""
-    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or Path(path).is_file()
+    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or os.path.isfile(path)
 
 
 @dataclass(frozen=True)

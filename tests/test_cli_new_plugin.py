@@ -31,7 +31,7 @@ SIZES = ((5, 100, 33), (64, 128, 192), (96, 96, 96), (100, 100, 100))
 LECTURES = sorted(
     name
     for name, each in registry().kernels.items()
-    if each.origin.distribution == "mmcore-cuda" and not each.item.is_code
+    if each.origin.distribution == "mmcore-cuda" and not (each.item.is_code or each.item.call)
 )
 
 

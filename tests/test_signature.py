@@ -116,7 +116,7 @@ def test_arguments_are_inferred_from_the_usual_names(parameters: str, arguments:
 @pytest.mark.parametrize(
     ("parameters", "shown"),
     [
-        ("float* A, float alpha", "float alpha"),
+        ("float* A, int alpha", "int alpha"),
         ("float* X", r"float\* X"),
         ("float A", "float A"),
         ("float n", "float n"),

@@ -127,7 +127,7 @@ def test_a_case_that_kills_its_process_fails(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.usefixtures("workers")
 def test_a_compilation_that_never_ends_is_stopped(cu_file: Path) -> None:
     own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=TREE)
-    kernel = {"file": str(cu_file), "entry": "own"}
+    kernel = {"file": str(cu_file), "entry": "own", "configs": [{"block": [1]}]}
     result = measure_cell(Cell(kernel, 8, 8, 8, device="emulator", timeout=0.3))
     assert result.timed_out
     assert result.violations[0].message == "NVRTC had not ended after 0.3 s"

@@ -100,7 +100,8 @@ def _answer(device: str, request: Mapping[str, Any], connection: IO[bytes]) -> d
     except ConstraintViolation as error:
         answer = {"error": type(error).__name__, "kernel": error.kernel, "reasons": error.reasons}
     except MmcoreError as error:
-        answer = {"error": type(error).__name__, "text": str(error)}
+        known = next(each.__name__ for each in type(error).__mro__ if each.__module__ == errors.__name__)
+        answer = {"error": known, "text": str(error)}
     except Exception as error:
         answer = {"error": MmcoreError.__name__, "text": f"{type(error).__name__}: {error}"}
     waiting.cancel()

@@ -35,7 +35,7 @@ _REPLACED = {
     "lecture": "reference={value!r}",
     "least_capability": "min_compute_capability={value!r}",
     "known_faults": "known_bugs={value!r}",
-    "accumulate": "beta={value:d}",
+    "accumulate": "beta=1",
 }
 
 

@@ -221,7 +221,7 @@ class Emulator:
         return None
 
     def load(self, code: CompiledModule) -> EmulatedModule:
-        if not code.functions:
+        if not (code.functions or code.ptx or code.cubin):
             raise Unsupported("a library is called, which runs on a GPU alone")
         if not code.ptx:
             raise UnsupportedInstruction(f"{code.source} has no PTX, and the emulator runs PTX")
