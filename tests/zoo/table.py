@@ -197,7 +197,11 @@ _RESOURCES = (
 
 _SOURCES = (
     _on_both("does_not_compile", "has CUDA code that does not compile", r"kernel\.cu does not compile:"),
-    _on_both("missing_header", "includes a header that is not there", r"kernel\.cu includes what is not there"),
+    _on_both(
+        "missing_header",
+        "includes a header that is not there",
+        r"kernel\.cu includes a header that is not found: my_private_tiles\.h",
+    ),
     BadPlugin("prints_on_device", "prints megabytes on the device", _UNKNOWN + r"call\.uni of vprintf", r"timeout: "),
 )
 
