@@ -167,7 +167,9 @@ class Registry:
 
     def reference(self, kernel: Kernel) -> KernelReference:
         """What a cell names a kernel by."""
-        return self.files[kernel.name].reference if kernel.name in self.files else kernel.name
+        file = self.files.get(kernel.name)
+        # A file may have been given a registered kernel's name.
+        return kernel.name if file is None or file.kernel.source != kernel.source else file.reference
 
     def matching(self, patterns: Sequence[KernelReference]) -> tuple[list[Kernel], list[Kernel]]:
         """The kernels that names, files and patterns (``*``, ``?``, ``[]``) select, and those left out for known bugs.

@@ -22,6 +22,7 @@ from mmcore.devices.violations import Violation
 from mmcore.executor.choose_device import open_device
 from mmcore.executor.worker import opened
 from mmcore.measure import Phases, measure, prepared_cell
+from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.verify import verify_launches as verify_launches_module
 from mmcore.verify.comparison import verify_product
@@ -393,6 +394,7 @@ def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(
     assert file.distributions["kernel"] == ""
     assert file.distributions["device"] == registered.distributions["device"] != ""
     assert registered.distributions["kernel"].startswith("mmcore-cuda ")
+    assert registry().reference(registry().kernel("upc.kernel01")) == "upc.kernel01"
 
 
 @pytest.mark.parametrize(("timings", "timing"), [((), False), ((), True), (BRIEF, False), (BRIEF, True)])
