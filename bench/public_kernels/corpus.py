@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from bench.public_kernels import cuda_samples, fast_cu, sgemm_cuda
+from bench.public_kernels import (
+    cuda_hgemm,
+    cuda_samples,
+    fast_cu,
+    gemm_optimization,
+    sgemm_cuda,
+    sgemm_practice,
+    sgemm_turing,
+)
 from bench.public_kernels.declared import PublicKernel
 
+MODULES = (fast_cu, sgemm_cuda, cuda_samples, cuda_hgemm, gemm_optimization, sgemm_turing, sgemm_practice)
 KERNELS: dict[str, PublicKernel] = {
-    each.kernel.name: each for module in (fast_cu, sgemm_cuda, cuda_samples) for each in module.KERNELS
+    each.kernel.name: each for module in MODULES for each in module.KERNELS
 }
 """Every kernel by its name."""
