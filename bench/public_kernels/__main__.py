@@ -19,7 +19,7 @@ from typing import Any
 from bench.public_kernels.corpus import KERNELS
 from bench.public_kernels.declared import CHECKOUTS, PublicKernel, Sizes
 from mmcore.cell import BASELINE, Cell, Timing
-from mmcore.errors import CompileError, MmcoreError, Unsupported, UnsupportedInstruction
+from mmcore.errors import MmcoreError, Unsupported, UnsupportedInstruction
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
 from mmcore.executor.choose_device import chosen, device_name
@@ -90,7 +90,7 @@ def measured(
     for sizes in every:
         row = _row(public, sizes) | {"compiled": not reason}
         if reason:
-            yield row | {"reason": reason, "as_expected": False}
+            yield row | {"reason": reason, "as_expected": bool(public.wrong)}
             return
         if compile_only:
             yield row
@@ -108,18 +108,16 @@ def _why_not_compiled(public: PublicKernel, sizes: Sizes, device: str) -> str:
     target = "bench.public_kernels.compiling:compiled"
     try:
         executed(device, target, _cell(public, sizes, device).to_json(), timeout=COMPILE_SECONDS)
-    except CompileError as error:
-        return _first_error(str(error))
     except MmcoreError as error:
-        return str(error).splitlines()[0]
+        return _first_error(str(error))
     return ""
 
 
 def _first_error(text: str) -> str:
-    """The line of a compiler's log that says what is wrong, behind the one that says that something is."""
+    """The first line, and behind it the first of a compiler's log that is an error, without the folder of its file."""
     lines = [each.strip() for each in text.splitlines() if each.strip()]
-    errors = [each for each in lines[1:] if "error" in each]
-    return " ".join([lines[0], *errors[:1]])
+    errors = [each for each in lines[1:] if ": error" in each or ": catastrophic error" in each]
+    return " ".join([lines[0], *(each.rpartition("/")[2] for each in errors[:1])])
 
 
 def _row(public: PublicKernel, sizes: Sizes) -> dict[str, Any]:

@@ -64,7 +64,9 @@ def _whole(
     )
 
 
-def _simple(name: str, folder: str, entry: str, tile: int, k: int, types: dict[str, Any], **further: Any) -> PublicKernel:
+def _simple(
+    name: str, folder: str, entry: str, tile: int, k: int, types: dict[str, Any], **further: Any
+) -> PublicKernel:
     """A ``simple_`` kernel: a warp for each tile."""
     first, last = types["arguments"][:4], types["arguments"][4:]
     return REPOSITORY.kernel(
@@ -130,19 +132,11 @@ KERNELS = (
     _simple("bf16_simple", "bf16TensorCoreGemm", "simple_wmma_bf16gemm", 16, 16, _BFLOAT16),
     _whole("tf32_gemm", "tf32TensorCoreGemm", "compute_tf32gemm", Sizes(8192, 8192, 4096), 2, 73728, _TF32),
     _whole(
-        "tf32_gemm_async",
-        "tf32TensorCoreGemm",
-        "compute_tf32gemm_async_copy",
-        Sizes(8192, 8192, 4096),
-        2,
-        73728,
-        _TF32,
+        "tf32_gemm_async", "tf32TensorCoreGemm", "compute_tf32gemm_async_copy", Sizes(8192, 8192, 4096), 2, 73728, _TF32
     ),
     _simple("tf32_simple", "tf32TensorCoreGemm", "simple_wmma_tf32gemm", 16, 8, _TF32),
     _whole("dmma", "dmmaTensorCoreGemm", "compute_dgemm", Sizes(8192, 8192, 4096), 2, 69632, _DOUBLE),
-    _whole(
-        "dmma_async", "dmmaTensorCoreGemm", "compute_dgemm_async_copy", Sizes(8192, 8192, 4096), 3, 69632, _DOUBLE
-    ),
+    _whole("dmma_async", "dmmaTensorCoreGemm", "compute_dgemm_async_copy", Sizes(8192, 8192, 4096), 3, 69632, _DOUBLE),
     _whole(
         "dmma_cg_async", "dmmaTensorCoreGemm", "compute_dgemm_cg_async_copy", Sizes(8192, 8192, 4096), 3, 69632, _DOUBLE
     ),

@@ -84,9 +84,7 @@ def _one_tile_each(bm: int, bn: int, threads: int, shared: int, *further: Scalar
     """Kernels 2 to 5: a block for each tile, tensor maps in device memory."""
 
     def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-        maps = [
-            _plain_map(matrix, problem, rows, 64, pointer=pointer) for matrix, rows in (("A", bm), ("B", bn))
-        ]
+        maps = [_plain_map(matrix, problem, rows, 64, pointer=pointer) for matrix, rows in (("A", bm), ("B", bn))]
         return Launch(
             grid=(problem.m // bm * (problem.n // bn),),
             block=(threads,),
@@ -125,10 +123,7 @@ def _five_axes(problem: Problem, config: Config, device: DeviceProperties) -> La
 
 
 def _inputs(problem: Problem) -> tuple[TensorMap, TensorMap]:
-    return (
-        _split_map("A", problem.m, problem.k, 128, 64),
-        _split_map("B", problem.n, problem.k, 256, 64),
-    )
+    return (_split_map("A", problem.m, problem.k, 128, 64), _split_map("B", problem.n, problem.k, 256, 64))
 
 
 def _stored(shared: int, rows: int, *, padded: bool = False, curve: bool = False) -> LaunchRule:
@@ -140,9 +135,7 @@ def _stored(shared: int, rows: int, *, padded: bool = False, curve: bool = False
         if curve:
             tiles = hilbert(ceil_div(problem.m, 256), ceil_div(problem.n, 256), _MULTIPROCESSORS // 2)
             order = (Workspace("order", content=tiles),)
-        return Launch(
-            (_MULTIPROCESSORS,), (384,), shared, arguments=("m", "n", "k", c, *_inputs(problem), *order)
-        )
+        return Launch((_MULTIPROCESSORS,), (384,), shared, arguments=("m", "n", "k", c, *_inputs(problem), *order))
 
     return rule
 
@@ -190,12 +183,7 @@ KERNELS = (
         title="a producer and a consumer warpgroup",
     ),
     _hopper(
-        5,
-        "128, 256, 64, 384, 3",
-        _one_tile_each(128, 256, 384, 147456),
-        128,
-        256,
-        title="two consumer warpgroups",
+        5, "128, 256, 64, 384, 3", _one_tile_each(128, 256, 384, 147456), 128, 256, title="two consumer warpgroups"
     ),
     _hopper(6, "128, 256, 64, 384, 3, 128", _persistent, 2048, 2048, title="persistent blocks", sizes=_TILED),
     _hopper(7, "128, 256, 64, 384, 3, 128", _five_axes, 2048, 2048, title="barriers in PTX", sizes=_TILED),

@@ -11,12 +11,7 @@ from mmcore import Multiple, ceil_div
 REPOSITORY = Repository(
     "Optimizing-SGEMM-on-NVIDIA-Turing-GPUs",
     "yzhaiustc",
-    {
-        "arguments": ("m", "n", "k", "alpha", "A", "B", "beta", "C"),
-        "column_major": "ABC",
-        "alpha": 0.5,
-        "beta": 2,
-    },
+    {"arguments": ("m", "n", "k", "alpha", "A", "B", "beta", "C"), "column_major": "ABC", "alpha": 0.5, "beta": 2},
 )
 # Threads, edge of the tile, and columns of A that are loaded at once.
 _LAUNCHES = {
