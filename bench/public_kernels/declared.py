@@ -55,7 +55,7 @@ class PublicKernel:
         file: path of its source in there.
         family: what it multiplies with: "simt", "wmma", "mma.sync" or "wgmma".
         kernel: the declaration, whose source is that path.
-        sizes: the products that a GPU measures; the nearest that the constraints allow to 1024 and 4096 when empty.
+        sizes: the products that a GPU measures unless others are asked for; see :meth:`measured_sizes`.
         wrong: why its product is wrong or it does what it must not, by reading it; empty where it is right.
         unsupported: why mmcore cannot give the right verdict of it; empty where it can.
     """
@@ -72,11 +72,15 @@ class PublicKernel:
         if self.family not in FAMILIES:
             raise ValueError(f"{self.kernel.name} is of the family {self.family!r}; there are {', '.join(FAMILIES)}")
 
-    def measured_sizes(self, *, timed: bool) -> list[Sizes]:
-        """The products that are measured on a GPU (``timed``), or on the emulator."""
-        if self.sizes and timed:
+    def measured_sizes(self, asked: Sequence[int], *, timed: bool) -> list[Sizes]:
+        """The products that are measured: as the kernel says, or square ones of about the edges that are asked for.
+
+        Where nobody asks, they are 1024 and 4096 on a GPU (``timed``), and 64 on the emulator; the nearest that the
+        constraints allow, from there on.
+        """
+        if self.sizes and timed and not asked:
             return list(self.sizes)
-        problems = [self.kernel.square_problem(least) for least in (GPU_SIZES if timed else EMULATED_SIZES)]
+        problems = [self.kernel.square_problem(least) for least in asked or (GPU_SIZES if timed else EMULATED_SIZES)]
         allowed = [problem for problem in problems if self._allowed(problem)]
         return list(dict.fromkeys(Sizes(each.m, each.n, each.k) for each in allowed)) or list(self.sizes)
 
