@@ -1,7 +1,7 @@
 """Verify and time kernels of public repositories: ``python -m bench.public_kernels CHECKOUTS [RESULTS.json]``.
 
 CHECKOUTS is a folder with a checkout of each repository, named as the repository; one that is not there is left out. A
-line is printed for each kernel and size, and RESULTS.json has the same as rows; it keeps those of other kernels. On a GPU
+line is printed for each kernel and size, and RESULTS.json has the same as rows, and keeps those of others. On a GPU
 each is timed in turns with cuBLAS. It exits with 1 where a verdict is not the one expected, and nothing says why not.
 """
 
