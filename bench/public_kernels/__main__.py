@@ -1,8 +1,8 @@
 """Verify and time kernels of public repositories: ``python -m bench.public_kernels CHECKOUTS [RESULTS.json]``.
 
 CHECKOUTS is a folder with a checkout of each repository, named as the repository; one that is not there is left out. A
-line is printed for each kernel and size, and RESULTS.json has the same as rows. On a GPU each is timed in turns with
-cuBLAS. It exits with 1 where a verdict is not the one expected, and nothing says why not.
+line is printed for each kernel and size, and RESULTS.json has the same as rows, and keeps those of others. On a GPU
+each is timed in turns with cuBLAS. It exits with 1 where a verdict is not the one expected, and nothing says why not.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     device = device_name("emulator" if asked.compile_only else asked.device)
     timed = chosen(device)[0].supports_timing
     rows: list[dict[str, Any]] = []
+    selected = _selected(asked)
+    kept = _rows_of_others(asked.results, selected)
     try:
-        for public in _selected(asked):
+        for public in selected:
             every = public.measured_sizes(asked.size, timed=timed)
             for row in measured(public, every, device, asked.timeout, compile_only=asked.compile_only):
                 rows.append(row)
                 print(line(row), flush=True)
             if asked.results is not None:  # what there is, also of a run that does not end
-                asked.results.write_text(_document(device, rows), encoding="utf-8")
+                asked.results.write_text(_document(device, [*kept, *rows]), encoding="utf-8")
     finally:
         end_workers()
     print(*conclusions(rows), sep="\n")
@@ -81,6 +83,14 @@ def _selected(asked: argparse.Namespace) -> list[PublicKernel]:
     if not there:
         raise SystemExit("no kernel of a repository that is there has been asked for")
     return there
+
+
+def _rows_of_others(path: Path | None, selected: Sequence[PublicKernel]) -> list[dict[str, Any]]:
+    """The rows that a file of results has of kernels that are not measured now: several runs make one file."""
+    if path is None or not path.exists():
+        return []
+    now = {each.kernel.name for each in selected}
+    return [row for row in json.loads(path.read_text(encoding="utf-8"))["rows"] if row["kernel"] not in now]
 
 
 def measured(

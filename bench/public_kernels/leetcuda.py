@@ -209,10 +209,9 @@ KERNELS = (
     _mma(
         f"{_HGEMM}x2_stages_dsmem_tn_swizzle_x4",
         "swizzle/hgemm_mma_stage_tn_swizzle_x4",
-        f"2, 0, 0, {_STAGES}, false, true",
+        f"2, 0, 8, {_STAGES}, false, true",
         steps=2,
         a_pad=0,
-        b_pad=0,
         by_columns=True,
     ),
 )

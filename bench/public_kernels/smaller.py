@@ -52,7 +52,7 @@ KERNELS = (
         arguments=("A", "B", "C", "k", "n"),
         grid=lambda problem, config: (problem.n // 64, problem.m // 96),
         constraints=_DENSE_TILES,
-        wrong="it assigns to variables that it declares const, so that nvcc rejects it too",
+        wrong="it assigns to variables that it declares const, so that nvcc rejects this instance too",
     ),
     *(
         CUDA_GEMM.kernel(

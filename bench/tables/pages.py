@@ -10,6 +10,7 @@ from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, k
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
 from bench.tables.methods import cgma, clock, counters, launch_cost, libraries, occupancies, phases, themselves
 from bench.tables.presets import coalescing, remainders, sizes, transfers
+from bench.tables.public_kernels import public_kernels
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 from bench.tables.types import float22, terms_that_show, types
 
@@ -29,7 +30,12 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "end-to-end times": end_to_end_times,
         "then and now": then_and_now,
     },
-    "docs/trust.md": {"zoo": zoo, "fuzzing": fuzzing, "fuzzing by kernel": fuzzing_by_kernel},
+    "docs/trust.md": {
+        "zoo": zoo,
+        "fuzzing": fuzzing,
+        "fuzzing by kernel": fuzzing_by_kernel,
+        "public kernels": public_kernels,
+    },
     "docs/lectures.md": {
         "upc": partial(conclusions, UPC),
         "copies": copies,
