@@ -6,7 +6,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mmcore.kernel.geometry import Dim3
@@ -210,6 +210,8 @@ def test_nothing_is_missed_where_groups_of_a_warp_overlap(chosen: list[Step]) ->
         assert all(found[number] for number, threads in enumerate(expected) if threads)
 
 
+# A thread that arrives at a barrier does not learn what those know who wait there.
+@example([[[Event(0, 0)], ("release", 0, 0), ("acquire", 13, 0), [Event(0, 13)]], [("arrive", 2, 0), [Event(0, 9)]]])
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(messages(), steps(st.just(EVERYBODY), NAMED_BARRIER, ARRIVAL, FLAG)), max_size=3))
 def test_nothing_is_missed_where_threads_use_flags(chosen: list[list[Step]]) -> None:

@@ -63,7 +63,7 @@ def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
     product, magnitude = alpha * (a @ b), abs(alpha) * (np.abs(a) @ np.abs(b))
     if beta:
         old = beta * wide(matrices.c, problem.output)
-        product, magnitude = product + old, magnitude + np.abs(old)
+        product, magnitude = product + old, magnitude + np.abs(old) * (1 + math.sqrt(problem.k) / 8)
     (roundoff, least_exponent), (storing, least_stored) = _ROUNDINGS[accumulator], _ROUNDINGS[problem.output]
     storing = storing if storing > roundoff else 0.0
     at_once = min(problem.k, _TERMS_AT_ONCE.get(accumulator, 1))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,13 +129,17 @@ class Order:
         """What a thread knows by flags, or of that what it knew at its last fence of a scope ("cta", "gpu")."""
         return self._fenced.get((thread, fenced), NOTHING) if fenced else self._learned.get(thread, NOTHING)
 
-    def meet(self, threads: Sequence[int]) -> None:
-        """Threads know from now on what each of them knew."""
+    def carried(self, thread: int) -> tuple[Knowledge, Knowledge, Knowledge]:
+        """What a thread hands on at a barrier: what it has learned by flags, and what it has read in them."""
+        pending = self._pending.get(thread, _Pending())
+        return self._learned.get(thread, NOTHING), pending.near, pending.far
+
+    def meet(self, threads: Sequence[int], arrived: Sequence[tuple[Knowledge, Knowledge, Knowledge]] = ()) -> None:
+        """Threads know from now on what each of them knew, and what others carried who only arrived."""
         if not self._learned and not self._pending:
             return
-        learned = joined(*(self._learned.get(thread, NOTHING) for thread in threads))
-        pending = [self._pending[thread] for thread in threads if thread in self._pending]
-        near, far = (joined(*(getattr(each, name) for each in pending)) for name in ("near", "far"))
+        all_carried = [*map(self.carried, threads), *arrived]
+        learned, near, far = (joined(*parts) for parts in zip(*all_carried, strict=True))
         for thread in threads:
             if learned:
                 self._learned[thread] = learned
@@ -184,6 +188,13 @@ class Accessors:
     time: int
 
 
+class _Arrival(NamedTuple):
+    """What a lane knew that arrived at a barrier and went on: until when each warp, and by flags."""
+
+    known: NDArray[np.int32]
+    carried: tuple[Knowledge, Knowledge, Knowledge]
+
+
 class Clocks:
     """What the threads of one batch of blocks know of each other, and what they tell by flags.
 
@@ -204,7 +215,7 @@ class Clocks:
         self._between: NDArray[np.int32] | None = None
         self._fenced: dict[str, NDArray[np.int64]] = {}
         self._fenced_before: dict[str, NDArray[np.int64]] = {}
-        self._arrived: dict[tuple[int, int], list[tuple[int, NDArray[np.int32]]]] = {}
+        self._arrived: dict[tuple[int, int], list[_Arrival]] = {}
         self._met = False
 
     def meet(self, lanes: Values, named: Values) -> None:
@@ -256,11 +267,11 @@ class Clocks:
             before = self._arrived.pop((block, each), [])
             if before or not whole.reshape(-1)[flat].all():
                 between = self._matrix()
-                rows = np.stack([between[warp] for warp in warps] + [known for _, known in before])
+                rows = np.stack([between[warp] for warp in warps] + [arrival.known for arrival in before])
                 together = rows.max(axis=0)
                 together[warps % self._warps.per_block] = now
                 between[warps] = together
-            self.order.meet([*threads, *(thread for thread, _ in before if thread)])
+            self.order.meet(threads, [arrival.carried for arrival in before])
 
     def arrive(self, lanes: Values, number: Values) -> None:
         """Lanes let those who wait at a barrier of their block know what they know, and go on."""
@@ -271,7 +282,7 @@ class Clocks:
             known = between[warp].copy()
             known[warp % self._warps.per_block] = now
             key = (int(self._block[each]), int(number[each]))
-            self._arrived.setdefault(key, []).append((int(self._thread[each]), known))
+            self._arrived.setdefault(key, []).append(_Arrival(known, self.order.carried(int(self._thread[each]))))
 
     def _matrix(self) -> NDArray[np.int32]:
         if self._between is None:
