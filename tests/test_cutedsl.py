@@ -85,7 +85,7 @@ def test_declared_shared_memory_is_launched_with_it() -> None:
     [
         ({"arguments": (*ARGUMENTS, "m", "n")}, "matmul has 10 parameters; arguments= has 11"),
         ({"configs": [{"block": (16, 16)}]}, "TILE, a parameter of matmul, is no argument and in no config"),
-        ({"arguments": (TensorMap("A", (8, 8)), *ARGUMENTS[1:])}, "TensorMap(matrix='A', box=(8, 8), swizzle=0)"),
+        ({"arguments": (TensorMap("A", (8, 8)), *ARGUMENTS[1:])}, "TensorMap(matrix='A', box=(8, 8), swizzle=0"),
     ],
 )
 def test_a_declaration_that_does_not_fit_the_function_is_told(further: dict[str, Any], said: str) -> None:
