@@ -22,7 +22,7 @@ def narrow(values: ArrayLike, dtype: str) -> NDArray[Any]:
             return _to_bfloat16(wide)
         if dtype in _FLOAT8:
             return _to_float8(wide, dtype)
-        if dtype.startswith("int"):
+        if dtype.startswith(("int", "uint")):
             return wide.astype(np.int64).astype(dtype)
         return significant(wide, 11).astype(np.float32) if dtype == "tf32" else wide.astype(dtype)
 

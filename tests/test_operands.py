@@ -190,11 +190,14 @@ def test_a_type_taken_for_another_of_its_size_is_wrong(device: Device, name: str
 @pytest.mark.parametrize(
     ("type", "result"), [("int", "min(max(sum, -32768), 32767)"), ("int", "(short)sum"), ("float", "(int)(sum + 0.4f)")]
 )
-def test_sums_of_int8_must_be_equal(device: Device, cu_file: Path, type: str, result: str) -> None:
-    parameters = STRIDED.replace("const float*", "const signed char*").replace("float*", "int*")
-    right = own(cu_file, parameters=parameters, type="int", dtype="int8")
+@pytest.mark.parametrize(("dtype", "element"), [("int8", "signed char"), ("uint8", "unsigned char"), ("int32", "int")])
+def test_sums_of_whole_numbers_must_be_equal(
+    device: Device, cu_file: Path, dtype: str, element: str, type: str, result: str
+) -> None:
+    parameters = STRIDED.replace("const float*", f"const {element}*").replace(" float*", " int*")
+    right = own(cu_file, parameters=parameters, type="int", dtype=dtype)
     assert measured(right, device, k=1100).verified
-    wrong = own(cu_file, parameters=parameters, type=type, result=result, dtype="int8")
+    wrong = own(cu_file, parameters=parameters, type=type, result=result, dtype=dtype)
     assert not measured(wrong, device, k=1100).verified
 
 
@@ -420,6 +423,8 @@ WIDE_TYPES = [
     ("float8_e4m3fn", "float32", "float8_e4m3fn"),
     ("float8_e5m2", "float22", "bfloat16"),
     ("int8", "int32", "int32"),
+    ("uint8", "int32", "int32"),
+    ("int32", "int32", "int32"),
 ]
 
 
@@ -427,7 +432,7 @@ WIDE_TYPES = [
 @pytest.mark.parametrize("types", WIDE_TYPES, ids="-".join)
 def test_wide_inputs_neither_overflow_nor_vanish(types: tuple[str, str, str], k: int) -> None:
     dtype, accumulator, output = types
-    for alpha in (1.0, 0.3, 100.0) if dtype != "int8" else (1.0,):
+    for alpha in (1.0, 0.3, 100.0) if "int" not in dtype else (1.0,):
         problem = Problem(20, 30, k, dtype, output, alpha=alpha)
         matrices = draw_wide(problem, accumulator, 5)
         a, b = wide(matrices.a, dtype), wide(matrices.b, dtype)
@@ -435,7 +440,7 @@ def test_wide_inputs_neither_overflow_nor_vanish(types: tuple[str, str, str], k:
         assert np.isfinite(b).all()
         assert np.isfinite(wide(narrow(alpha * (np.abs(a) @ np.abs(b)), output), output)).all()
         least = 2.0 ** dtype_named(accumulator.replace("float22", "float32")).exponents[0]
-        assert dtype == "int8" or np.abs(a).min() * np.abs(b).min() >= least
+        assert "int" in dtype or np.abs(a).min() * np.abs(b).min() >= least
 
 
 def verdict(multiply: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], k: int, seed: int) -> bool:

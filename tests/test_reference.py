@@ -20,7 +20,7 @@ SOURCE = Path(mmcore_cuda.__file__).with_name("reference.cu").read_text(encoding
 TILE = 64
 
 
-TYPES = ["float16", "bfloat16", "float32", "float64", "tf32", "float8_e4m3fn", "float8_e5m2", "int8"]
+TYPES = ["float16", "bfloat16", "float32", "float64", "tf32", "float8_e4m3fn", "float8_e5m2", "int8", "uint8", "int32"]
 
 
 @pytest.mark.parametrize("column_major", ["", "A", "B"])

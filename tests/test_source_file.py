@@ -85,7 +85,7 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         (NAIVE, {"parameters": {"TILE": 3}}, "my.cu has no TILE for --config to set"),
         ("#define TILE 4\n" + NAIVE.replace("float sum", "float t[TILE], sum"), {"parameters": {"TILE": 3}},
          "line 1 of the source defines TILE itself, whatever --config or --define says"),
-        (NAIVE.replace("float *", "int *"), {}, "the elements of A are of type int; there are int8, float32"),
+        (NAIVE.replace("float *", "short *"), {}, "the elements of A are of type short; there are int32, int8, uint8"),
         (NAIVE.replace("int N", "Matrix N"), {}, "mul takes 'Matrix N', which is neither a pointer nor a number"),
         (SMALL, {}, "fill takes 1 pointers (float* p), not three; --args says what each gets"),
         ("template <int BM, int BN> " + NAIVE, {}, "mul is a template that nothing launches; --config BM=…,BN=… says"),

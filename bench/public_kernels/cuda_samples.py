@@ -85,8 +85,7 @@ _HALF = _types("float16", "float32", "float32")
 _BFLOAT16 = _types("bfloat16", "float32", "float32")
 _TF32 = _types("tf32", "float32", "float32")
 _DOUBLE = _types("float64", "float64", "float64")
-_INTEGER = _types("int8", "int32", "int32", factors=(1, 1))
-_UNSIGNED = "it multiplies uint8_t, which mmcore has no type for: the negative numbers of int8 are taken as positive"
+_INTEGER = _types("uint8", "int32", "int32", factors=(1, 1))
 
 KERNELS = (
     REPOSITORY.kernel(
@@ -129,7 +128,15 @@ KERNELS = (
         73728,
         _BFLOAT16,
     ),
-    _simple("bf16_simple", "bf16TensorCoreGemm", "simple_wmma_bf16gemm", 16, 16, _BFLOAT16),
+    _simple(
+        "bf16_simple",
+        "bf16TensorCoreGemm",
+        "simple_wmma_bf16gemm",
+        16,
+        16,
+        _BFLOAT16,
+        wrong="it loads B's tile from row warpN * N and column i, which have changed places",
+    ),
     _whole("tf32_gemm", "tf32TensorCoreGemm", "compute_tf32gemm", Sizes(8192, 8192, 4096), 2, 73728, _TF32),
     _whole(
         "tf32_gemm_async", "tf32TensorCoreGemm", "compute_tf32gemm_async_copy", Sizes(8192, 8192, 4096), 2, 73728, _TF32
@@ -141,16 +148,7 @@ KERNELS = (
         "dmma_cg_async", "dmmaTensorCoreGemm", "compute_dgemm_cg_async_copy", Sizes(8192, 8192, 4096), 3, 69632, _DOUBLE
     ),
     _simple("dmma_simple", "dmmaTensorCoreGemm", "simple_wmma_gemm", 8, 4, _DOUBLE),
-    _whole(
-        "imma",
-        "immaTensorCoreGemm",
-        "compute_gemm_imma",
-        Sizes(4096, 4096, 4096),
-        1,
-        65536,
-        _INTEGER,
-        unsupported=_UNSIGNED,
-    ),
+    _whole("imma", "immaTensorCoreGemm", "compute_gemm_imma", Sizes(4096, 4096, 4096), 1, 65536, _INTEGER),
     _simple(
         "imma_simple",
         "immaTensorCoreGemm",
@@ -159,6 +157,5 @@ KERNELS = (
         16,
         _INTEGER,
         constraints=(Multiple(("m", "n", "k"), 16), Square()),  # it steps through A by m
-        unsupported=_UNSIGNED,
     ),
 )

@@ -11,9 +11,8 @@ from mmcore import Multiple, Square, ceil_div
 
 CUDA_GEMM = Repository("CUDA_gemm", "cjkkkk", {"include": ("include",)})
 CUDA_SGEMM = Repository("cuda-sgemm", "nicolaswilde", {"arguments": ("A", "B", "C", "m", "n", "k")})
-MATRIX_CUDA = Repository("matrix-cuda", "lzhengchun", {"dtype": "int32", "accumulator": "int32", "output": "int32"})
+MATRIX_CUDA = Repository("matrix-cuda", "lzhengchun", {"dtype": "int32"})
 HOW_TO_OPTIMIZE = Repository("How_to_optimize_in_GPU", "liu_xiandong", {"arguments": ("A", "B", "C", "m", "n", "k")})
-_WHOLE_NUMBERS = "it multiplies int, which is no type of A and B in mmcore: the inputs drawn for it overflow the sums"
 CODE_SAMPLES = Repository("code-samples", "code_samples", {})
 
 _DENSE = "<96, 32, 64, 6, 4, false>"
@@ -87,13 +86,7 @@ KERNELS = (
     ),
     # Its m×n and n×k matrices are our m×k and k×n ones.
     MATRIX_CUDA.kernel(
-        "naive",
-        "matrix_cuda.cu",
-        "simt",
-        "gpu_matrix_mult",
-        block=(16, 16),
-        arguments=("A", "B", "C", "m", "k", "n"),
-        unsupported=_WHOLE_NUMBERS,
+        "naive", "matrix_cuda.cu", "simt", "gpu_matrix_mult", block=(16, 16), arguments=("A", "B", "C", "m", "k", "n")
     ),
     MATRIX_CUDA.kernel(
         "square",
@@ -103,7 +96,6 @@ KERNELS = (
         block=(16, 16),
         arguments=("A", "B", "C", "n"),
         constraints=(Square(),),
-        unsupported=_WHOLE_NUMBERS,
     ),
     *(
         HOW_TO_OPTIMIZE.kernel(

@@ -78,9 +78,9 @@ class Kernel:
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
             problem and config; "tiles" where unguarded loads of whole tiles explain it.
         dtype: element type of A and B: "float32", "float64", "float16", "bfloat16", "tf32" (float32 of which the upper
-            19 bits are used), "float8_e4m3fn", "float8_e5m2" or "int8".
-        accumulator: type the sums are kept in; when not given float32 for inputs of 8 or 16 bits and tf32, int32 for
-            int8, else ``dtype``. "float22" is what tensor cores sum 8-bit floats in, float32 cut off behind 13 bits.
+            19 bits are used), "float8_e4m3fn", "float8_e5m2", "int8", "uint8" or "int32".
+        accumulator: type the sums are kept in; when not given float32 for floats of 8 or 16 bits and tf32, int32 for
+            integers, else ``dtype``. "float22" is what tensor cores sum 8-bit floats in, cut off behind 13 bits.
         output: element type of C; ``accumulator`` when not given, and ``dtype`` (float32 where that is tf32 or has 8
             bits) when neither is.
         column_major: the matrices that are stored by columns, such as "B" or "BC"; the others are stored by rows.

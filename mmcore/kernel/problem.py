@@ -46,6 +46,7 @@ _DTYPES = {
         DType("float8_e4m3fn", 1, 2.0**-4, "uint8", (-6, 7)),  # up to 448, which is less than 2^9
         DType("float8_e5m2", 1, 2.0**-3, "uint8", (-14, 15)),
         DType("int8", 1, 0.0, "int8", (0, 6)),
+        DType("uint8", 1, 0.0, "uint8", (0, 7)),
         DType("int32", 4, 0.0, "int32", (0, 30)),
     )
 }
@@ -54,7 +55,7 @@ FLOAT22 = DType("float22", 4, 2.0**-13, "float32", (-126, 127))
 _SHORT_NAMES = {
     "f16": "float16", "half": "float16", "bf16": "bfloat16", "f32": "float32", "float": "float32",
     "f64": "float64", "double": "float64", "e4m3": "float8_e4m3fn", "float8_e4m3": "float8_e4m3fn",
-    "e5m2": "float8_e5m2", "s8": "int8", "s32": "int32",
+    "e5m2": "float8_e5m2", "s8": "int8", "u8": "uint8", "s32": "int32",
 }  # fmt: skip
 
 
@@ -80,7 +81,7 @@ class Problem:
         n: columns of B and C.
         k: columns of A, rows of B.
         dtype: element type of A and B ("float32", "float64", "float16", "bfloat16", "tf32", "float8_e4m3fn",
-            "float8_e5m2", "int8").
+            "float8_e5m2", "int8", "uint8", "int32").
         output: element type of C; ``dtype`` when not given.
         lda: elements from one row of A to the next (or column, where A is stored by columns); as few as can be when 0.
         ldb: the same of B.

@@ -24,7 +24,7 @@ class Peaks:
 
     def of(self, unit: str) -> float | None:
         """The FLOP/s of the unit that multiplies a type; None where there is none."""
-        return self.flops.get("float8" if unit.startswith("float8") else unit)
+        return self.flops.get("float8" if unit.startswith("float8") else unit.removeprefix("u"))
 
     def least_seconds(self, problem: Problem, unit: str, *, cold: bool) -> float:
         """No kernel computes ``problem`` in less: its arithmetic and its memory traffic each take their time.

@@ -31,7 +31,7 @@ _BITS = {
     "float8_e4m3fn": (0x87, 0x30),
     "float8_e5m2": (0x83, 0x38),
     "int8": (0xFF, 0),
-    "int32": (0xFFFF, 0),  # C before; few bits, which leave room for the sum
+    "uint8": (0xFF, 0),
 }
 _WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
 
@@ -97,7 +97,8 @@ def _logical(problem: Problem, matrix: str, whole: NDArray[Any]) -> NDArray[Any]
 def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[Any]:
     """Keep the sign and fraction of random bits, and give all of them the exponent of 0.5."""
     named, (count, length) = problem.dtype_of(matrix), problem.stored_shape(matrix)
-    fraction, one_half = _BITS[named.name]
+    width = 16 if matrix == "C" else _int32_bits(problem)
+    fraction, one_half = _BITS.get(named.name, (2**width - 1, 0))
     whole = np.empty((count, problem.leading(matrix)), named.storage)
     bits = whole.reshape(-1).view(f"u{named.itemsize}")
     step = _WORDS * 8 // named.itemsize
@@ -107,9 +108,14 @@ def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[
         np.bitwise_and(words.view(bits.dtype)[: chunk.size], bits.dtype.type(fraction), out=chunk)
         chunk |= bits.dtype.type(one_half)
     if named.name == "int32":
-        whole -= 2**15
+        whole -= 2 ** (width - 1)
     whole[:, length:] = poison((1,), named.name)
     return _logical(problem, matrix, whole)
+
+
+def _int32_bits(problem: Problem) -> int:
+    """Bits of A's and B's numbers of int32, so few that no sum overflows."""
+    return (32 - (problem.k - 1).bit_length()) // 2
 
 
 class Kind(IntEnum):
@@ -138,8 +144,8 @@ _ROWS = {
 _COLUMNS = {Kind.WHOLE: 0.48, Kind.UNIFORM: 0.36, Kind.UNIT: 0.1, Kind.SUBNORMAL: 0.04, Kind.ZERO: 0.02}
 # How often there is one of whole numbers at least, however few there are.
 _CERTAIN = 0.8
-# How often a row or column of int8 is of the least numbers.
-_LEAST = 0.3
+# How often a row or column of whole numbers is of those of greatest magnitude.
+_EXTREME = 0.3
 # By which powers of two SCALED and WHOLE rows are scaled, and by how many SCALED numbers are made smaller than that.
 _WIDE = ((-40, 60), 10)
 _RANGES = {"float16": ((-8, 4), 4), "float8_e5m2": ((0, 10), 12), "float8_e4m3fn": ((1, 4), 7)}
@@ -152,8 +158,8 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
     """A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws its own.
 
     Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
-    columns of whole numbers. A and B of int8 are any, in some rows and columns the least ones: sums that are too narrow
-    overflow, or are rounded.
+    columns of whole numbers. A and B of int8, uint8 and int32 are any, in some rows and columns those of greatest
+    magnitude: sums that are too narrow overflow, or are rounded.
 
     Args:
         problem, accumulator: the product, and the type it is summed in.
@@ -165,9 +171,11 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
     """
     matrices, rng = draw(problem, seed), np.random.Generator(np.random.SFC64([seed, 1]))
     if dtype_named(problem.dtype).is_integer:
-        for lines in (matrices.a, matrices.b.T) if problem.k < 2**16 else ():  # beyond, int32 might overflow as well
-            at = np.flatnonzero(rng.random(len(lines)) < _LEAST)
-            lines[at] = rng.integers(-128, -126, size=(len(at), problem.k))
+        most = {"int8": -128, "uint8": 255}.get(problem.dtype, -(2 ** (_int32_bits(problem) - 1)))
+        room = most**2 * problem.k + 2**15 < 2**31  # else int32 might overflow as well
+        for lines in (matrices.a, matrices.b.T) if room else ():
+            at = np.flatnonzero(rng.random(len(lines)) < _EXTREME)
+            lines[at] = most - np.sign(most) * rng.integers(2, size=(len(at), problem.k))
         return matrices
     some = subnormal and problem.dtype in _SUBNORMAL_BITS
     of_rows, of_columns = (
@@ -223,8 +231,11 @@ def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
     columns = _moved(rng, np.zeros(problem.n) if before.columns is None else before.columns)
     at = np.flatnonzero(rows >= 0)
     changed = before.a[rows[at]]
-    bits, sign = _bits_and_sign(changed)
-    bits ^= sign
+    if dtype_named(problem.dtype).is_integer:
+        changed = ~changed  # -1 - x, which is in the range of x
+    else:
+        bits, sign = _bits_and_sign(changed)
+        bits ^= sign
     before.a[at] = changed
     to = np.flatnonzero(columns >= 0)
     before.b[:, to] = before.b[:, columns[to]]

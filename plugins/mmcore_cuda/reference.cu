@@ -10,6 +10,12 @@ __device__ double wide(Element x) { return x; }
 #elif defined(INT8)
 using Element = signed char;
 __device__ double wide(Element x) { return x; }
+#elif defined(UINT8)
+using Element = unsigned char;
+__device__ double wide(Element x) { return x; }
+#elif defined(INT32)
+using Element = int;
+__device__ double wide(Element x) { return x; }
 #elif defined(FLOAT8_E4M3FN) || defined(FLOAT8_E5M2)
 using Element = unsigned char;
 #if defined(FLOAT8_E4M3FN)

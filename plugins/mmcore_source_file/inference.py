@@ -154,8 +154,8 @@ def _types(
             )
         if name in given:
             continue
-        if word not in ELEMENTS or (matrix == "A" and ELEMENTS[word] == "int32"):
-            known = ", ".join(dict.fromkeys(each for each in ELEMENTS.values() if each != "int32"))
+        if word not in ELEMENTS:
+            known = ", ".join(dict.fromkeys(ELEMENTS.values()))
             raise InvalidKernel(
                 f"the elements of {matrix} are of type {word}; there are {known}, and {option} says which"
             )

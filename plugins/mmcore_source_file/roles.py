@@ -15,6 +15,7 @@ from mmcore_source_file.source import Function, Parameter
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
     **dict.fromkeys(("char", "signed char", "int8_t", "char4"), "int8"),
+    **dict.fromkeys(("unsigned char", "uint8_t", "uchar4"), "uint8"),
     **dict.fromkeys(("float", "float2", "float3", "float4"), "float32"),
     **dict.fromkeys(("double", "double2", "double4"), "float64"),
     **dict.fromkeys(("half", "__half", "half2", "__half2"), "float16"),

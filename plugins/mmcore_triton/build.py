@@ -23,6 +23,7 @@ _ELEMENTS = {
     "float8_e4m3fn": "fp8e4nv",
     "float8_e5m2": "fp8e5",
     "int8": "i8",
+    "uint8": "u8",
     "int32": "i32",
 }
 _NUMBERS = {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | _ELEMENTS

@@ -199,16 +199,19 @@ ARITHMETICS = (
     *_of_float8("float8_e4m3fn", "float32"),
     *_of_float8("float8_e4m3fn", "bfloat16"),
     *_of_float8("float8_e5m2", "float32"),
-    Arithmetic(
-        "int8",
-        "int32",
-        "int32",
-        {"exact": np.matmul},
-        {
-            "inputs of 7 bits": of(lambda numbers: 2 * np.floor(numbers / 2), np.matmul),
-            "sums in float16": summed_in("float16"),
-            "sums in float32": _IN_FLOAT32,
-            "pairs saturated at 16 bits": saturated,
-        },
+    *(
+        Arithmetic(
+            dtype,
+            "int32",
+            "int32",
+            {"exact": np.matmul},
+            {
+                "inputs without the last bit": of(lambda numbers: 2 * np.floor(numbers / 2), np.matmul),
+                "sums in float16": summed_in("float16"),
+                "sums in float32": _IN_FLOAT32,
+                "pairs saturated at 16 bits": saturated,
+            },
+        )
+        for dtype in ("int8", "uint8", "int32")
     ),
 )

@@ -83,7 +83,7 @@ def _problem(rng: random.Random, arithmetic: Arithmetic, kind: str) -> Problem:
     while m * n * k > _WORK and kind != LOWER:
         m, n = -(-m // 2), -(-n // 2)
     alpha, beta = rng.choice(FACTORS)
-    if arithmetic.dtype == "int8":
+    if arithmetic.dtype in ("int8", "uint8", "int32"):
         alpha, beta = 1.0, rng.choice((0.0, 1.0))
     layout = "".join(matrix for matrix in "ABC" if rng.random() < 0.4)
     gaps = rng.random() < 0.3
