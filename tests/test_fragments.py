@@ -225,6 +225,16 @@ def test_values() -> None:
     assert fragments.values(np.array([1.5]), "f64")[0] == 1.5
 
 
+@pytest.mark.parametrize("type", ["e4m3", "e5m2"])
+def test_values_of_8_bits_two_at_once(type: str) -> None:
+    bits = np.arange(256, dtype=np.uint8)
+    one_by_one = np.array([fragments.values(bits[i : i + 1], type)[0] for i in range(256)])
+    for shape in ((256,), (4, 8, 8)):
+        np.testing.assert_array_equal(fragments.values(bits.reshape(shape), type), one_by_one.reshape(shape))
+    np.testing.assert_array_equal(fragments.values(bits.reshape(4, 64).T, type), one_by_one.reshape(4, 64).T)
+    assert np.signbit(fragments.values(bits[128:130], type)).all()
+
+
 @pytest.mark.parametrize(
     ("type", "dtype"), [("f16", np.float16), ("f32", np.float32), ("f64", np.float64), ("s32", np.int32)]
 )
@@ -289,3 +299,181 @@ def test_opcode_of_matrix_moves() -> None:
     )
     for text in ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", "ldmatrix.sync.aligned.m8n8.x3.b16", "bar.sync"):
         assert fragments.matrix_move(opcode(text)) is None
+
+
+WMMA = [
+    # D, A, B, C as NVRTC names and counts their registers
+    ("row.col.m16n16k16.f32.f32", (8, 8, 8, 8)),
+    ("row.col.m16n16k16.f16.f16", (4, 8, 8, 4)),
+    ("col.row.m16n16k16.f16.f32", (4, 8, 8, 8)),
+    ("row.row.m32n8k16.f32.f32", (8, 8, 8, 8)),
+    ("col.col.m8n32k16.f16.f16", (4, 8, 8, 4)),
+    ("row.col.m8n32k16.f32.f16", (8, 8, 8, 4)),
+    ("row.col.m16n16k16.f32.bf16.bf16.f32", (8, 4, 4, 8)),
+    ("row.row.m32n8k16.f32.bf16.bf16.f32", (8, 8, 2, 8)),
+    ("col.row.m8n32k16.f32.bf16.bf16.f32", (8, 2, 8, 8)),
+    ("row.col.m16n16k16.s32.s8.s8.s32", (8, 2, 2, 8)),
+    ("col.row.m32n8k16.s32.u8.u8.s32.satfinite", (8, 4, 1, 8)),
+    ("row.col.m8n32k16.s32.s8.s8.s32", (8, 1, 4, 8)),
+    ("row.row.m16n16k8.f32.tf32.tf32.f32", (8, 4, 4, 8)),
+    ("row.col.m8n8k4.f64.f64.f64.f64.rn", (2, 1, 1, 2)),
+    ("row.col.m8n8k32.s32.s4.s4.s32", (2, 1, 1, 2)),
+]
+IN_MEMORY = {"f16": np.float16, "f32": np.float32, "tf32": np.float32, "f64": np.float64, "s32": np.int32}
+IN_MEMORY |= {"s8": np.int8, "u8": np.uint8, "bf16": np.float32, "s4": np.int8}
+
+
+@pytest.mark.parametrize(("text", "counts"), WMMA)
+def test_fragments_of_wmma(text: str, counts: tuple[int, ...]) -> None:
+    kind = fragments.wmma_mma_kind(opcode("wmma.mma.sync.aligned." + text))
+    assert kind is not None
+    assert kind.register_counts == counts
+    m, n, k = kind.shape
+    assert [held.shape for held in kind.fragments()] == [(m, n), (m, k), (k, n), (m, n)]
+    for held in kind.fragments():
+        assert_sound(held)
+
+
+def raw_of(numbers: NDArray[Any], type: str) -> NDArray[Any]:
+    """Small whole numbers as raw elements of a type."""
+    if type == "bf16":
+        return (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    stored = numbers.astype(IN_MEMORY[type])
+    return (
+        np.asarray(stored & 15).astype(np.uint8) if type == "s4" else stored.view(fragments.RAW[fragments.BITS[type]])
+    )
+
+
+def move_of(text: str) -> fragments.WmmaMove:
+    move = fragments.wmma_move(opcode(text))
+    assert move is not None
+    return move
+
+
+@pytest.mark.parametrize("layout_c", ["row", "col"])
+@pytest.mark.parametrize("text", [text for text, _ in WMMA])
+def test_product_through_wmma(text: str, layout_c: str) -> None:
+    kind = fragments.wmma_mma_kind(opcode("wmma.mma.sync.aligned." + text))
+    assert kind is not None
+    m, n, k = kind.shape
+    name = f"m{m}n{n}k{k}"
+    least = 0 if kind.a.startswith("u") else -4
+    a, b = RNG.integers(least, 5, (WARPS, m, k)), RNG.integers(least, 5, (WARPS, k, n))
+    c = RNG.integers(-9, 10, (WARPS, m, n))
+    operands = []
+    for letter, numbers, layout, type in zip(
+        "abc", (a, b, c), (*kind.layouts, layout_c), (kind.a, kind.b, kind.c), strict=True
+    ):
+        move = move_of(f"wmma.load.{letter}.sync.aligned.{layout}.{name}.shared.{type}")
+        operands.append(wmma_loaded(move, raw_of(numbers, type)))
+    held_d, held_a, held_b, held_c = kind.fragments()
+    exact = [
+        fragments.values(held.unpack(registers), held.type)
+        for held, registers in zip((held_a, held_b, held_c), operands, strict=True)
+    ]
+    d = exact[0] @ exact[1] + exact[2]
+    np.testing.assert_array_equal(d, a @ b + c)
+    registers = held_d.pack(fragments.bits_of(d.astype(IN_MEMORY[kind.d]), kind.d))
+    move = move_of(f"wmma.store.d.sync.aligned.{layout_c}.{name}.{kind.d}")
+    stored = wmma_stored(move, registers)
+    np.testing.assert_array_equal(fragments.values(stored, kind.d), a @ b + c)
+
+
+STRIDES = np.array([40, 48, 56])
+
+
+def wmma_loaded(move: fragments.WmmaMove, raw: NDArray[Any]) -> list[NDArray[Any]]:
+    """Registers of a load, from memory in which each warp has another stride."""
+    memory = np.zeros((WARPS, 64 * 64), raw.dtype)
+    for warp in range(WARPS):
+        lines = raw[warp] if move.layout == "row" else raw[warp].T
+        place = np.arange(lines.shape[0])[:, np.newaxis] * STRIDES[warp] + np.arange(lines.shape[1])
+        memory[warp, place] = lines
+    offsets = move.offsets(STRIDES)
+    loaded = memory[np.arange(WARPS).reshape(1, -1, 1, 1), offsets]
+    registers = [*fragments.join_parts(loaded, move.type)] * move.fragment.copies
+    assert len(registers) == move.fragment.register_count
+    return registers
+
+
+def wmma_stored(move: fragments.WmmaMove, registers: list[NDArray[Any]]) -> NDArray[Any]:
+    """The matrix that a store leaves in memory."""
+    assert move.store
+    parts = fragments.split_parts(np.stack(registers), move.type)
+    rows, columns = move.fragment.shape
+    memory = np.zeros((WARPS, rows * columns), parts.dtype)
+    memory[np.arange(WARPS).reshape(1, -1, 1, 1), move.offsets(move.default_stride)] = parts
+    if move.layout == "row":
+        return memory.reshape(WARPS, rows, columns)
+    return memory.reshape(WARPS, columns, rows).swapaxes(1, 2)
+
+
+def test_opcode_of_wmma() -> None:
+    move = move_of("wmma.load.b.sync.aligned.col.m16n16k16.global.f16")
+    assert move == fragments.WmmaMove("B", False, "col", (16, 16, 16), "global", "f16")
+    assert move.side_by_side
+    assert move.default_stride == 16
+    assert not move_of("wmma.load.b.sync.aligned.row.m16n16k16.shared::cta.f16").side_by_side
+    assert move_of("wmma.store.d.sync.aligned.col.m8n32k16.f16").side_by_side
+    for text in (
+        "wmma.load.a.sync.aligned.row.m16n16k16.f64",
+        "wmma.load.a.sync.aligned.row.m8n8k128.b1",
+        "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",
+        "wmma.mma.sync.aligned.row.col.m16n16k8.f32.f32",
+        "ld.f32",
+    ):
+        assert fragments.wmma_mma_kind(opcode(text)) is None
+        assert fragments.wmma_move(opcode(text)) is None
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_wmma_as_machine_code_has_it(lane: int) -> None:
+    """Loads and stores that NVRTC makes of wmma.load for sm_80, where fragments are written out element by element."""
+    group, thread = lane >> 2, lane % 4
+    shapes = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
+    for register, (row, column) in enumerate([(0, 0), (8, 0), (0, 8), (8, 8)]):
+        for i in (2 * register, 2 * register + 1):
+            at = (row + group, column + 2 * thread + i % 2)
+            assert place(fragments.wmma_fragment("A", shapes[0], "f16"), lane, i) == at
+            assert place(fragments.wmma_fragment("A", shapes[0], "f16"), lane, i + 8) == at
+            assert place(fragments.wmma_fragment("A", shapes[1], "f16"), lane, i + 8) == (at[0] + 16, at[1])
+            assert place(fragments.wmma_fragment("B", shapes[2], "f16"), lane, i + 8) == (at[1], at[0] + 16)
+            assert place(fragments.wmma_fragment("C", shapes[0], "f16"), lane, i) == at
+            assert place(fragments.wmma_fragment("C", shapes[0], "f32"), lane, i) == at
+            # The left half of B has rows 0 and 8 first.
+            at = (row + 2 * thread + i % 2, column + group)
+            assert place(fragments.wmma_fragment("B", shapes[0], "bf16"), lane, i) == at
+            at = (8 * register + group, 2 * thread + i % 2)
+            assert place(fragments.wmma_fragment("C", shapes[1], "f32"), lane, i) == at
+            assert place(fragments.wmma_fragment("C", shapes[2], "s32"), lane, i) == at[::-1]
+    assert place(fragments.wmma_fragment("A", shapes[2], "f16"), lane, 10) == (group, 8 + 2 * thread)
+    for i, at in enumerate([(group, thread), (group + 8, thread), (group, thread + 4), (group + 8, thread + 4)]):
+        assert place(fragments.wmma_fragment("A", (16, 16, 8), "tf32"), lane, i) == at
+
+
+@pytest.mark.parametrize("type", ["f16", "bf16", "tf32", "e4m3", "u8"])
+def test_fragments_of_wgmma_a(type: str) -> None:
+    held = fragments.wgmma_a(type)
+    assert held.register_count == 4
+    assert held.shape == (64, 256 // held.bits)
+    assert_sound(held)
+    of_warp = fragment("A", (16, 8, held.shape[1]), type)
+    registers = random_registers(held)
+    raw = of_warp.unpack([register.reshape(-1, 32) for register in registers])
+    np.testing.assert_array_equal(held.unpack(registers), raw.reshape(WARPS, *held.shape))
+
+
+@pytest.mark.parametrize(("type", "width"), [("f32", 1), ("s32", 1), ("f16", 2)])
+@pytest.mark.parametrize("n", [8, 24, 256])
+def test_fragments_of_wgmma_d(n: int, type: str, width: int) -> None:
+    held = fragments.wgmma_d(n, type)
+    assert held.register_count == n // 2 // width
+    assert held.shape == (64, n)
+    assert_sound(held)
+    row, column = (each.transpose(1, 0, 2).reshape(128, -1) for each in held.coordinates)
+    for thread in (0, 5, 31, 32, 77, 127):
+        for i in range(n // 2):  # PTX ISA 9.7.15.5.1.1.1
+            at = (16 * (thread // 32) + thread % 32 // 4 + 8 * (i // 2 % 2), 8 * (i // 4) + thread % 4 * 2 + i % 2)
+            assert (row[thread, i], column[thread, i]) == at
+    registers = random_registers(held)
+    np.testing.assert_array_equal(held.unpack([each.reshape(-1, 4, 32) for each in registers]), held.unpack(registers))
