@@ -1,0 +1,1 @@
+"""Tensor cores: what their instructions compute."""
