@@ -33,8 +33,9 @@ _INTEGERS = ("s8", "u8", "s4", "u4")
 _KEPT = {(7, 0): 23, (7, 5): 24, (8, 0): 24, (8, 6): 24, (8, 7): 24, (8, 9): 24, (9, 0): 25}
 _SINCE = {"f16": (7, 0), "bf16": (8, 0), "tf32": (8, 0), "e4m3": (8, 9), "e5m2": (8, 9)}
 # Numbers of a work array; with it and its companions the L2 cache of a core is half full.
-_TILE = 16384
-_LONGEST_ROW = 512
+_TILE = 8192
+# Of numpy's inner loop.
+_LONG_ROW, _LONGEST_ROW = 64, 512
 #: Bits of the significand, without the leading one, of results that are cut off.
 _FRACTIONS = {"f32": 23, "float22": 13}
 
@@ -166,7 +167,7 @@ def _in_steps(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values
     """The result's values in float64, tile by tile; every tile's work arrays stay in a core's cache."""
     shape = c.shape
     a, b, c = (each.reshape(-1, *each.shape[-2:]) for each in (a, b, c))
-    batch_last = len(c) > c.shape[-1]
+    batch_last = c.shape[-1] < min(len(c), _LONG_ROW)
     # Numpy's inner loop runs over the last axis, which had better be long.
     if batch_last:
         a, b = a.transpose(2, 1, 0)[:, :, None], b.transpose(1, 2, 0)[:, None]
@@ -194,9 +195,8 @@ def _tiles(shape: tuple[int, ...]) -> Iterator[Tile]:
 
 def _part(operand: Values, tile: Tile) -> Values:
     """What a tile needs of an operand [K, X, Y, Z] that has one element where it does not depend on an axis."""
-    return operand[
-        (slice(None), *(each if length > 1 else slice(None) for each, length in zip(tile, operand.shape[1:])))
-    ]
+    axes = zip(tile, operand.shape[1:], strict=True)
+    return operand[(slice(None), *(part if length > 1 else slice(None) for part, length in axes))]
 
 
 class _Product:
@@ -209,9 +209,9 @@ class _Product:
             a, b = (np.where(np.isfinite(each), each, 0.0) for each in self.special)
         self.factors = a, b
         self.exponents = tuple(
-            _exponents(each, least, arithmetic.zero)
-            for each, least in zip((a, b), arithmetic.least[:2], strict=True)
+            _exponents(each, least, arithmetic.zero) for each, least in zip((a, b), arithmetic.least[:2], strict=True)
         )
+        self._work = np.empty(_TILE, np.int16), np.empty(_TILE)
 
     def of(self, tile: Tile, c: Values) -> Values:
         """The result's values, of which ``c`` is C's part."""
@@ -235,13 +235,13 @@ class _Product:
         largest = np.maximum(_exponents(c, arithmetic.least[2], arithmetic.zero), np.int16(arithmetic.floor))
         group = max(1, _TILE // max(1, c.size))
         groups = [slice(start, start + group) for start in range(0, len(a), group)]
-        sums = np.empty((group, *c.shape), np.int16)
+        sums = self._work[0][: group * c.size].reshape(group, *c.shape)
         for ks in groups:
             left = exponents_a[ks]
             _gather(np.maximum, largest, np.add(left, exponents_b[ks], out=sums[: len(left)]))
         scale = _powers(arithmetic.kept - largest)
         total = np.trunc(c * scale)
-        products = np.empty((group, *c.shape))
+        products = self._work[1][: group * c.size].reshape(group, *c.shape)
         for ks in groups:
             left = a[ks]
             terms = np.multiply(left, b[ks], out=products[: len(left)])
@@ -342,7 +342,7 @@ def decoded(bits: Values, kind: str) -> Values:
     ``bits`` are unsigned integers as wide as the type; tf32 is in 32 bits.
     """
     if kind in _EIGHT_BITS:
-        return _EIGHT_BITS[kind][bits]
+        return np.asarray(_EIGHT_BITS[kind][bits])
     if kind == "tf32":
         return tf32_value(bits)
     if kind == "bf16":
