@@ -2,7 +2,8 @@
 
 The word, from its highest bit: 10 bits that say it is an mbarrier, 1 of the phase's parity, 21 of the tx-count (two's
 complement), 16 of expected arrivals, 16 of pending ones. Neither poison nor zeros nor -1 nor infinities are such words,
-and of random words one in a thousand is. Reference: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
+and of random words one in a thousand is. Reference: PTX ISA, "Parallel Synchronization and Communication
+Instructions: mbarrier".
 """
 
 from __future__ import annotations
