@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmcore_emulator.asynchronous.problem import Mask, Problem, first_of
 from mmcore_emulator.atomics import Combine
 from mmcore_emulator.floats import Values
 
@@ -32,8 +32,6 @@ _COUNT_BITS = np.uint64(0xFFFF)
 _TX_BITS = np.uint64(0x1F_FFFF)
 _TX_SIGN = 2**20
 _INVALID = np.uint64(0xFFFD_FFFD_FFFD_FFFD)
-
-Mask = NDArray[np.bool_]
 
 
 class Contents(NamedTuple):
@@ -276,13 +274,6 @@ def combine(kind: MbarrierKind) -> Combine | None:
     return _COMBINES.get((kind.action, kind.tx))
 
 
-class Problem(NamedTuple):
-    """Lanes that misuse an mbarrier, as elements of the words asked about, and a clause on what they do."""
-
-    lanes: Mask
-    clause: str
-
-
 def problems(kind: MbarrierKind, old: Values, operand: Values | None = None) -> list[Problem]:
     """What is wrong with an instruction on these words (uint64), with its count or bytes; an empty list for nothing.
 
@@ -295,9 +286,9 @@ def problems(kind: MbarrierKind, old: Values, operand: Values | None = None) -> 
             Problem((given < 1) | (given > MOST_ARRIVALS), f"it expects not between 1 and {MOST_ARRIVALS} arrivals"),
             Problem(valid, "it initialises an mbarrier again without mbarrier.inval"),
         ]
-        return _first_of(found)
+        return first_of(found)
     if kind.action == "pending_count":
-        return _first_of([Problem(~valid, "it is given what no mbarrier.arrive has returned")])
+        return first_of([Problem(~valid, "it is given what no mbarrier.arrive has returned")])
     found = [Problem(~valid, "there is no mbarrier, initialised and not made invalid")]
     parts = contents(old)
     if kind.action in _ARRIVALS:
@@ -309,15 +300,4 @@ def problems(kind: MbarrierKind, old: Values, operand: Values | None = None) -> 
             found.append(Problem(missing == 0, "it completes the phase, as .noComplete must not"))
     change = given * ((kind.tx or kind.action == "expect_tx") - (kind.action == "complete_tx"))
     found.append(Problem(abs(parts.tx + change) > MOST_BYTES, f"its tx-count leaves ±{MOST_BYTES}"))
-    return _first_of(found)
-
-
-def _first_of(found: list[Problem]) -> list[Problem]:
-    """The problems that lanes have, without those that are their second."""
-    real: list[Problem] = []
-    for lanes, clause in found:
-        for earlier in real:
-            lanes = lanes & ~earlier.lanes
-        if lanes.any():
-            real.append(Problem(lanes, clause))
-    return real
+    return first_of(found)
