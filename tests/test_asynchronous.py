@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from mmcore.devices.base import MatrixMap
 from mmcore.kernel.arguments import TensorMap
 from mmcore.verify.elements import POISON_HALFWORD
-from mmcore_emulator.asynchronous import bulk_copies, mbarriers, tensor_maps
+from mmcore_emulator.asynchronous import bulk_copies, mbarriers, swizzles, tensor_maps, wgmma_operands
 from mmcore_emulator.asynchronous.bulk_copies import BulkCopy, parse_copy
 from mmcore_emulator.asynchronous.mbarriers import MbarrierKind
 from mmcore_emulator.asynchronous.tensor_maps import TensorLayout
+from mmcore_emulator.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
+from mmcore_emulator.memory import CopiedMemory, StrayAccess, atomic, copied_base, load
 
 Array = NDArray[Any]
 
@@ -26,6 +28,10 @@ def fresh(count: int) -> Array:
 
 def one(number: int) -> Array:
     return np.array([number], np.uint32)
+
+
+def unexpected(access: StrayAccess) -> None:
+    pytest.fail(access.kind)
 
 
 def parity(word: Array) -> int:
@@ -120,6 +126,34 @@ def test_other_contents_are_no_objects_and_stay_what_they_are(halfword: int) -> 
         "there is no mbarrier, initialised and not made invalid"
     ]
     assert clauses("mbarrier.try_wait.parity.shared::cta.b64", word, 0)
+
+
+def test_threads_that_arrive_together_come_one_after_the_other() -> None:
+    shared = CopiedMemory("shared", [64], np.zeros((1,) * 6, np.int64))
+    shape = (1, 1, 1, 1, 1, 8)
+    address = np.full(shape, copied_base(0) + 8, np.uint64)
+
+    def run(opcode: str, operand: int, lanes: Array) -> Array:
+        kind = mbarriers.parse(tuple(opcode.split(".")))
+        assert kind
+        combine = mbarriers.combine(kind)
+        assert combine
+        operands = [np.full(shape, operand, np.uint32)]
+        found, _ = atomic(shared, address, operands, np.dtype(np.uint64), lanes, unexpected, combine)
+        return found.reshape(-1)
+
+    everyone = np.ones(shape, np.bool_)
+    first = everyone & (np.arange(8) == 0)
+    run("mbarrier.init.shared::cta.b64", 9, first)
+    run("mbarrier.arrive.expect_tx.shared::cta.b64", 64, first)
+    states = run("mbarrier.arrive.shared::cta.b64", 1, everyone)
+    assert mbarriers.pending_count(states).tolist() == list(range(8, 0, -1))
+    word = load(shared, address, np.dtype(np.uint64), None, unexpected).reshape(-1)
+    assert not mbarriers.completed_of_state(word, states).any()
+    run("mbarrier.complete_tx.shared::cta.b64", 64, first)
+    word = load(shared, address, np.dtype(np.uint64), None, unexpected).reshape(-1)
+    assert mbarriers.completed_of_state(word, states).all()
+    assert mbarriers.contents(word).pending.tolist() == [9] * 8
 
 
 def test_an_object_made_invalid_is_none() -> None:
@@ -481,3 +515,179 @@ LOADED = ("target", "tensor", "mbarrier")
 )
 def test_the_forms_of_bulk_copies(opcode: str, expected: BulkCopy | None) -> None:
     assert parse_copy(tuple(opcode.split("."))) == expected
+
+
+SHARED = 1 << 16
+
+
+def shared_with_boxes(matrix: Array, box: tuple[int, int], swizzle: int, destination: int) -> Array:
+    """Shared memory (bytes) with the boxes of one column of boxes after the other, as tensor maps write them."""
+    layout = TensorLayout(
+        0, matrix.dtype.name, matrix.shape[::-1], (matrix.itemsize, matrix.strides[0]), box[::-1], swizzle
+    )
+    assert not layout.problems()
+    memory = np.zeros(SHARED, np.uint8)
+    for column in range(0, matrix.shape[1], box[1]):
+        for row in range(0, matrix.shape[0], box[0]):
+            offsets, inside, shared = tensor_maps.box_elements(layout, np.array([column, row]), destination)
+            assert inside.all()
+            memory.view(matrix.dtype)[(destination + shared) // matrix.itemsize] = matrix.reshape(-1)[
+                offsets // matrix.itemsize
+            ]
+            destination += layout.nbytes
+    return memory
+
+
+def random_matrix(rows: int, columns: int, dtype: Any = np.uint16) -> Array:
+    return np.random.default_rng(rows).integers(1, 2 ** min(16, 8 * np.dtype(dtype).itemsize), (rows, columns), dtype)
+
+
+def read(memory: Array, descriptor: int, rows: int, dtype: Any, major: str) -> Array:
+    """The matrix [rows, k] of one instruction that a descriptor speaks of."""
+    size = np.dtype(dtype).itemsize
+    parts = wgmma_operands.decode(np.array([descriptor], np.uint64))
+    (addresses,) = wgmma_operands.element_addresses(parts, rows, 32 // size, size, major)
+    found: Array = memory.view(dtype)[addresses.astype(np.int64) // size]
+    return found
+
+
+@pytest.mark.parametrize("destination", [1024, 1024 + 384])
+@pytest.mark.parametrize("swizzle", [128, 64, 32])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_a_k_major_tile_that_a_tensor_map_wrote(dtype: Any, swizzle: int, destination: int) -> None:
+    columns = swizzle // np.dtype(dtype).itemsize
+    matrix = random_matrix(64, columns, dtype)
+    memory = shared_with_boxes(matrix, (64, columns), swizzle, destination)
+    for start in range(0, swizzle, 32):
+        descriptor = wgmma_operands.encode(destination + start, 16, 8 * swizzle, swizzle)
+        first, last = (each // np.dtype(dtype).itemsize for each in (start, start + 32))
+        assert (read(memory, descriptor, 64, dtype, "K") == matrix[:, first:last]).all()
+
+
+@pytest.mark.parametrize("n", [8, 64, 128, 256])
+@pytest.mark.parametrize("swizzle", [128, 64, 32])
+def test_an_mn_major_tile_that_a_tensor_map_wrote(swizzle: int, n: int) -> None:
+    depth, width = 64, swizzle // 2
+    matrix = random_matrix(depth, max(n, width))
+    memory = shared_with_boxes(matrix, (depth, width), swizzle, 2048)
+    for k in range(0, depth, 16):
+        descriptor = wgmma_operands.encode(2048 + k * swizzle, depth * swizzle, 8 * swizzle, swizzle)
+        assert (read(memory, descriptor, n, np.uint16, "MN") == matrix[k : k + 16, :n].T).all()
+
+
+def test_an_mn_major_tile_without_a_swizzle() -> None:
+    matrix = random_matrix(64, 128)
+    memory = shared_with_boxes(matrix, (64, 8), 0, 128)
+    for k in range(0, 64, 16):
+        # From eight rows of K to the next, and from eight columns of N to the next.
+        descriptor = wgmma_operands.encode(128 + k * 16, 128, 64 * 16, 0)
+        assert (read(memory, descriptor, 128, np.uint16, "MN") == matrix[k : k + 16].T).all()
+
+
+def test_a_k_major_tile_of_core_matrices_without_a_swizzle() -> None:
+    matrix = random_matrix(64, 16)
+    cores = matrix.reshape(8, 8, 2, 8).transpose(0, 2, 1, 3)
+    memory = np.zeros(SHARED, np.uint8)
+    memory[256 : 256 + matrix.nbytes] = np.ascontiguousarray(cores).view(np.uint8).reshape(-1)
+    assert (read(memory, wgmma_operands.encode(256, 128, 256, 0), 64, np.uint16, "K") == matrix).all()
+
+
+@pytest.mark.parametrize("major", ["K", "MN"])
+@pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
+def test_layouts_are_as_the_table_of_canonical_layouts_has_them(swizzle: int, major: str) -> None:
+    """PTX ISA, "Canonical Layouts": shapes and strides of CuTe, in elements of two bytes; T of them are a chunk."""
+    rows, k, t, wide, leading, stride = 128, 16, 8, max(swizzle // 16, 1), 4096, 12288
+    parts = wgmma_operands.decode(np.array([wgmma_operands.encode(1024, leading, stride, swizzle)], np.uint64))
+    (addresses,) = wgmma_operands.element_addresses(parts, rows, k, 2, major)
+    for row, column in np.ndindex(rows, k):
+        if major == "K":
+            along = leading if not swizzle else 2 * t
+            offset = row % 8 * wide * 2 * t + row // 8 * stride + column % t * 2 + column // t * along
+        else:
+            far_row, far_column = (leading, stride) if swizzle else (stride, leading)
+            offset = row % t * 2 + row // t % wide * 2 * t + row // (t * wide) * far_row
+            offset += column % 8 * wide * 2 * t + column // 8 * far_column
+        place = swizzles.swizzled(np.array([1024 + offset], np.uint64), swizzle)
+        assert addresses[row, column] == place[0]
+
+
+def test_descriptors_of_several_warpgroups_at_once() -> None:
+    words = [wgmma_operands.encode(1024 * each, 128, 1024, (128, 0, 32)[each % 3]) for each in range(6)]
+    parts = wgmma_operands.decode(np.array(words, np.uint64))
+    together = wgmma_operands.element_addresses(parts, 64, 16, 2, "MN")
+    assert together.shape == (6, 64, 16)
+    for index, word in enumerate(words):
+        alone = wgmma_operands.decode(np.array([word], np.uint64))
+        assert (together[index] == wgmma_operands.element_addresses(alone, 64, 16, 2, "MN")[0]).all()
+
+
+def test_a_descriptor_is_of_14_bits_and_16_bytes_each() -> None:
+    word = wgmma_operands.encode(0x40000 + 0x3FFF0, 16, 1024, 64, base_offset=5)
+    assert word == 2 << 62 | 5 << 49 | 64 << 32 | 1 << 16 | 0x3FFF
+    parts = wgmma_operands.decode(np.array([word], np.uint64))
+    assert [each.item() for each in parts] == [0x3FFF0, 16, 1024, 5, 64]
+
+
+def test_a_base_offset_names_the_line_where_the_pattern_starts() -> None:
+    matrix = random_matrix(64, 64)
+    aligned, start = shared_with_boxes(matrix, (64, 64), 128, 0), 1024 + 384
+    memory = np.roll(aligned, start)
+    descriptor = wgmma_operands.encode(start, 16, 1024, 128, base_offset=start >> 7 & 7)
+    assert (read(memory, descriptor, 64, np.uint16, "K") == matrix[:, :16]).all()
+
+
+def test_the_accumulators_of_a_warpgroup_are_all_of_the_tile() -> None:
+    rows, columns = wgmma_operands.accumulator_places(24)
+    assert sorted(zip(rows.reshape(-1), columns.reshape(-1), strict=True)) == list(np.ndindex(64, 24))
+    of_one = [*zip(rows[37].tolist(), columns[37].tolist(), strict=True)]
+    assert of_one[:6] == [(17, 2), (17, 3), (25, 2), (25, 3), (17, 10), (17, 11)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_the_registers_of_a_warpgroup_hold_all_of_a(size: int) -> None:
+    rows, columns = wgmma_operands.a_places(size)
+    assert rows.shape == columns.shape == (128, 4, 4 // size)
+    assert sorted(zip(rows.reshape(-1), columns.reshape(-1), strict=True)) == list(np.ndindex(64, 32 // size))
+    assert columns[33, :, 0].tolist() == [4 // size, 4 // size, 20 // size, 20 // size]
+    assert rows[33, :, 0].tolist() == [16, 24, 16, 24]
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [
+        ("m64n128k16.f32.bf16.bf16", WgmmaKind(128, 16, "f32", "bf16", "bf16")),
+        ("m64n8k16.f16.f16.f16", WgmmaKind(8, 16, "f16", "f16", "f16")),
+        ("m64n256k8.f32.tf32.tf32", WgmmaKind(256, 8, "f32", "tf32", "tf32")),
+        ("m64n96k32.f32.e4m3.e5m2", WgmmaKind(96, 32, "f32", "e4m3", "e5m2")),
+        ("m64n24k32.s32.s8.u8", WgmmaKind(24, 32, "s32", "s8", "u8")),
+        ("m64n48k32.satfinite.s32.u8.u8", WgmmaKind(48, 32, "s32", "u8", "u8", saturates=True)),
+        ("m64n16k256.s32.b1.b1.and.popc", WgmmaKind(16, 256, "s32", "b1", "b1")),
+        ("m64n40k32.s32.s8.s8", None),
+        ("m64n12k16.f32.f16.f16", None),
+        ("m64n264k16.f32.f16.f16", None),
+        ("m64n8k8.f32.f16.f16", None),
+        ("m32n8k16.f32.f16.f16", None),
+        ("m64n8k16.f32.f16.bf16", None),
+        ("m64n8k16.f16.bf16.bf16", None),
+        ("m64n8k16.satfinite.f32.f16.f16", None),
+        ("m64n16k256.s32.b1.b1", None),
+        ("satfinite.s32.s8", None),
+        ("m64n8k32.satfinite.s32.s8", None),
+    ],
+)
+def test_the_forms_of_wgmma(form: str, kind: WgmmaKind | None) -> None:
+    assert parse_wgmma(("wgmma", "mma_async", "sync", "aligned", *form.split("."))) == kind
+
+
+def test_other_instructions_of_wgmma_are_no_products() -> None:
+    assert parse_wgmma(("wgmma", "fence", "sync", "aligned")) is None
+    assert parse_wgmma(("wgmma", "mma_async", "sp", "sync", "aligned", "m64n8k32", "f32", "f16", "f16")) is None
+
+
+def test_registers_and_operands_of_wgmma() -> None:
+    half, integer = WgmmaKind(64, 16, "f16", "f16", "f16"), WgmmaKind(64, 32, "s32", "s8", "s8")
+    assert (half.registers, integer.registers, half.a_registers, integer.a_registers) == (16, 32, 4, 4)
+    assert half.operands(False) == ("d", "a", "b", "scale_d", "scale_a", "scale_b", "trans_a", "trans_b")
+    assert half.operands(True) == ("d", "a", "b", "scale_d", "scale_a", "scale_b", "trans_b")
+    assert WgmmaKind(64, 8, "f32", "tf32", "tf32").operands(False) == ("d", "a", "b", "scale_d", "scale_a", "scale_b")
+    assert integer.operands(False) == ("d", "a", "b", "scale_d")

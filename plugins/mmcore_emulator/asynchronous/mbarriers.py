@@ -124,12 +124,7 @@ def arrive_drop(old: Values, count: Values) -> Values:
 
 def arrive_drop_expect_tx(old: Values, nbytes: Values) -> Values:
     """``mbarrier.arrive_drop.expect_tx``: ``nbytes`` expected first, then one arrival less for good."""
-
-    def change(parts: Contents) -> Contents:
-        tx = parts.tx + _signed(nbytes)
-        return parts._replace(tx=tx, expected=parts.expected - 1, pending=parts.pending - 1)
-
-    return _changed(old, change)
+    return arrive_drop(expect_tx(old, nbytes), np.ones((), np.uint32))
 
 
 def expect_tx(old: Values, nbytes: Values) -> Values:
