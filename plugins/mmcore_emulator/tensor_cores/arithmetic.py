@@ -330,7 +330,7 @@ def _table(fraction: int, bias: int, *, infinities: bool) -> Values:
         values[top & (fractions != 0)] = np.nan
     else:
         values[bits % 128 == 127] = np.nan
-    return np.where(bits < 128, values, -values)
+    return np.asarray(np.where(bits < 128, values, -values))
 
 
 _EIGHT_BITS = {"e4m3": _table(3, 7, infinities=False), "e5m2": _table(2, 15, infinities=True)}
