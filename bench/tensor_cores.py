@@ -162,7 +162,8 @@ class Draw:
         if kind == "e4m3":  # all ones is its NaN
             fraction = np.where((biased == top) & (fraction == 7), np.uint64(6), fraction)
         sign = self.rng.integers(0, 2, exponents.shape, np.uint64) << np.uint64(exponent_bits + fraction_bits)
-        return (sign | biased << np.uint64(fraction_bits) | fraction).astype(_unsigned(kind))
+        bits: Values = sign | biased << np.uint64(fraction_bits) | fraction
+        return bits.astype(_unsigned(kind))
 
     def uniform(self, operand: int, low: int, high: int) -> Values:
         """Exponents between ``low`` and ``high``, both included."""
@@ -480,8 +481,8 @@ def hypotheses(case: Case) -> dict[str, Arithmetic]:
 
 def computed(case: Case, a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
     """Bit patterns of A·B + C on the emulator."""
-    values = (decoded(each, kind) for each, kind in zip((a, b, c), (case.a, case.b, case.result), strict=True))
-    return multiply_add(*values, arithmetic).view(_unsigned(case.result))
+    result = multiply_add(decoded(a, case.a), decoded(b, case.b), decoded(c, case.result), arithmetic)
+    return result.view(_unsigned(case.result))
 
 
 def compare(case: Case, kind: str, got: Values) -> dict[str, Any]:
@@ -565,6 +566,7 @@ def main(results: Path, vectors: Path) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     runner = Runner()
     facts = {"name": runner.gpu.name, "compute_capability": list(runner.gpu.compute_capability)}
+    print("Hypotheses about zeros, in order:", "; ".join(hypotheses(CASES[0])))
     rows: list[dict[str, Any]] = []
     documents: list[dict[str, Any]] = []
     with ProcessPoolExecutor(min(16, len(os.sched_getaffinity(0))), multiprocessing.get_context("spawn")) as pool:
@@ -581,15 +583,18 @@ def main(results: Path, vectors: Path) -> None:
 
 
 def _print(case: Case, compared: dict[str, Any]) -> None:
+    """The hypothesis that fits best, how much fits each of the others, and where the best fails."""
     total = sum(each["dot products"] for each in compared.values())
     sums: Counter[str] = Counter()
     for each in compared.values():
         sums.update({name: counts["differ"] for name, counts in each["hypotheses"].items()})
-    print(f"{case.name}: {total} dot products, differ: {dict(sums)}")
+    best = min(sums, key=lambda name: sums[name])
+    print(f"{case.name}: {total} dot products, {sums[best]} differ if {best}; {list(sums.values())}")
     for kind, each in compared.items():
-        if any(counts["differ"] for counts in each["hypotheses"].values()):
-            found = {name: list(counts.values()) for name, counts in each["hypotheses"].items()}
-            print(f"    {kind}: of {each['dot products']} {found}")
+        counts = each["hypotheses"][best]
+        if counts["differ"]:
+            print(f"    {kind}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
+            print(f"        {json.dumps(each['examples'][:1])}")
 
 
 if __name__ == "__main__":

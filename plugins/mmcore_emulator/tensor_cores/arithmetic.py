@@ -316,7 +316,8 @@ def _cut_off(values: Values, fraction: int) -> Values:
 
 def tf32_value(bits: Values) -> Values:
     """float64 values of tf32 in registers: float32 bit patterns (uint32), whose low 13 bits are ignored."""
-    return (bits & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+    kept: Values = bits & np.uint32(0xFFFFE000)
+    return kept.view(np.float32).astype(np.float64)
 
 
 def _table(fraction: int, bias: int, *, infinities: bool) -> Values:
@@ -334,7 +335,7 @@ def _table(fraction: int, bias: int, *, infinities: bool) -> Values:
     return np.where(bits < 128, values, -values)
 
 
-_WHOLE = {"s8": np.dtype(np.int8), "u8": np.dtype(np.uint8), "s32": np.dtype(np.int32)}
+_WHOLE: dict[str, np.dtype[Any]] = {"s8": np.dtype("i1"), "u8": np.dtype("u1"), "s32": np.dtype("i4")}
 _EIGHT_BITS = {"e4m3": _table(3, 7, infinities=False), "e5m2": _table(2, 15, infinities=True)}
 
 
@@ -351,5 +352,5 @@ def decoded(bits: Values, kind: str) -> Values:
     with np.errstate(invalid="ignore"):
         if kind == "tf32":
             return tf32_value(bits)
-        values = floats.from_bfloat16(bits) if kind == "bf16" else bits.view(f"f{bits.dtype.itemsize}")
+        values = floats.from_bfloat16(bits) if kind == "bf16" else bits.view(np.dtype(f"f{bits.dtype.itemsize}"))
         return np.asarray(values.astype(np.float64))
