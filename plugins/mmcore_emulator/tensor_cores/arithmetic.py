@@ -316,7 +316,7 @@ def _cut_off(values: Values, fraction: int) -> Values:
 
 def tf32_value(bits: Values) -> Values:
     """float64 values of tf32 in registers: float32 bit patterns (uint32), whose low 13 bits are ignored."""
-    kept: Values = bits & np.uint32(0xFFFFE000)
+    kept = np.bitwise_and(bits, np.uint32(0xFFFFE000))
     return kept.view(np.float32).astype(np.float64)
 
 
@@ -325,14 +325,14 @@ def _table(fraction: int, bias: int, *, infinities: bool) -> Values:
     bits = np.arange(256)
     exponents, fractions = bits % 128 >> fraction, bits % (1 << fraction)
     leading = np.where(exponents > 0, 1 << fraction, 0)
-    values = np.ldexp((leading + fractions).astype(np.float64), np.maximum(exponents, 1) - bias - fraction)
+    values: Values = np.ldexp((leading + fractions).astype(np.float64), np.maximum(exponents, 1) - bias - fraction)
     if infinities:
         top = exponents == exponents.max()
         values[top & (fractions == 0)] = np.inf
         values[top & (fractions != 0)] = np.nan
     else:
         values[bits % 128 == 127] = np.nan
-    return np.where(bits < 128, values, -values)
+    return np.where(bits < 128, values, np.negative(values))
 
 
 _WHOLE: dict[str, np.dtype[Any]] = {"s8": np.dtype("i1"), "u8": np.dtype("u1"), "s32": np.dtype("i4")}
