@@ -37,7 +37,8 @@ _TILE = 8192
 # Of numpy's inner loop.
 _LONG_ROW, _LONGEST_ROW = 64, 512
 #: Bits of the significand, without the leading one, of results that are cut off.
-_FRACTIONS = {"f32": 23, "float22": 13}
+_FRACTIONS = {"f32": 23, "float22": 13, "f16 of float22": 13}
+_HALVES = ("f16", "f16 of float22")
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,13 @@ class Arithmetic:
     """Arithmetic of one instruction on one architecture.
 
     Attributes:
-        result: "f32" and "float22", cut off to 24 and 14 significant bits; "f16", rounded to nearest even; "f64", a
-            chain of fused multiply-adds; "s32".
+        result: "f32" and "float22", cut off to 24 and 14 significant bits; "f16", rounded to nearest even, and "f16 of
+            float22", cut off before; "f64", a chain of fused multiply-adds; "s32".
         kept: bits below 2^E that every product and C keep.
         at_once: products of one step; the next step adds to its result.
         least: the least exponents of A's, B's and C's elements.
         floor: the least E.
-        zero: the exponent of a zero, in A, B or C; None for the least of its type.
+        zero, zero_of_c: the exponents of a zero in A or B, and in C; None for the least of its type.
         signed_zeros: a negative sum too small for a float32 gives −0; else +0.
         unpacked: the instruction is two steps from zero, over the k with k mod 4 < 2 and over the others, and an
             ordinary addition of C.
@@ -64,6 +65,7 @@ class Arithmetic:
     least: tuple[int, int, int] = (0, 0, 0)
     floor: int = -133
     zero: int | None = -126
+    zero_of_c: int | None = -126
     signed_zeros: bool = False
     unpacked: bool = False
     saturate: bool = False
@@ -153,14 +155,14 @@ def _unpacked(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values
     k = np.arange(a.shape[-1])
     order = np.argsort(k % 4 // 2, kind="stable")
     product = _in_steps(a[..., order], b[..., order, :], np.zeros_like(c), arithmetic)
-    dtype = np.float16 if arithmetic.result == "f16" else np.float32
+    dtype = np.float16 if arithmetic.result in _HALVES else np.float32
     with np.errstate(invalid="ignore", over="ignore"):
         return floats.with_one_nan(product.astype(dtype) + c.astype(dtype))
 
 
 def _as_result(values: Values, arithmetic: Arithmetic) -> Values:
     """``values``, exact in the result's type, in that type."""
-    return floats.with_one_nan(values.astype(np.float16 if arithmetic.result == "f16" else np.float32))
+    return floats.with_one_nan(values.astype(np.float16 if arithmetic.result in _HALVES else np.float32))
 
 
 def _in_steps(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
@@ -232,7 +234,7 @@ class _Product:
         arithmetic = self.arithmetic
         if not np.isfinite(c).all():
             c = np.where(np.isfinite(c), c, 0.0)
-        largest = np.maximum(_exponents(c, arithmetic.least[2], arithmetic.zero), np.int16(arithmetic.floor))
+        largest = np.maximum(_exponents(c, arithmetic.least[2], arithmetic.zero_of_c), np.int16(arithmetic.floor))
         group = max(1, _TILE // max(1, c.size))
         groups = [slice(start, start + group) for start in range(0, len(a), group)]
         sums = self._work[0][: group * c.size].reshape(group, *c.shape)
@@ -291,11 +293,10 @@ def _powers(exponents: Values) -> Values:
 
 def _rounded(total: Values, arithmetic: Arithmetic) -> Values:
     """``total`` as the result's type holds it, still in float64."""
-    if arithmetic.result == "f16":
+    result = _cut_off(total, _FRACTIONS[arithmetic.result]) if arithmetic.result in _FRACTIONS else total
+    if arithmetic.result in _HALVES:
         with np.errstate(over="ignore"):
-            result = total.astype(np.float16).astype(np.float64)
-    else:
-        result = _cut_off(total, _FRACTIONS[arithmetic.result])
+            result = result.astype(np.float16).astype(np.float64)
     if not arithmetic.signed_zeros:
         result += 0.0
     return result
@@ -315,7 +316,8 @@ def _cut_off(values: Values, fraction: int) -> Values:
 
 def tf32_value(bits: Values) -> Values:
     """float64 values of tf32 in registers: float32 bit patterns (uint32), whose low 13 bits are ignored."""
-    return (bits & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+    kept = np.bitwise_and(bits, np.uint32(0xFFFFE000))
+    return kept.view(np.float32).astype(np.float64)
 
 
 def _table(fraction: int, bias: int, *, infinities: bool) -> Values:
@@ -323,16 +325,17 @@ def _table(fraction: int, bias: int, *, infinities: bool) -> Values:
     bits = np.arange(256)
     exponents, fractions = bits % 128 >> fraction, bits % (1 << fraction)
     leading = np.where(exponents > 0, 1 << fraction, 0)
-    values = np.ldexp((leading + fractions).astype(np.float64), np.maximum(exponents, 1) - bias - fraction)
+    values: Values = np.ldexp((leading + fractions).astype(np.float64), np.maximum(exponents, 1) - bias - fraction)
     if infinities:
         top = exponents == exponents.max()
         values[top & (fractions == 0)] = np.inf
         values[top & (fractions != 0)] = np.nan
     else:
         values[bits % 128 == 127] = np.nan
-    return np.asarray(np.where(bits < 128, values, -values))
+    return np.where(bits < 128, values, np.negative(values))
 
 
+_WHOLE: dict[str, np.dtype[Any]] = {"s8": np.dtype("i1"), "u8": np.dtype("u1"), "s32": np.dtype("i4")}
 _EIGHT_BITS = {"e4m3": _table(3, 7, infinities=False), "e5m2": _table(2, 15, infinities=True)}
 
 
@@ -343,12 +346,11 @@ def decoded(bits: Values, kind: str) -> Values:
     """
     if kind in _EIGHT_BITS:
         return np.asarray(_EIGHT_BITS[kind][bits])
-    if kind == "tf32":
-        return tf32_value(bits)
-    if kind == "bf16":
-        return floats.from_bfloat16(bits).astype(np.float64)
-    if kind in ("f16", "f32", "f64"):
-        # A signalling NaN is a NaN as any other.
-        with np.errstate(invalid="ignore"):
-            return bits.view(f"f{bits.dtype.itemsize}").astype(np.float64)
-    return bits.view({"s8": np.int8, "u8": np.uint8, "s32": np.int32}[kind])
+    if kind in _WHOLE:
+        return bits.view(_WHOLE[kind])
+    # A signalling NaN is a NaN as any other.
+    with np.errstate(invalid="ignore"):
+        if kind == "tf32":
+            return tf32_value(bits)
+        values = floats.from_bfloat16(bits) if kind == "bf16" else bits.view(np.dtype(f"f{bits.dtype.itemsize}"))
+        return np.asarray(values.astype(np.float64))
