@@ -65,7 +65,7 @@ class Arithmetic:
     least: tuple[int, int, int] = (0, 0, 0)
     floor: int = -133
     zero: int | None = -126
-    zero_of_c: int | None = -126
+    zero_of_c: int | None = NEVER
     signed_zeros: bool = False
     unpacked: bool = False
     saturate: bool = False
