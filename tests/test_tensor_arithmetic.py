@@ -354,6 +354,8 @@ def test_arithmetic_by_architecture() -> None:
         ((8, 6), "mma", "e4m3", "f32"),
         ((8, 0), "wgmma", "f16", "f32"),
         ((9, 0), "mma", "bf16", "f16"),
+        ((8, 0), "wgmma", "s8", "s32"),
+        ((7, 0), "mma", "s8", "s32"),
         ((9, 0), "wgmma", "f64", "f64"),
         ((3, 0), "mma", "f16", "f32"),
         ((9, 0), "mma", "f32", "f32"),
