@@ -230,6 +230,16 @@ def _subnormal(draw: Draw) -> Operands:
     return draw.numbers(*near, draw.uniform(2, lowest - 20, lowest + 12))
 
 
+def _tiny(draw: Draw) -> Operands:
+    """Sums about the least exponent that all are aligned to; C is mostly zero."""
+    lowest = max(draw.least(0), -90), max(draw.least(1), -90)
+    a, b, c = draw.numbers(
+        draw.uniform(0, lowest[0] - 1, lowest[0] + 25), draw.uniform(1, lowest[1] - 1, lowest[1] + 25),
+        draw.uniform(2, -160, -120)
+    )  # fmt: skip
+    return draw.with_zeros((a, b, c), 0, 0, 0.8)
+
+
 def _cancellation(draw: Draw) -> Operands:
     """Every product of the second half is the opposite of one of the first, or nearly so."""
     a, b, c = draw.numbers(draw.uniform(0, -6, 6), draw.uniform(1, -6, 6), draw.uniform(2, -30, 0))
@@ -295,6 +305,7 @@ FLOATS: dict[str, Make] = {
     "very wide": _very_wide,
     "few bits": _few_bits,
     "subnormal": _subnormal,
+    "tiny": _tiny,
     "cancellation": _cancellation,
     "sparse": _sparse,
     "zeros": _zeros,

@@ -235,6 +235,20 @@ def test_zeros_may_count_with_an_exponent() -> None:
     assert (counted, ignored) == (0.0, 0.75 * 2.0**-24)
 
 
+@pytest.mark.parametrize(("last", "result"), [(2.0**-58, 2.0**-149), (2.0**-59, 0.0)])
+def test_everything_is_aligned_to_at_least_the_floor(last: float, result: float) -> None:
+    # The first product lacks two units of 2^-158 of the least float32.
+    assert one([2.0**-100] * 3, [255 * 2.0**-57, last, last], 0.0, "bf16") == result
+    assert one([2.0**-100] * 8, [2.0**-52] * 8, 0.0, "bf16") == 2.0**-149
+
+
+def test_zeros_may_have_a_sign() -> None:
+    arithmetic = replace(arithmetic_of((9, 0), "mma", "bf16", "bf16", "f32", 8), signed_zeros=True)
+    a, b, nothing = np.array([[-(2.0**-100)]]), np.array([[2.0**-53]]), np.array([[-0.0]])
+    assert math.copysign(1, multiply_add(a, b, nothing, arithmetic)[0, 0]) == -1
+    assert math.copysign(1, multiply_add(-0.0 * b, b, nothing, arithmetic)[0, 0]) == 1
+
+
 @pytest.mark.parametrize("kind", ["normal", "wide", "cancellation", "any bits", "overflow"])
 def test_float64_is_a_chain_of_fused_multiply_adds(kind: str) -> None:
     case = next(each for each in CASES if each.a == "f64")
@@ -340,6 +354,8 @@ def test_arithmetic_by_architecture() -> None:
         ((8, 6), "mma", "e4m3", "f32"),
         ((8, 0), "wgmma", "f16", "f32"),
         ((9, 0), "mma", "bf16", "f16"),
+        ((8, 0), "wgmma", "s8", "s32"),
+        ((7, 0), "mma", "s8", "s32"),
         ((9, 0), "wgmma", "f64", "f64"),
         ((3, 0), "mma", "f16", "f32"),
         ((9, 0), "mma", "f32", "f32"),

@@ -65,7 +65,7 @@ class Arithmetic:
     least: tuple[int, int, int] = (0, 0, 0)
     floor: int = -133
     zero: int | None = -126
-    zero_of_c: int | None = -126
+    zero_of_c: int | None = NEVER
     signed_zeros: bool = False
     unpacked: bool = False
     saturate: bool = False
@@ -86,7 +86,8 @@ def arithmetic_of(
     Raises:
         UnsupportedInstruction: the architecture has no such instruction, or nothing is known of it.
     """
-    if a_type in _INTEGERS and b_type in _INTEGERS and result == "s32" and capability >= (7, 5):
+    there = instruction == "mma" or (instruction == "wgmma" and capability == (9, 0))
+    if there and a_type in _INTEGERS and b_type in _INTEGERS and result == "s32" and capability >= (7, 5):
         return Arithmetic("s32", saturate=saturate)
     if a_type == b_type == result == "f64" and instruction == "mma" and capability >= (8, 0):
         return Arithmetic("f64")
