@@ -129,7 +129,7 @@ def test_other_contents_are_no_objects_and_stay_what_they_are(halfword: int) -> 
 
 
 def test_threads_that_arrive_together_come_one_after_the_other() -> None:
-    shared = CopiedMemory("shared", [64], np.zeros((1,) * 6, np.int64))
+    shared = CopiedMemory("shared", [(copied_base(0), 64)], np.zeros((1,) * 6, np.int64))
     shape = (1, 1, 1, 1, 1, 8)
     address = np.full(shape, copied_base(0) + 8, np.uint64)
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator import memory
+from mmcore_emulator.asynchronous.in_flight import BulkGroups, InFlight
+from mmcore_emulator.asynchronous.thread_copies import ThreadCopies
 from mmcore_emulator.atomics import Combine
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
@@ -18,10 +20,10 @@ from mmcore_emulator.launch_run import Run
 from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess, copied_base
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
-from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW
+from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW
 from mmcore_emulator.warps import BIT, PerWarp, Warps
 
-_WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
+_WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
 _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
 Collectively: TypeAlias = Callable[..., Sequence[PerWarp]]
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
@@ -60,7 +62,7 @@ class Ports:
         """The ``count`` elements from the lanes' addresses on, in one access that must be aligned to all of them."""
         self._tell("load", space, address, count * dtype.itemsize, mask, at)
         if count > 1:
-            self._align(space, address, count * dtype.itemsize, mask, at)
+            self.check_alignment(space, address, count * dtype.itemsize, mask, at)
         elements = []
         for each in _elements(address, dtype, count):
             loaded = np.zeros((1,) * 6, dtype)
@@ -83,7 +85,7 @@ class Ports:
         self._tell("store", space, address, len(values) * dtype.itemsize, mask, at)
         self._run.changes += 1
         if len(values) > 1:
-            self._align(space, address, len(values) * dtype.itemsize, mask, at)
+            self.check_alignment(space, address, len(values) * dtype.itemsize, mask, at)
         for element, value in zip(_elements(address, dtype, len(values)), values, strict=True):
             for name, each, lanes in self._resolved(space, element, mask):
                 memory.store(self.spaces[name], each, value, dtype, lanes, self._reporter(at, lanes))
@@ -135,6 +137,53 @@ class Ports:
         """The warps of the batch."""
         return Warps(self._batch)
 
+    @cached_property
+    def thread_copies(self) -> ThreadCopies:
+        """Copies of threads under way (cp.async)."""
+        return ThreadCopies(self)
+
+    @cached_property
+    def in_flight(self) -> InFlight:
+        """What is on its way to mbarrier objects."""
+        return InFlight(self)
+
+    @cached_property
+    def bulk_groups(self) -> BulkGroups:
+        """Bulk copies to global memory under way."""
+        return BulkGroups(self)
+
+    @cached_property
+    def block_index(self) -> Values:
+        """Number of each lane's block in the batch."""
+        return self._batch.block_index()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the batch along the six axes."""
+        return self._batch.shape
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody is told of accesses."""
+        return bool(self._observers)
+
+    def spread(self, mask: Mask | None) -> NDArray[np.bool_]:
+        """The lanes of a mask, along all axes in full."""
+        return self._batch.spread(mask)
+
+    def changed(self) -> None:
+        """Something was written to memory."""
+        self._run.changes += 1
+
+    def content(self, space: str, address: int, nbytes: int) -> NDArray[np.uint8] | None:
+        """Bytes at an address that is the same in every block; None where there are none."""
+        for name, place, _ in self._resolved(space, np.full((1,) * 6, address, np.uint64), None):
+            array = self.spaces[name].at(int(place.item()))
+            first = 0 if array is None else int(place.item()) - array.base
+            if array is not None and array.copies is None and 0 <= first <= array.readable - nbytes:
+                return array.content[first : first + nbytes]
+        return None
+
     def fence(self, scope: str, mask: Mask | None) -> None:
         """Accesses before it are made before those that come after it."""
         for observer in self._observers:
@@ -152,7 +201,7 @@ class Ports:
                 for observer in self._observers:
                     observer.access(access)
 
-    def _align(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
+    def check_alignment(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         for name, each, lanes in self._resolved(space, address, mask):
             crooked = (each & np.uint64(nbytes - 1)) != 0
             if lanes is not None:
@@ -194,7 +243,12 @@ class Ports:
             if lanes is None or lanes.count:
                 yield name, address - np.uint64(begin), lanes
 
-    def _report(self, found: LaneViolation) -> None:
+    def tell(self, access: Access) -> None:
+        """Tell of an access that was made in another way."""
+        for observer in self._observers:
+            observer.access(access)
+
+    def report(self, found: LaneViolation) -> None:
         self._run.report(found, self._batch)
         for observer in self._observers:
             observer.violation(found)
@@ -211,7 +265,7 @@ class Ports:
                 return f"{_VERBS[violation.kind]} {where}"
 
             label = None if violation.array is None else violation.array.label
-            self._report(LaneViolation(violation.kind, label, at, lanes, text))
+            self.report(LaneViolation(violation.kind, label, at, lanes, text))
 
         return report
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.action_table import action_of
+from mmcore_emulator.actions import Action
 from mmcore_emulator.atomics import atomic_operation
 from mmcore_emulator.barriers import Arrival, BarrierKind, Reduction, barrier_kind, reduction
 from mmcore_emulator.collectives import collective
@@ -19,10 +21,9 @@ from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
 from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx import Address, Instruction, Negated, Operand, Register, Symbol
+from mmcore_emulator.ptx import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress
 from mmcore_emulator.ptx_types import NUMPY, TYPE_BYTES, Constant, PtxError, float_value
-from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
-from mmcore_emulator.warp_matrices import warp_instruction
+from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Registers, Step
 
 # How an access is ordered, too, has nothing to say where all are made in order and none is left out.
 _CACHE_HINTS = {
@@ -31,7 +32,8 @@ _CACHE_HINTS = {
     *("L1::evict_normal", "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L2::64B", "L2::128B", "L2::256B"),
 }
 _SPACES = {space: space for space in ("global", "shared", "local", "param", "const")} | {"shared::cta": "shared"}
-_WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
+_WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
+_WINDOWS |= {"shared::cta": SHARED_WINDOW, "shared::cluster": SHARED_WINDOW}
 _FENCES = ("membar", "fence")
 _SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gpu"}
 
@@ -146,6 +148,9 @@ class Writer:
             return
         if name == "nanosleep":
             return
+        if action := action_of(instruction.opcode):
+            self._action(instruction, action)
+            return
         write = {
             "ld": self._load,
             "st": self._store,
@@ -154,7 +159,6 @@ class Writer:
             "mov": self._move,
             "cvta": self._window,
             "activemask": self._active_lanes,
-            **dict.fromkeys(("mma", "wmma", "ldmatrix", "stmatrix"), self._of_warps),
             **dict.fromkeys(("shfl", "vote", "match", "redux", "elect"), self._collective),
         }.get(name, self._compute)
         write(instruction)
@@ -261,30 +265,39 @@ class Writer:
             if target != _NOWHERE:
                 self._assign(instruction, target, f"told[{position}]", kind)
 
-    def _of_warps(self, instruction: Instruction) -> None:
-        """What a warp does with matrices."""
-        found, operands = warp_instruction(instruction.opcode), list(instruction.operands)
-        if found is None:
-            raise unsupported(instruction)
-        parts = [part for part in found.operands if not part.optional or len(operands) == len(found.operands)]
-        if len(operands) != len(parts):
+    def _action(self, instruction: Instruction, found: Action) -> None:
+        """What is a function of the machine."""
+        operands = list(instruction.operands)
+        least = len(found.operands) if found.least < 0 else found.least
+        if not least <= len(operands) <= len(found.operands):
             raise unsupported(instruction)
         given, results = [], []
-        for part, operand in zip(parts, operands, strict=True):
+        for part, operand in zip(found.operands, operands, strict=False):
             registers = operand if isinstance(operand, tuple) else (operand,)
             if part.role == "address":
                 given.append(f"[{self._address(instruction, operand)}]")
-                continue
-            if len(registers) != part.count:
+            elif part.role == "tensor":
+                given.append(f"[{', '.join(self._tensor(instruction, operand))}]")
+            elif part.count and len(registers) != part.count:
                 raise unsupported(instruction)
-            if part.role == "result":
+            elif part.role == "result":
                 results += [(register, part.type) for register in registers]
             else:
+                if part.role == "both":
+                    results += [(register, part.type) for register in registers]
                 given.append(f"[{', '.join(self._source(instruction, each, part.type) for each in registers)}]")
-        run, at = self._global(found.run), self._global(instruction)
-        self._lines.append(f"told = {run}(ports, mask, {at}, {', '.join(given)})")
+        mask, run, at = self._guarded_mask(instruction), self._global(found.run), self._global(instruction)
+        self._lines.append(f"told = {run}({', '.join(['ports', mask, at, *given])})")
         for position, (register, kind) in enumerate(results):
-            self._assign(instruction, register, f"told[{position}]", kind)
+            if register != _NOWHERE:
+                self._assign(instruction, register, f"told[{position}]", kind)
+
+    def _tensor(self, instruction: Instruction, operand: Operand) -> list[str]:
+        """A tensor map's address, and coordinates in it."""
+        if not isinstance(operand, TensorAddress):
+            raise unsupported(instruction)
+        base = self._address(instruction, Address(operand.base))
+        return [base, *(self._source(instruction, each, "s32") for each in operand.coordinates)]
 
     def _active_lanes(self, instruction: Instruction) -> None:
         """``activemask.b32 d``: the lanes of the warp that execute it together."""

@@ -14,6 +14,8 @@ EXIT = -1
 
 _JUMPS = ("bra", "ret", "exit")
 _NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", *_JUMPS)
+_ADDS_TO_RESULT = ("wgmma", "mma_async")
+_WAITS = ("test_wait", "try_wait")
 _WARP_BARRIER = ("bar", "warp", "sync")
 GATHER = ("gather",)
 """What stands before instructions that threads of a warp execute together, and is none itself: they wait for others."""
@@ -51,6 +53,7 @@ class Block:
         for each in self.body:
             kind = each.opcode[0]
             strong = kind == "ld" and not STRONG.isdisjoint(each.opcode)
+            strong = strong or (kind == "mbarrier" and each.opcode[1] in _WAITS)
             if strong or kind == "nanosleep" or (kind == "atom" and not read.isdisjoint(destinations(each))):
                 return each
         return None
@@ -87,7 +90,7 @@ def reads(instruction: Instruction) -> Iterator[Register]:
     for position, operand in enumerate(instruction.operands):
         if position == 0 and writes_first and not isinstance(operand, Address):
             # Under a guard the old value survives where the guard is false.
-            if instruction.guard is not None:
+            if instruction.guard is not None or instruction.opcode[:2] == _ADDS_TO_RESULT:
                 yield from writes_first
         else:
             yield from _registers(operand)

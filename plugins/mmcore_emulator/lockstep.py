@@ -61,6 +61,7 @@ class BatchRun(Ports):
                 return False
             if self._at_barrier:
                 self.give_up()
+            self.bulk_groups.land_all()
             return True
 
     def unchanged(self) -> bool:
@@ -82,10 +83,10 @@ class BatchRun(Ports):
         waiting = self._lanes_of(list(self._at_barrier), self._at_barrier)
         for index, mask in self._at_barrier.items():
             text = self._with_mask(_MISSING) if steps[index].block.is_warp_barrier else self._missing(waiting)
-            self._report(LaneViolation("deadlock", None, steps[index].block.end, self._batch.spread(mask), text))
+            self.report(LaneViolation("deadlock", None, steps[index].block.end, self._batch.spread(mask), text))
         for index, mask in self._polling.items():
             at, lanes = steps[index].polling_at, self._batch.spread(mask)
-            self._report(LaneViolation("deadlock", None, at, lanes, lambda _: _POLLS))
+            self.report(LaneViolation("deadlock", None, at, lanes, lambda _: _POLLS))
         self._at_barrier, self._polling = {}, {}
 
     def _missing(self, waiting: Values) -> Callable[[tuple[int, ...]], str]:
@@ -242,7 +243,7 @@ class BatchRun(Ports):
                 barrier = steps[index].barrier
                 if lanes.any() and barrier is not None and barrier.aligned:
                     end = steps[index].block.end
-                    self._report(LaneViolation("divergent-barrier", None, end, lanes, lambda _: _TORN))
+                    self.report(LaneViolation("divergent-barrier", None, end, lanes, lambda _: _TORN))
 
     def _reduce(self, reduction: Reduction | None, mask: Mask | None) -> None:
         """Tell lanes at a barrier what they have found out together."""
@@ -291,7 +292,7 @@ class BatchRun(Ports):
             here = strays & self._batch.spread(self._at_barrier[index])
             if here.any():
                 end = self._run.translation.steps[index].block.end
-                self._report(LaneViolation("divergent-barrier", None, end, here, text))
+                self.report(LaneViolation("divergent-barrier", None, end, here, text))
 
     def _with_mask(self, text: str) -> Callable[[tuple[int, ...]], str]:
         """What a lane at a barrier of its warp does; ``text`` has room for the mask that it names."""

@@ -53,6 +53,7 @@ class Array:
         writable: bytes that may be written.
         content: the bytes; of memory that blocks or threads have copies of, all copies.
         copies: offset of each lane's own copy in ``content``, in bytes; None where there is only one.
+        stride: bytes from one copy to the next.
         uploaded: bytes from its start on that the host has written.
         name: what the source calls it, where that is not the label.
         read_only: whether kernels must not write to it at all.
@@ -64,6 +65,7 @@ class Array:
     writable: int
     content: NDArray[np.uint8]
     copies: NDArray[np.uint64] | None = None
+    stride: int = 0
     uploaded: int = 0
     name: str = ""
     read_only: bool = False
@@ -205,11 +207,11 @@ class CopiedMemory:
             fresh: makes the content.
             name: what the source calls the array at an address.
         """
-        self._arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
+        self.arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
 
     def at(self, address: int) -> Array | None:
         number = address >> _COPIED_RANGE_BITS
-        return self._arrays[number] if number < len(self._arrays) else None
+        return self.arrays[number] if number < len(self.arrays) else None
 
 
 def _copied(
@@ -217,7 +219,8 @@ def _copied(
 ) -> Array:
     stride = -(-nbytes // 16) * 16
     content = fresh(stride * (int(owner.max()) + 1))
-    return Array(label, base, nbytes, nbytes, content, owner.astype(np.uint64) * np.uint64(stride), name=name)
+    copies = owner.astype(np.uint64) * np.uint64(stride)
+    return Array(label, base, nbytes, nbytes, content, copies, stride, name=name)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from mmcore_emulator.ptx import Instruction
 # Generic addresses of shared and local memory; device arrays lie far above.
 SHARED_WINDOW = 1 << 32
 LOCAL_WINDOW = 2 << 32
+PARAMETER_WINDOW = 3 << 32
 
 
 Ports: TypeAlias = Any

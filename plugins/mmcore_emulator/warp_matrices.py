@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mmcore_emulator.actions import Action, Part
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
 from mmcore_emulator.ptx import Instruction
@@ -36,38 +36,7 @@ from mmcore_emulator.warps import PerWarp
 _WORD = np.dtype(np.uint32)
 
 
-@dataclass(frozen=True)
-class Part:
-    """An operand.
-
-    Attributes:
-        role: "result", "source" or "address".
-        type: PTX type that each of its registers is read or written as.
-        count: of registers.
-        optional: whether it may be missing.
-    """
-
-    role: str
-    type: str = "b32"
-    count: int = 1
-    optional: bool = False
-
-
-@dataclass(frozen=True)
-class WarpInstruction:
-    """An instruction that whole warps execute.
-
-    Attributes:
-        operands: in the order in which they are written.
-        run: ``run(ports, mask, at, *operands)`` without the results, each a list of lanes; it returns the registers of
-            the result.
-    """
-
-    operands: tuple[Part, ...]
-    run: Callable[..., Sequence[Values]]
-
-
-def warp_instruction(opcode: tuple[str, ...], capability: tuple[int, int] = (9, 0)) -> WarpInstruction | None:
+def matrix_action(opcode: tuple[str, ...], capability: tuple[int, int] = (9, 0)) -> Action | None:
     """What an opcode does on a compute capability; None for one that is not known.
 
     Raises:
@@ -86,13 +55,13 @@ def _register(fragment: Fragment) -> str:
     return "f64" if fragment.bits == 64 else "b32"
 
 
-def _product(kind: MmaKind | WmmaKind, capability: tuple[int, int]) -> WarpInstruction:
+def _product(kind: MmaKind | WmmaKind, capability: tuple[int, int]) -> Action:
     d, a, b, c = kind.fragments()
     k = kind.shape[2]
     arithmetic = arithmetic_of(capability, "mma", kind.a, kind.b, kind.d, k, saturate=kind.satfinite)
     sources = [Part("source", _register(each), each.register_count) for each in (a, b, c)]
     result = Part("result", _register(d), d.register_count)
-    return WarpInstruction((result, *sources), partial(_multiplied, kind, arithmetic))
+    return Action(partial(_multiplied, kind, arithmetic), (result, *sources))
 
 
 def _multiplied(
@@ -112,11 +81,11 @@ def _multiplied(
     return together
 
 
-def _matrices(store: bool, move: MatrixMove) -> WarpInstruction:
+def _matrices(store: bool, move: MatrixMove) -> Action:
     address, registers = Part("address"), Part("source" if store else "result", count=move.count)
     if store:
-        return WarpInstruction((address, registers), partial(_store_matrices, move))
-    return WarpInstruction((registers, address), partial(_load_matrices, move))
+        return Action(partial(_store_matrices, move), (address, registers))
+    return Action(partial(_load_matrices, move), (registers, address))
 
 
 def _load_matrices(
@@ -149,13 +118,13 @@ def _store_matrices(
     return ()
 
 
-def _fragment_move(move: WmmaMove) -> WarpInstruction:
+def _fragment_move(move: WmmaMove) -> Action:
     fragment = move.fragment
     registers = Part("source" if move.store else "result", _register(fragment), fragment.register_count)
-    address, stride = Part("address"), Part("source", "u32", optional=True)
+    address, stride = Part("address"), Part("source", "u32")
     if move.store:
-        return WarpInstruction((address, registers, stride), partial(_store_fragment, move))
-    return WarpInstruction((registers, address, stride), partial(_load_fragment, move))
+        return Action(partial(_store_fragment, move), (address, registers, stride), least=2)
+    return Action(partial(_load_fragment, move), (registers, address, stride), least=2)
 
 
 def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:

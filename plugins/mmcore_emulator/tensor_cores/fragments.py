@@ -542,9 +542,9 @@ def matrix_move(opcode: tuple[str, ...]) -> MatrixMove | None:
 
     None for another instruction, and for the shapes of sm_100.
     """
-    if opcode[1:4] != ("sync", "aligned", "m8n8") or opcode[0] not in ("ldmatrix", "stmatrix") or opcode[-1] != "b16":
+    if opcode[1:3] != ("sync", "aligned") or opcode[0] not in ("ldmatrix", "stmatrix") or opcode[-1] != "b16":
         return None
-    count, *rest = opcode[4:-1]
+    count, *rest = (each for each in opcode[3:-1] if each != "m8n8")
     transposed, space = "trans" in rest, "shared" if {"shared", "shared::cta"} & set(rest) else "generic"
     known = count in ("x1", "x2", "x4") and set(rest) <= {"trans", "shared", "shared::cta"}
     return MatrixMove(int(count[1:]), transposed, space) if known else None

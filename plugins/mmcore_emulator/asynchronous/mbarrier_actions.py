@@ -1,0 +1,138 @@
+"""The instructions of mbarrier objects, on shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from mmcore_emulator.actions import Action, Part
+from mmcore_emulator.asynchronous.mbarriers import (
+    MbarrierKind,
+    arrive,
+    combine,
+    completed,
+    completed_of_state,
+    expect_arrival,
+    parse,
+    pending_count,
+    problems,
+)
+from mmcore_emulator.floats import Values
+from mmcore_emulator.lanes import Mask
+from mmcore_emulator.observer import LaneViolation
+from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.step import Ports
+
+_OBJECT = np.dtype(np.uint64)
+_ONE = np.ones((1,) * 6, np.uint32)
+_SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
+
+
+def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
+    """What runs an instruction of ``mbarrier``, or ``cp.async.mbarrier.arrive``; None for another."""
+    kind = parse(opcode)
+    if kind is None:
+        return None
+    address, number = Part("address"), Part("source", "u32")
+    state = Part("result", "b64")
+    match kind.action:
+        case "init":
+            return Action(partial(_change, kind), (address, number))
+        case "expect_tx" | "complete_tx":
+            return Action(partial(_change, kind), (address, number))
+        case "inval":
+            return Action(partial(_change, kind), (address,))
+        case "arrive" | "arrive_drop":
+            # In the memory of another block an arrival returns no state.
+            if kind.space == "cluster":
+                return Action(partial(_arrive_there, kind), (Part("source", count=0), address, number), least=1)
+            return Action(partial(_change, kind), (state, address, number), least=2)
+        case "test_wait" | "try_wait":
+            phase = Part("source", "u32" if kind.parity else "b64")
+            return Action(partial(_wait, kind), (Part("result", "pred"), address, phase, number), least=3)
+        case "pending_count":
+            return Action(
+                lambda ports, mask, at, state: [pending_count(state[0])], (Part("result", "u32"), Part("source", "b64"))
+            )
+        case "copies_arrive":
+            return Action(partial(_copies_arrive, kind), (address,))
+    return None
+
+
+def _change(
+    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], *number: list[Values]
+) -> Sequence[Values]:
+    """An object becomes another; what each lane found there."""
+    operand = number[0][0] if number else _ONE
+    of = combine(kind)
+    assert of is not None
+    if kind.action != "init":
+        ports.fence(_fenced(kind), mask)
+    found = ports.atomic(
+        _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
+    )
+    _tell(kind, ports, mask, at, found, operand)
+    return [found]
+
+
+def _arrive_there(
+    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+) -> Sequence[Values]:
+    address, *number = operands if len(operands[0]) and operands[0][0].dtype == np.uint64 else operands[1:]
+    _change(kind, ports, mask, at, address, *number)
+    return [np.zeros((1,) * 6, np.uint64)]
+
+
+def _tell(kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, found: Values, operand: Values) -> None:
+    """Report what is wrong with the objects that lanes found."""
+    if kind.action == "init":
+        return  # whatever lay there before, an object from an earlier use of the memory too
+    for problem in problems(kind, found, operand):
+        lanes = ports.spread(ports.narrow(mask, problem.lanes))
+        if lanes.any():
+            ports.report(LaneViolation("mbarrier-misuse", "shared", at, lanes, partial(_misuse, problem.clause, at)))
+
+
+def _misuse(clause: str, at: Instruction, lane: tuple[int, ...]) -> str:
+    return f"uses an mbarrier wrongly: {clause}, for {at.mnemonic}"
+
+
+def _wait(
+    kind: MbarrierKind,
+    ports: Ports,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    phase: list[Values],
+    *time: list[Values],
+) -> Sequence[Values]:
+    """Whether a phase is over. What is on its way to the object arrives first."""
+    ports.in_flight.land_at(address[0], mask)
+    found = ports.atomic(_SPACES[kind.space], address[0], [], _OBJECT, lambda old: old, mask, at)
+    ports.fence(_fenced(kind), mask)
+    _tell(kind, ports, mask, at, found, _ONE)
+    return [completed(found, phase[0]) if kind.parity else completed_of_state(found, phase[0])]
+
+
+def _fenced(kind: MbarrierKind) -> str:
+    return "gpu" if kind.scope == "cluster" else "cta"
+
+
+def _copies_arrive(
+    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values]
+) -> Sequence[Values]:
+    """When the copies land that these lanes have sent so far, they arrive at the object."""
+    space, groups = _SPACES[kind.space], ports.thread_copies.committed
+    if kind.increments:
+        ports.atomic(space, address[0], [_ONE], _OBJECT, expect_arrival, mask, at)
+    copies = ports.thread_copies
+    copies.commit(mask)
+
+    def land() -> None:
+        copies.land(groups + 1, mask)
+        ports.atomic(space, address[0], [_ONE], _OBJECT, arrive, mask, at)
+
+    ports.in_flight.send(address[0], mask, land)
+    return ()
