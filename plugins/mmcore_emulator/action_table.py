@@ -12,6 +12,8 @@ from mmcore_emulator.asynchronous.bulk_actions import bulk_action
 from mmcore_emulator.asynchronous.mbarrier_actions import mbarrier_action
 from mmcore_emulator.asynchronous.thread_copies import copy_action
 from mmcore_emulator.asynchronous.wgmma_actions import wgmma_action
+from mmcore_emulator.floats import Values
+from mmcore_emulator.step import RANK_BEGIN, RANK_SHIFT, Ports
 from mmcore_emulator.warp_matrices import matrix_action
 
 # What has nothing to do where every access is made in order and registers are never scarce.
@@ -26,6 +28,27 @@ _WITHOUT_EFFECT = re.compile(
 _POLICY = re.compile(r"createpolicy\.(fractional|range|cvt)\.\S*")
 
 
+def _address_action(opcode: tuple[str, ...]) -> Action | None:
+    """Addresses in the shared memory of the cluster's blocks, and whose they are."""
+    name, *space, kind = opcode
+    if space not in ([], ["shared::cluster"]) or kind not in ("u32", "u64"):
+        return None
+    if name == "mapa":
+        return Action(_mapped, (Part("result", kind), Part("source", kind), Part("source", "u32")))
+    return Action(_rank_of, (Part("result", "u32"), Part("source", kind)))
+
+
+def _mapped(ports: Ports, mask: object, at: object, address: list[Values], rank: list[Values]) -> list[Values]:
+    kind = address[0].dtype.type
+    inside = address[0] & kind(RANK_BEGIN - 1 | (0 if kind is np.uint32 else 2**64 - 2**32))
+    return [inside | ((rank[0] + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
+
+
+def _rank_of(ports: Ports, mask: object, at: object, address: list[Values]) -> list[Values]:
+    rank = ((address[0] & address[0].dtype.type(2**32 - 1)) >> address[0].dtype.type(RANK_SHIFT)).astype(np.uint32)
+    return [np.where(rank, rank - np.uint32(1), ports.special("%cluster_ctarank"))]
+
+
 @functools.cache
 def action_of(opcode: tuple[str, ...], capability: tuple[int, int] = (9, 0)) -> Action | None:
     """What runs an instruction on a compute capability; None where it is no such instruction, or not known.
@@ -36,11 +59,12 @@ def action_of(opcode: tuple[str, ...], capability: tuple[int, int] = (9, 0)) -> 
     if _WITHOUT_EFFECT.fullmatch(".".join(opcode)):
         return Action(lambda *_: (), (Part("source", count=0),) * 3, least=0)
     if _POLICY.fullmatch(".".join(opcode)):
-        return Action(
-            lambda ports, *_: [np.zeros((1,) * 6, np.uint64)],
-            (Part("result", "b64"), *(Part("source", count=0),) * 3),
-            1,
-        )
+        given = (Part("source", count=0),) * 3
+        return Action(lambda *_: [np.zeros((1,) * 6, np.uint64)], (Part("result", "b64"), *given), least=1)
+    if opcode[:3] == ("barrier", "cluster", "arrive"):
+        return Action(lambda ports, mask, at: ports.arrive_in_cluster(mask) or ())
+    if opcode[0] in ("mapa", "getctarank"):
+        return _address_action(opcode)
     return (
         matrix_action(opcode, capability)
         or copy_action(opcode)

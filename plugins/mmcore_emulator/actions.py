@@ -14,7 +14,7 @@ class Part:
 
     Attributes:
         role: "result", "source", "both", "address", or "tensor" (a map's address and coordinates).
-        type: PTX type that each of its registers is read or written as.
+        type: PTX type that each of its registers is read or written as; "" for bits, as many as the register has.
         count: of registers; 0 for any number.
     """
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator import memory
 from mmcore_emulator.asynchronous.in_flight import BulkGroups, InFlight
 from mmcore_emulator.asynchronous.thread_copies import ThreadCopies
@@ -20,7 +21,7 @@ from mmcore_emulator.launch_run import Run
 from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess, copied_base
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
-from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW
+from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.warps import BIT, PerWarp, Warps
 
 _WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
@@ -55,6 +56,8 @@ class Ports:
             "param": _Whole(parameters),
         }
         self._specials: dict[str, Values] = {}
+        #: How often each lane has come to the barrier of its cluster.
+        self.arrived_in_cluster: Values = np.zeros((1,) * 6, np.int64)
 
     def load(
         self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
@@ -66,8 +69,8 @@ class Ports:
         elements = []
         for each in _elements(address, dtype, count):
             loaded = np.zeros((1,) * 6, dtype)
-            for number, (name, addresses, lanes) in enumerate(self._resolved(space, each, mask)):
-                values = memory.load(self.spaces[name], addresses, dtype, lanes, self._reporter(at, lanes))
+            for number, (_, memory_of, addresses, lanes) in enumerate(self._resolved(space, each, mask)):
+                values = memory.load(memory_of, addresses, dtype, lanes, self._reporter(at, lanes))
                 loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
             elements.append(loaded)
         return elements
@@ -87,8 +90,8 @@ class Ports:
         if len(values) > 1:
             self.check_alignment(space, address, len(values) * dtype.itemsize, mask, at)
         for element, value in zip(_elements(address, dtype, len(values)), values, strict=True):
-            for name, each, lanes in self._resolved(space, element, mask):
-                memory.store(self.spaces[name], each, value, dtype, lanes, self._reporter(at, lanes))
+            for _, memory_of, each, lanes in self._resolved(space, element, mask):
+                memory.store(memory_of, each, value, dtype, lanes, self._reporter(at, lanes))
 
     def accumulate(
         self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
@@ -96,9 +99,9 @@ class Ports:
         """Add to the lanes' addresses, one lane after the other."""
         self._tell("atomic", space, address, dtype.itemsize, mask, at)
         self._run.changes += 1
-        for name, each, part in self._resolved(space, address, mask):
+        for _, memory_of, each, part in self._resolved(space, address, mask):
             lanes = self._batch.spread(part)
-            memory.accumulate(self.spaces[name], each, value, dtype, lanes, self._reporter(at, part))
+            memory.accumulate(memory_of, each, value, dtype, lanes, self._reporter(at, part))
 
     def atomic(
         self,
@@ -113,10 +116,10 @@ class Ports:
         """Another value at the lanes' addresses, one lane after the other; what each found there."""
         self._tell("atomic", space, address, dtype.itemsize, mask, at)
         found = np.zeros((1,) * 6, dtype)
-        for name, each, part in self._resolved(space, address, mask):
+        for _, memory_of, each, part in self._resolved(space, address, mask):
             lanes = self._batch.spread(part)
             reporter = self._reporter(at, part)
-            old, changed = memory.atomic(self.spaces[name], each, operands, dtype, lanes, reporter, combine)
+            old, changed = memory.atomic(memory_of, each, operands, dtype, lanes, reporter, combine)
             found = np.where(lanes, old, found)
             self._run.changes += changed
         return found
@@ -177,12 +180,17 @@ class Ports:
 
     def content(self, space: str, address: int, nbytes: int) -> NDArray[np.uint8] | None:
         """Bytes at an address that is the same in every block; None where there are none."""
-        for name, place, _ in self._resolved(space, np.full((1,) * 6, address, np.uint64), None):
-            array = self.spaces[name].at(int(place.item()))
+        for _, memory_of, place, _ in self._resolved(space, np.full((1,) * 6, address, np.uint64), None):
+            array = memory_of.at(int(place.item()))
             first = 0 if array is None else int(place.item()) - array.base
             if array is not None and array.copies is None and 0 <= first <= array.readable - nbytes:
                 return array.content[first : first + nbytes]
         return None
+
+    def refuse(self, mask: Mask | None, refusal: UnsupportedInstruction) -> None:
+        """Lanes, if there are any, come to what is not known."""
+        if mask is None or mask.count:
+            raise refusal
 
     def fence(self, scope: str, mask: Mask | None) -> None:
         """Accesses before it are made before those that come after it."""
@@ -196,18 +204,18 @@ class Ports:
 
     def _tell(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         if space not in self._ignored:
-            for name, each, lanes in self._resolved(space, address, mask):
-                access = Access(kind, name, self.spaces[name], each, nbytes, lanes, at)
+            for name, memory_of, each, lanes in self._resolved(space, address, mask):
+                access = Access(kind, name, memory_of, each, nbytes, lanes, at)
                 for observer in self._observers:
                     observer.access(access)
 
     def check_alignment(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
-        for name, each, lanes in self._resolved(space, address, mask):
+        for _, memory_of, each, lanes in self._resolved(space, address, mask):
             crooked = (each & np.uint64(nbytes - 1)) != 0
             if lanes is not None:
                 crooked = crooked & lanes.over(crooked.shape)
             if crooked.any():
-                self._reporter(at, lanes)(memory.misalignment(self.spaces[name], each, crooked, nbytes))
+                self._reporter(at, lanes)(memory.misalignment(memory_of, each, crooked, nbytes))
 
     def special(self, name: str) -> Values:
         """One of the SPECIAL_REGISTERS."""
@@ -226,12 +234,17 @@ class Ports:
     def _masked(self, lanes: NDArray[np.bool_]) -> Mask | None:
         return None if lanes.all() else Mask(lanes, self._batch)
 
-    def _resolved(self, space: str, address: Values, mask: Mask | None) -> Iterator[tuple[str, Values, Mask | None]]:
-        """The memories that an access goes to by name, each with the addresses in it and the lanes that take part."""
+    def _resolved(
+        self, space: str, address: Values, mask: Mask | None
+    ) -> Iterator[tuple[str, Space, Values, Mask | None]]:
+        """The memories that an access goes to, by name, each with the addresses in it and the lanes that take part."""
         if mask is not None and not mask.count:
             return
+        if space == "cluster":
+            yield from self._of_cluster(address, mask)
+            return
         if space != "generic":
-            yield space, address, mask
+            yield space, self.spaces[space], address, mask
             return
         # A generic address tells its memory by the window it lies in.
         windows = address // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
@@ -241,7 +254,35 @@ class Ports:
                 inside = ~np.isin(windows, [window for _, window in _WINDOWS[1:]])
             lanes = self.narrow(mask, inside)
             if lanes is None or lanes.count:
-                yield name, address - np.uint64(begin), lanes
+                if name == "shared":
+                    yield from self._of_cluster(address - np.uint64(begin), lanes)
+                else:
+                    yield name, self.spaces[name], address - np.uint64(begin), lanes
+
+    def _of_cluster(self, address: Values, mask: Mask | None) -> Iterator[tuple[str, Space, Values, Mask | None]]:
+        """Addresses in the shared memory of a cluster: of the lanes' own block, or of others."""
+        ranks = address >> np.uint64(RANK_SHIFT)
+        own = ranks == 0
+        if own.all():
+            yield "shared", self.spaces["shared"], address, mask
+            return
+        lanes = self.narrow(mask, own)
+        if lanes is None or lanes.count:
+            yield "shared", self.spaces["shared"], address, lanes
+        others = self.narrow(mask, ~own)
+        if others is None or others.count:
+            shared = self.spaces["shared"]
+            assert isinstance(shared, CopiedMemory)
+            remote = shared.of_others(self._batch.block_of_rank(np.where(own, 0, ranks.astype(np.int64) - 1)))
+            yield "shared", remote, address & np.uint64(RANK_BEGIN - 1), others
+
+    def block_of_rank(self, rank: int) -> Values:
+        """Number in the batch of the block of that rank in each lane's cluster."""
+        return self._batch.block_of_rank(rank)
+
+    def arrive_in_cluster(self, mask: Mask | None) -> None:
+        """These lanes have come to the barrier of their cluster, and go on."""
+        self.arrived_in_cluster = self.arrived_in_cluster + self._batch.spread(mask)
 
     def tell(self, access: Access) -> None:
         """Tell of an access that was made in another way."""

@@ -19,7 +19,7 @@ from mmcore_emulator.barriers import Arrival, BarrierKind, Reduction, barrier_ki
 from mmcore_emulator.collectives import collective
 from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import SPECIAL_REGISTERS
+from mmcore_emulator.lanes import CLOCKS, SPECIAL_REGISTERS
 from mmcore_emulator.operations import operation
 from mmcore_emulator.ptx import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress
 from mmcore_emulator.ptx_types import NUMPY, TYPE_BYTES, Constant, PtxError, float_value
@@ -99,6 +99,8 @@ class Writer:
         kind = barrier_kind(end)
         if kind is not None:
             return self._arrival(end, kind)
+        if block.is_cluster_barrier and end.guard is None:
+            return "None"
         if block.is_barrier:
             raise unsupported(end)
         return self._name(end.guard) if end.guard is not None else "None"
@@ -143,10 +145,16 @@ class Writer:
             wanted = f"~{self._name(guard)}" if instruction.negated else self._name(guard)
             self._lines.append(f"wanted = {wanted}")
         name = instruction.opcode[0]
-        if name in _FENCES:
+        if name in _FENCES and not action_of(instruction.opcode):
             self._fence(instruction)
             return
-        if name == "nanosleep":
+        if name == "call":
+            # Named before what only passes its arguments; nobody may come by.
+            names = [part.name for part in instruction.operands if isinstance(part, Symbol)]
+            refusal = unsupported(instruction, next((each for each in names if not each.startswith("(")), ""))
+            self._lines.append(f"ports.refuse({self._guarded_mask(instruction)}, {self._global(refusal)})")
+            return
+        if "param" in instruction.opcode and self._passes(instruction):
             return
         if action := action_of(instruction.opcode):
             self._action(instruction, action)
@@ -164,6 +172,11 @@ class Writer:
         write(instruction)
         if guard is not None:
             self._lines.append(f"ports.guarded({self._guarded_mask(instruction)}, {self._global(instruction)})")
+
+    def _passes(self, instruction: Instruction) -> bool:
+        """Whether it only hands an argument to a call, or takes its result."""
+        addresses = [each.base for each in instruction.operands if isinstance(each, Address)]
+        return any(isinstance(base, Symbol) and base.name not in self._symbols for base in addresses)
 
     def _fence(self, instruction: Instruction) -> None:
         """A fence has nothing to do where accesses are made in order, but that observers are told of it."""
@@ -206,6 +219,8 @@ class Writer:
         if isinstance(operand, Symbol):
             if operand.name in self._symbols:
                 return self._constant(Constant(self._symbols[operand.name]), kind)
+            if operand.name in CLOCKS:
+                return self._convert(instruction, f"ports.clock({operand.name!r})", NUMPY[CLOCKS[operand.name]], want)
             if operand.name in SPECIAL_REGISTERS:
                 return self._convert(instruction, f"ports.special({operand.name!r})", np.dtype(np.uint32), want)
             raise unsupported(instruction, operand.name)
@@ -285,7 +300,9 @@ class Writer:
             else:
                 if part.role == "both":
                     results += [(register, part.type) for register in registers]
-                given.append(f"[{', '.join(self._source(instruction, each, part.type) for each in registers)}]")
+                types = [part.type or _bits_of(each) for each in registers]
+                sources = map(self._source, [instruction] * len(registers), registers, types)
+                given.append(f"[{', '.join(sources)}]")
         mask, run, at = self._guarded_mask(instruction), self._global(found.run), self._global(instruction)
         self._lines.append(f"told = {run}({', '.join(['ports', mask, at, *given])})")
         for position, (register, kind) in enumerate(results):
@@ -447,6 +464,11 @@ class Writer:
 
     def _sources(self, instruction: Instruction, operands: list[Operand], kind: str) -> list[str]:
         return [self._source(instruction, operand, kind) for operand in operands]
+
+
+def _bits_of(operand: Operand) -> str:
+    """The PTX type of a register's bits, or of a constant's."""
+    return f"b{8 * NUMPY[operand.type].itemsize}" if isinstance(operand, Register) else "b32"
 
 
 def _never_set(dtype: np.dtype[Any]) -> Values:

@@ -14,6 +14,7 @@ EXIT = -1
 
 _JUMPS = ("bra", "ret", "exit")
 _NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", *_JUMPS)
+_CLUSTER_WAIT = ("barrier", "cluster", "wait")
 _ADDS_TO_RESULT = ("wgmma", "mma_async")
 _WAITS = ("test_wait", "try_wait")
 _WARP_BARRIER = ("bar", "warp", "sync")
@@ -64,6 +65,11 @@ class Block:
         return self.end is not None and self.end.opcode in (_WARP_BARRIER, GATHER)
 
     @property
+    def is_cluster_barrier(self) -> bool:
+        """Whether it ends where threads wait for all of their cluster."""
+        return self.end is not None and self.end.opcode[:3] == _CLUSTER_WAIT
+
+    @property
     def orders(self) -> bool:
         """Whether it ends at a barrier that orders accesses to memory, as a gathering does not."""
         return self.is_barrier and self.end is not None and self.end.opcode != GATHER
@@ -79,7 +85,7 @@ class Block:
 def is_barrier(instruction: Instruction) -> bool:
     """Whether it makes the threads of a block or a warp wait for each other, or lets others know that they came."""
     opcode = instruction.opcode
-    return opcode in (_WARP_BARRIER, GATHER) or barrier_kind(instruction) is not None
+    return opcode in (_WARP_BARRIER, GATHER) or opcode[:3] == _CLUSTER_WAIT or barrier_kind(instruction) is not None
 
 
 def reads(instruction: Instruction) -> Iterator[Register]:

@@ -16,8 +16,10 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
 from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore_emulator.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.module_variables import ModuleMemory
@@ -80,6 +82,8 @@ class EmulatedModule:
         self._module_memory = ModuleMemory(memory)
         self._translations: dict[str, Translation] = {}
         self._run_number = 0
+        # Tensor maps that are passed by pointer, by their content.
+        self._maps: dict[bytes, Array] = {}
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
         #: What the last :meth:`run` counted.
@@ -107,11 +111,9 @@ class EmulatedModule:
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
         for call in launches:
             launch = call.launch
-            if launch.cluster is not None:
-                raise UnsupportedInstruction("the emulator does not know thread block clusters")
             translation = self._translation(call)
             _check_threads(self.function(call), launch.block_dim)
-            values = [_argument_bytes(argument) for argument in call.arguments]
+            values = [self._argument_bytes(argument) for argument in call.arguments]
             _check_parameters(self.function(call), values)
             yield Run(
                 translation,
@@ -125,6 +127,7 @@ class EmulatedModule:
                 progress,
                 _resident_blocks(call, translation),
                 leftover if self._run_number == _LEFTOVER_RUN else poisoned,
+                cluster=_cluster(launch),
             )
 
     def function(self, call: BoundLaunch) -> Function:
@@ -133,6 +136,21 @@ class EmulatedModule:
         if symbol not in self._functions:
             raise PtxError(f"the PTX has no function {symbol}")
         return self._functions[symbol]
+
+    def _argument_bytes(self, argument: Buffer | MatrixMap | np.generic) -> bytes:
+        if isinstance(argument, np.generic):
+            return argument.tobytes()
+        if not isinstance(argument, MatrixMap):
+            return argument.address.to_bytes(8, "little")
+        layout = TensorLayout.of(argument)
+        if problems := layout.problems():
+            raise DeviceError(f"the tensor map of {argument.map.matrix} cannot be made: {problems[0]}")
+        content = layout.encode()
+        if not argument.map.pointer:
+            return content
+        if content not in self._maps:
+            self._maps[content] = self._memory.define("a tensor map", len(content), content)
+        return self._maps[content].base.to_bytes(8, "little")
 
     def _translation(self, call: BoundLaunch) -> Translation:
         symbol = call.function.symbol
@@ -156,6 +174,8 @@ class EmulatedModule:
 
     def close(self) -> None:
         self._translations.clear()
+        for array in self._maps.values():
+            self._memory.free(array)
         self._module_memory.close()
 
 
@@ -182,12 +202,12 @@ def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
         raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
 
 
-def _argument_bytes(argument: Buffer | MatrixMap | np.generic) -> bytes:
-    if isinstance(argument, np.generic):
-        return argument.tobytes()
-    if isinstance(argument, MatrixMap):
-        raise UnsupportedInstruction("the emulator does not know tensor maps")
-    return argument.address.to_bytes(8, "little")
+def _cluster(launch: Launch) -> Dim3:
+    """Blocks of a cluster, of which the grid must have whole ones."""
+    cluster = Dim3(1, 1, 1) if launch.cluster is None else Dim3(*launch.cluster)
+    if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
+        raise DeviceError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
+    return cluster
 
 
 class Emulator:

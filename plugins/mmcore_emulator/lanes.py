@@ -8,7 +8,7 @@ not. Most address arithmetic of a matrix product so runs on a few dozen numbers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +25,14 @@ COPIED_BYTES_PER_BATCH = 128 << 20
 WARP = 32
 SPECIAL_REGISTERS = frozenset(
     [f"%{name}.{axis}" for name in ("tid", "ctaid", "ntid", "nctaid") for axis in "xyz"]
-    + ["%laneid", "%warpid", "WARP_SZ"]
+    + [f"%{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in "xyz"]
+    + [f"%lanemask_{order}" for order in ("eq", "lt", "le", "gt", "ge")]
+    + ["%laneid", "%warpid", "%nwarpid", "WARP_SZ", "%cluster_ctarank", "%cluster_nctarank", "%smid", "%nsmid"]
 )
+ONE_BLOCK = Dim3(1, 1, 1)
+_MULTIPROCESSORS = 132
+CLOCKS = {"%clock": "u32", "%clock_hi": "u32", "%clock64": "u64", "%globaltimer": "u64", "%globaltimer_lo": "u32"}
+"""Registers that tell the time, and their types; here they count instructions."""
 
 Shape6 = tuple[int, ...]
 THREAD_AXES = (1, 3, 5)
@@ -49,6 +55,7 @@ class Batch:
     block: Dim3  # threads of each block
     first: Dim3  # index of the box's first block
     extent: Dim3  # blocks of the box along x, y, z
+    cluster: Dim3 = ONE_BLOCK  # blocks of a cluster
     shape: Shape6 = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,10 +81,63 @@ class Batch:
             return along(_BLOCK_AXES[axis], np.arange(first, first + extent, dtype=np.uint32))
         if register in ("ntid", "nctaid"):
             return uniform(getattr(self.block if register == "ntid" else self.grid, axis))
-        if register == "WARP_SZ":
-            return uniform(WARP)
+        if axis and "cluster" in register:
+            return self._of_cluster(register, axis)
+        block = self.number_in_grid().astype(np.uint32)
+        of_blocks: dict[str, Callable[[], NDArray[np.uint32]]] = {
+            "WARP_SZ": lambda: uniform(WARP),
+            "nwarpid": lambda: uniform(-(-self.block.size // WARP)),
+            "cluster_nctarank": lambda: uniform(self.cluster.size),
+            "cluster_ctarank": self._rank,
+            "nsmid": lambda: uniform(_MULTIPROCESSORS),
+            "smid": lambda: block % np.uint32(_MULTIPROCESSORS),
+        }
+        if register in of_blocks:
+            return of_blocks[register]()
+        if register.startswith("lanemask"):
+            lane = np.uint32(1) << (self.thread_index().astype(np.uint32) % np.uint32(WARP))
+            below = lane - np.uint32(1)
+            masks = {"eq": lane, "lt": below, "le": lane | below, "gt": ~(lane | below), "ge": ~below}
+            return masks[register.rpartition("_")[2]]
         thread = self.thread_index().astype(np.uint32)
         return thread % np.uint32(WARP) if register == "laneid" else thread // np.uint32(WARP)
+
+    def _of_cluster(self, register: str, axis: str) -> NDArray[np.uint32]:
+        """A special register of clusters along an axis."""
+        extent, block = np.uint32(getattr(self.cluster, axis)), self.special(f"%ctaid.{axis}")
+        found: dict[str, Callable[[], NDArray[np.uint32]]] = {
+            "clusterid": lambda: block // extent,
+            "nclusterid": lambda: uniform(getattr(self.grid, axis) // int(extent)),
+            "cluster_ctaid": lambda: block % extent,
+            "cluster_nctaid": lambda: uniform(int(extent)),
+        }
+        return found[register]()
+
+    def _rank(self) -> NDArray[np.uint32]:
+        """Number of each block in its cluster, x fastest."""
+        x, y, z = (self._of_cluster("cluster_ctaid", axis) for axis in "xyz")
+        return np.asarray(x + np.uint32(self.cluster.x) * (y + np.uint32(self.cluster.y) * z))
+
+    def block_of_rank(self, rank: NDArray[Any] | int) -> NDArray[np.int64]:
+        """Number in the batch of the block of a rank in each lane's cluster; -1 where it has none."""
+        numbers, place = np.asarray(rank).astype(np.int64), np.zeros((1,) * 6, np.int64)
+        rest, step = numbers, 1
+        for axis in "xyz":
+            extent, index = getattr(self.cluster, axis), self.special(f"%ctaid.{axis}").astype(np.int64)
+            inside = index - getattr(self.first, axis)
+            place = place + (inside // extent * extent + rest % extent) * step
+            rest, step = rest // extent, step * getattr(self.extent, axis)
+        return np.where(rest == 0, place, -1)
+
+    def by_cluster(self, reduce: Any, values: NDArray[Any]) -> NDArray[Any]:
+        """What each lane's cluster has, of values of lanes along all axes in full."""
+        shape: list[int] = []
+        axes: list[int] = []
+        for blocks, threads, inside in zip(self.shape[::2], self.shape[1::2], self.cluster[::-1], strict=True):
+            axes += [len(shape) + 1, len(shape) + 2]
+            shape += [blocks // inside, inside, threads]
+        found = reduce(values.reshape(shape), axis=tuple(axes), keepdims=True)
+        return np.broadcast_to(found, shape).reshape(self.shape)
 
     def thread_index(self) -> NDArray[np.int64]:
         """Number of each thread in its block, x fastest; extent 1 along the block axes."""
@@ -120,22 +180,27 @@ def uniform(value: int) -> NDArray[np.uint32]:
     return np.full((1,) * 6, value, dtype=np.uint32)
 
 
-def batches(grid: Dim3, block: Dim3, copied_bytes: int = 0, lanes: int = LANES_PER_BATCH) -> Iterator[Batch]:
+def batches(
+    grid: Dim3, block: Dim3, copied_bytes: int = 0, lanes: int = LANES_PER_BATCH, cluster: Dim3 = ONE_BLOCK
+) -> Iterator[Batch]:
     """The grid cut into boxes of whole blocks, of about so many lanes each, in launch order.
 
     Args:
         grid, block: the launch's geometry.
         copied_bytes: shared and local memory of one block.
-        lanes: threads of a batch, but one block at least.
+        lanes: threads of a batch, but one cluster at least.
+        cluster: blocks of a cluster, of which the grid has whole ones.
     """
-    together = max(1, min(lanes // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
-    wide = min(grid.x, together)
-    high = min(grid.y, together // wide) if wide == grid.x else 1
-    for z in range(grid.z):
+    blocks = max(1, min(lanes // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
+    together = max(1, blocks // cluster.size)
+    wide = min(grid.x // cluster.x, together)
+    high = min(grid.y // cluster.y, together // wide) if wide == grid.x // cluster.x else 1
+    wide, high = wide * cluster.x, high * cluster.y
+    for z in range(0, grid.z, cluster.z):
         for y in range(0, grid.y, high):
             for x in range(0, grid.x, wide):
-                extent = Dim3(min(wide, grid.x - x), min(high, grid.y - y), 1)
-                yield Batch(grid, block, Dim3(x, y, z), extent)
+                extent = Dim3(min(wide, grid.x - x), min(high, grid.y - y), cluster.z)
+                yield Batch(grid, block, Dim3(x, y, z), extent, cluster)
 
 
 class Mask:

@@ -12,16 +12,22 @@ from mmcore_emulator.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.batch_memory import Ports
 from mmcore_emulator.control_flow import EXIT
 from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import Batch, Mask
+from mmcore_emulator.lanes import CLOCKS, Batch, Mask
 from mmcore_emulator.launch_run import Run
 from mmcore_emulator.observer import LaneViolation
+from mmcore_emulator.ptx_types import NUMPY
 from mmcore_emulator.step import Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering
 
 _TORN = "comes to a barrier to which other threads of its warp come elsewhere in the code"
 _MISSING = "waits for its warp with the mask {:#010x}, and not all whom that names come"
 _POLLS = "waits here for a value in memory that nobody is left to write"
+_CLUSTER_MISSING = "waits at the barrier of its cluster for threads that do not come"
 _NO_COUNT = np.zeros((1,) * 6, np.uint32)
+
+
+def _cluster_missing(lane: tuple[int, ...]) -> str:
+    return _CLUSTER_MISSING
 
 
 class BatchRun(Ports):
@@ -64,6 +70,11 @@ class BatchRun(Ports):
             self.bulk_groups.land_all()
             return True
 
+    def clock(self, name: str) -> Values:
+        """A clock: thread instructions that the batch has executed."""
+        high = self._thread_instructions >> 32 if name.endswith("_hi") else self._thread_instructions
+        return np.full((1,) * 6, high, np.uint64).astype(NUMPY[CLOCKS[name]])
+
     def unchanged(self) -> bool:
         """Whether the threads that poll have come to know nothing new since the last time that this was asked."""
         steps = self._run.translation.steps
@@ -82,7 +93,10 @@ class BatchRun(Ports):
         steps = self._run.translation.steps
         waiting = self._lanes_of(list(self._at_barrier), self._at_barrier)
         for index, mask in self._at_barrier.items():
-            text = self._with_mask(_MISSING) if steps[index].block.is_warp_barrier else self._missing(waiting)
+            block = steps[index].block
+            text = self._with_mask(_MISSING) if block.is_warp_barrier else self._missing(waiting)
+            if block.is_cluster_barrier:
+                text = _cluster_missing
             self.report(LaneViolation("deadlock", None, steps[index].block.end, self._batch.spread(mask), text))
         for index, mask in self._polling.items():
             at, lanes = steps[index].polling_at, self._batch.spread(mask)
@@ -125,6 +139,8 @@ class BatchRun(Ports):
             self._arrive(step, index, mask, result)
         elif block.is_warp_barrier:
             self._named = self._brought(result, mask, self._named)
+            self._join(self._at_barrier, index, mask)
+        elif block.is_cluster_barrier:
             self._join(self._at_barrier, index, mask)
         elif result is None:
             self._enter(block.following if block.taken is None else block.taken, mask)
@@ -192,7 +208,10 @@ class BatchRun(Ports):
         of_warps = [index for index in self._at_barrier if steps[index].block.is_warp_barrier]
         if of_warps and self._release_warps(of_warps):
             return True
-        sites = [index for index in self._at_barrier if index not in of_warps]
+        of_clusters = [index for index in self._at_barrier if steps[index].block.is_cluster_barrier]
+        if of_clusters and self._release_clusters(of_clusters):
+            return True
+        sites = [index for index in self._at_barrier if index not in (*of_warps, *of_clusters)]
         if not sites:
             return False
         if len(self._at_barrier) == 1 and not self._polling and self._barriers.plain:
@@ -200,7 +219,7 @@ class BatchRun(Ports):
             self._leave(everybody)
             return True
         waiting = self._lanes_of(sites, self._at_barrier)
-        others = {**self._polling, **{index: self._at_barrier[index] for index in of_warps}}
+        others = {**self._polling, **{index: self._at_barrier[index] for index in (*of_warps, *of_clusters)}}
         present = waiting | self._lanes_of(list(others), others) if others else waiting
         going = self._barriers.complete(waiting, present)
         if not going.any():
@@ -213,6 +232,24 @@ class BatchRun(Ports):
             self._join(leaving, index, self.narrow(mask, going))
             self._join(self._at_barrier, index, self.narrow(mask, ~going))
         self._leave(leaving)
+        return True
+
+    def _release_clusters(self, indices: list[int]) -> bool:
+        """Let those lanes go on for whom all of their cluster have come that have not ended; whether any do."""
+        waiting = self._lanes_of(indices, self._at_barrier)
+        present = self._lanes_of(list(self._at_barrier), self._at_barrier)
+        present |= self._lanes_of(list(self._polling), self._polling)
+        arrived = np.broadcast_to(self.arrived_in_cluster, self._batch.shape)
+        come = self._batch.by_cluster(np.min, np.where(present, arrived, np.iinfo(np.int64).max))
+        going = waiting & (come >= arrived)
+        if not going.any():
+            return False
+        for observer in self._observers:
+            observer.fence("gpu", self.narrow(None, going))
+        for index in indices:
+            mask = self._at_barrier.pop(index)
+            self._enter(self._run.translation.steps[index].block.following, self.narrow(mask, going))
+            self._join(self._at_barrier, index, self.narrow(mask, ~going))
         return True
 
     def _leave(self, leaving: dict[int, Mask | None]) -> None:

@@ -8,7 +8,8 @@ which is one array, every thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -208,6 +209,13 @@ class CopiedMemory:
             name: what the source calls the array at an address.
         """
         self.arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
+
+    def of_others(self, owner: NDArray[np.int64]) -> CopiedMemory:
+        """The same memory where each lane has the copy of another owner."""
+        other = copy(self)
+        copies = [owner.astype(np.uint64) * np.uint64(array.stride) for array in self.arrays]
+        other.arrays = [replace(array, copies=each) for array, each in zip(self.arrays, copies, strict=True)]
+        return other
 
     def at(self, address: int) -> Array | None:
         number = address >> _COPIED_RANGE_BITS

@@ -16,6 +16,9 @@ from mmcore_emulator.ptx import Instruction
 SHARED_WINDOW = 1 << 32
 LOCAL_WINDOW = 2 << 32
 PARAMETER_WINDOW = 3 << 32
+# Addresses in shared memory of another block of the cluster have its rank, and one more, in their upper bits.
+RANK_SHIFT = 27
+RANK_BEGIN = 1 << RANK_SHIFT
 
 
 Ports: TypeAlias = Any

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mmcore_emulator.codegen import Writer, unsupported
+from mmcore_emulator.codegen import Writer
 from mmcore_emulator.control_flow import blocks_of, gathered, reads
 from mmcore_emulator.layout import Layout, lay_out
-from mmcore_emulator.ptx import Function, Symbol
+from mmcore_emulator.ptx import Function
 from mmcore_emulator.step import Registers, Step
 
 
@@ -36,11 +36,6 @@ def translate(function: Function, module_addresses: Mapping[str, int] = _NONE) -
         UnsupportedInstruction: naming the mnemonic and its line in the .cu file.
         PtxError: the PTX contradicts itself.
     """
-    for instruction in function.body:
-        if instruction.opcode[0] == "call":
-            # Named before the instructions that only pass its arguments.
-            names = [part.name for part in instruction.operands if isinstance(part, Symbol)]
-            raise unsupported(instruction, next((name for name in names if not name.startswith("(")), ""))
     function = gathered(function)
     layout = lay_out(function)
     read = {register for instruction in function.body for register in reads(instruction)}

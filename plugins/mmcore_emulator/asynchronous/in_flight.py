@@ -13,7 +13,7 @@ from mmcore_emulator.lanes import Mask
 from mmcore_emulator.step import Ports
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Under:
     """Something on its way."""
 

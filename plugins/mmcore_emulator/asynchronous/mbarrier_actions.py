@@ -45,9 +45,6 @@ def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
         case "inval":
             return Action(partial(_change, kind), (address,))
         case "arrive" | "arrive_drop":
-            # In the memory of another block an arrival returns no state.
-            if kind.space == "cluster":
-                return Action(partial(_arrive_there, kind), (Part("source", count=0), address, number), least=1)
             return Action(partial(_change, kind), (state, address, number), least=2)
         case "test_wait" | "try_wait":
             phase = Part("source", "u32" if kind.parity else "b64")
@@ -75,14 +72,6 @@ def _change(
     )
     _tell(kind, ports, mask, at, found, operand)
     return [found]
-
-
-def _arrive_there(
-    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
-) -> Sequence[Values]:
-    address, *number = operands if len(operands[0]) and operands[0][0].dtype == np.uint64 else operands[1:]
-    _change(kind, ports, mask, at, address, *number)
-    return [np.zeros((1,) * 6, np.uint64)]
 
 
 def _tell(kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, found: Values, operand: Values) -> None:

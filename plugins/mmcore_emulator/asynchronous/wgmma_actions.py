@@ -35,7 +35,7 @@ def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action
     arithmetic = arithmetic_of(capability, "wgmma", kind.a, kind.b, kind.accumulator, kind.k, saturate=kind.saturates)
     registers = Part("both", count=kind.registers)
     # A is a descriptor, or in registers; the constants behind B differ with it.
-    parts = (registers, Part("source", count=0), Part("source", "b64"), Part("source", "pred"))
+    parts = (registers, Part("source", "", 0), Part("source", "b64"), Part("source", "pred"))
     constants = (Part("source", "s32"),) * (4 if kind.transposable else 2)
     return Action(partial(_multiplied, kind, arithmetic), (*parts, *constants), least=4)
 
@@ -69,7 +69,7 @@ def _multiplied(
                 whole = np.pad(whole, ((0, 0), (0, padded - per_block), (0, 0)))
             return whole.reshape(-1, _WARPS * 32)
 
-        here: NDArray[np.bool_] = np.asarray(grouped(taking)).any(axis=1)
+        here = np.logical_or.reduce(grouped(taking), axis=1)
         count = kind.registers
         own = [grouped(each)[here] for each in rows]
         sums = values(wgmma_d(kind.n, kind.accumulator).unpack(own[:count]), kind.accumulator)
