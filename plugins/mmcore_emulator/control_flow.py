@@ -94,7 +94,7 @@ def reads(instruction: Instruction) -> Iterator[Register]:
         yield instruction.guard
     writes_first = destinations(instruction)
     for position, operand in enumerate(instruction.operands):
-        if position == 0 and writes_first and not isinstance(operand, Address):
+        if position == 0 and writes_first and not isinstance(operand, Address | TensorAddress):
             # Under a guard the old value survives where the guard is false.
             if instruction.guard is not None or instruction.opcode[:2] == _ADDS_TO_RESULT:
                 yield from writes_first
@@ -109,7 +109,7 @@ def destinations(instruction: Instruction) -> tuple[Register, ...]:
     if without_result or not instruction.operands:
         return ()
     first = instruction.operands[0]
-    return () if isinstance(first, Address) else tuple(_registers(first))
+    return () if isinstance(first, Address | TensorAddress) else tuple(_registers(first))
 
 
 def _registers(operand: Operand) -> Iterator[Register]:

@@ -127,7 +127,7 @@ class EmulatedModule:
                 progress,
                 _resident_blocks(call, translation),
                 leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-                cluster=_cluster(launch),
+                cluster=_cluster(launch, self.function(call)),
             )
 
     def function(self, call: BoundLaunch) -> Function:
@@ -202,9 +202,11 @@ def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
         raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
 
 
-def _cluster(launch: Launch) -> Dim3:
-    """Blocks of a cluster, of which the grid must have whole ones."""
-    cluster = Dim3(1, 1, 1) if launch.cluster is None else Dim3(*launch.cluster)
+def _cluster(launch: Launch, function: Function) -> Dim3:
+    """Blocks of a cluster, of which the grid must have whole ones, as the launch or the source says."""
+    cluster = Dim3(*(launch.cluster or function.cluster or (1, 1, 1)))
+    if function.cluster and tuple(cluster) != function.cluster:
+        raise DeviceError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
     if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
         raise DeviceError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
     return cluster

@@ -99,6 +99,7 @@ class Function:
         parameters: in order.
         variables: its own and the module's.
         threads: of a block: at most (under "maxntid") and exactly ("reqntid"), where the source says so.
+        cluster: blocks of a cluster along x, y and z, where the source says so.
         body: instructions in order.
         labels: index in ``body`` that each label stands before.
     """
@@ -107,6 +108,7 @@ class Function:
     parameters: list[Parameter]
     variables: dict[str, Variable]
     threads: dict[str, int] = field(default_factory=dict)
+    cluster: tuple[int, ...] = ()
     body: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
 
@@ -115,6 +117,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?(?P<directives>[^{;]*)")
 _CALLABLE = re.compile(r"\.func\b[^{;]*\{")
 _THREADS = re.compile(r"\.(maxntid|reqntid)\s+([\d\s,]+)")
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+([\d\s,]+)")
 _PARAMETER = re.compile(
     r"\.param\s*(?:\.align\s+\d+\s*)?\.(?P<type>\w+)\s*(?:\.ptr\b[^%\w]*(?:\.\w+\s+)*(?:\.align\s+\d+\s+)?)?"
     r"(?P<name>[\w$]+)\s*(?:\[(?P<extent>\d+)\])?\s*$"
@@ -148,7 +151,8 @@ def parse(text: str) -> dict[str, Function]:
     variables = module_variables(outside)
     for found, begin, end in spans:
         parameters = _parameters(found["parameters"] or "")
-        function = Function(found[1], parameters, dict(variables), _threads(found["directives"]))
+        directives = found["directives"]
+        function = Function(found[1], parameters, dict(variables), _threads(directives), _cluster(directives))
         _Body(function, files).read(text[begin : end - 1])
         functions[function.name] = function
     return functions
@@ -169,6 +173,12 @@ def _body(text: str, position: int) -> tuple[int, int]:
 def _threads(directives: str) -> dict[str, int]:
     found = _THREADS.findall(directives)
     return {name: math.prod(whole_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in found}
+
+
+def _cluster(directives: str) -> tuple[int, ...]:
+    found = _CLUSTER.search(directives)
+    extents = [whole_number(extent) for extent in re.findall(r"\d+", found[1])] if found else []
+    return (*extents, *[1] * (3 - len(extents))) if extents else ()
 
 
 def _outside(text: str, spans: list[tuple[int, int]]) -> str:
