@@ -61,6 +61,26 @@ def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -
     assert "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30\n" in result.stdout
 
 
+def test_a_factor_of_0_and_no_matrix_by_columns_are_said_like_anything_else(folder: Path) -> None:
+    scaled = RIGHT.replace("int k)", "int k, float beta)").replace("= sum", "= sum + beta * C[row * n + col]")
+    (folder / "scaled.cu").write_text(scaled)
+    said = ["--quiet", "--device", "emulator", "--beta", "0"]
+    result = command("run", "scaled.cu", "--size", "20x30x40", *said)
+    assert result.exit_code == 1
+    assert "got NaN" in result.stdout  # 0·NaN, which C holds where nobody is to read it
+    assert "operation" not in result.stderr
+    (folder / "columns.cu").write_text(
+        RIGHT.replace("A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]").replace(
+            "C[row * n + col]", "C[row + col * m]"
+        )
+    )
+    assert "--column-major ''" in command("run", "columns.cu", "--size", "20x30x40", "--quiet").stderr
+    by_rows = ["--column-major", "", "--block", "16x16"]
+    result = command("run", "columns.cu", "--size", "20x30x40", "--quiet", *by_rows)
+    assert result.exit_code == 1
+    assert "hint: with --column-major 'ABC' the product is right" in result.stdout
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_right_product_is_passed_with_a_note_where_it_is_wrong_beside_whole_tiles() -> None:
     result = command("run", "tiled.cu", "--size", "32", "--quiet", "--device", "emulator")

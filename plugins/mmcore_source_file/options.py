@@ -45,7 +45,9 @@ def take_files(command: click.Command, parameter: str) -> None:
     @functools.wraps(function)
     def with_files(**asked: Any) -> Any:
         kernel = asked.pop(parameter)
-        given = {str(option.name): value for option in further if (value := asked.pop(str(option.name)))}
+        taken = {str(option.name): asked.pop(str(option.name)) for option in further}
+        # 0 and '' say something: a factor, and that no matrix is stored by columns.
+        given = {name: value for name, value in taken.items() if value not in (None, ())}
         named = kernel if isinstance(kernel, tuple) else () if kernel is None else (kernel,)
         found = tuple(_reference(each, given, asked) for each in named)
         if given and not found:
