@@ -495,8 +495,6 @@ def test_a_whole_block_may_leave_before_a_barrier() -> None:
 @pytest.mark.parametrize(
     ("statement", "mnemonic"),
     [
-        ("out[0] = __shfl_down_sync(~0u, out[1], 1);", "shfl.sync"),
-        ("out[0] = __ballot_sync(~0u, out[1]);", "vote.sync"),
         ("out[0] = clock();", "mov"),
         ("out[0] = __expf(out[1]) * 9;", "ex2.approx"),
         ("out[0] = (int)__fdividef(out[1], out[2]);", "div.approx"),

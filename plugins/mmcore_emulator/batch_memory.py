@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,15 @@ from mmcore_emulator.atomics import Combine
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.launch_run import Run
-from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess
+from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess, copied_base
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW
+from mmcore_emulator.warps import BIT, PerWarp, Warps
 
 _WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
 _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
+Collectively: TypeAlias = Callable[..., Sequence[PerWarp]]
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
@@ -40,9 +43,13 @@ class Ports:
             # Constants have addresses among the device's arrays, so that generic ones need no window.
             "const": run.device_memory,
             "shared": CopiedMemory(
-                "shared", (*layout.shared_sizes, run.shared_bytes), batch.block_index(), run.fresh, layout.shared_name
+                "shared",
+                (*layout.shared, (layout.dynamic_shared, run.shared_bytes)),
+                batch.block_index(),
+                run.fresh,
+                layout.shared_name,
             ),
-            "local": CopiedMemory("local", (layout.local_bytes,), thread_number, run.fresh),
+            "local": CopiedMemory("local", ((copied_base(0), layout.local_bytes),), thread_number, run.fresh),
             "param": _Whole(parameters),
         }
         self._specials: dict[str, Values] = {}
@@ -111,6 +118,21 @@ class Ports:
             found = np.where(lanes, old, found)
             self._run.changes += changed
         return found
+
+    def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:
+        """What the threads of each warp compute together, from who takes part and their values, as rows of a warp."""
+        taking = self._warps.rows(self._batch.spread(mask))
+        return [self._warps.lanes(each) for each in compute(taking, *map(self._warps.rows, sources))]
+
+    def active(self, mask: Mask | None) -> Values:
+        """For each lane, the lanes of its warp that execute the same now."""
+        rows = self._warps.rows(self._batch.spread(mask))
+        named = np.where(rows, BIT, np.uint32(0)).sum(axis=1, keepdims=True, dtype=np.uint32)
+        return self._warps.lanes(np.broadcast_to(named, rows.shape))
+
+    @cached_property
+    def _warps(self) -> Warps:
+        return Warps(self._batch)
 
     def fence(self, scope: str, mask: Mask | None) -> None:
         """Accesses before it are made before those that come after it."""

@@ -14,11 +14,12 @@ import numpy as np
 from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.atomics import atomic_operation
 from mmcore_emulator.barriers import Arrival, BarrierKind, Reduction, barrier_kind, reduction
+from mmcore_emulator.collectives import collective
 from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import SPECIAL_REGISTERS
 from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx import Address, Instruction, Operand, Register, Symbol
+from mmcore_emulator.ptx import Address, Instruction, Negated, Operand, Register, Symbol
 from mmcore_emulator.ptx_types import NUMPY, TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
 
@@ -37,6 +38,7 @@ _SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gp
 # Of a register that nothing was written to: NaN in every floating-point type, which arithmetic hands on, and no index
 # or address into anything. It is not the poison of memory, which says that an element was not written at all.
 _UNSET_HALFWORD = 0x7FFC
+_NOWHERE = Symbol("_")
 
 
 class Writer:
@@ -78,7 +80,7 @@ class Writer:
         lines.append(f"    return {result}")
         namespace = self._globals
         exec(compile("\n".join(lines), "<translated PTX>", "exec"), namespace)
-        instructions = len(block.body) + (block.end is not None)
+        instructions = len(block.instructions)
         barrier = barrier_kind(block.end) if block.end else None
         found = self._reduction(block.end)
         polling_at = block.polling_at(self._read)
@@ -150,6 +152,8 @@ class Writer:
             "atom": self._atomic,
             "mov": self._move,
             "cvta": self._window,
+            "activemask": self._active_lanes,
+            **dict.fromkeys(("shfl", "vote", "match", "redux", "elect"), self._collective),
         }.get(name, self._compute)
         write(instruction)
         if guard is not None:
@@ -199,6 +203,8 @@ class Writer:
             if operand.name in SPECIAL_REGISTERS:
                 return self._convert(instruction, f"ports.special({operand.name!r})", np.dtype(np.uint32), want)
             raise unsupported(instruction, operand.name)
+        if isinstance(operand, Negated) and kind == "pred":
+            return f"~{self._name(operand.register)}"
         if not isinstance(operand, Register):
             raise unsupported(instruction)
         return self._convert(instruction, self._name(operand), NUMPY[operand.type], want)
@@ -238,6 +244,27 @@ class Writer:
         value = f"{self._global(found.compute)}({', '.join(sources)})"
         self._assign(instruction, instruction.operands[0], value, found.result)
 
+    def _collective(self, instruction: Instruction) -> None:
+        """What threads of a warp find out together."""
+        found, operands = collective(instruction.opcode), instruction.operands
+        if found is None or len(operands) != 1 + len(found.sources):
+            raise unsupported(instruction)
+        targets = operands[0] if isinstance(operands[0], tuple) else operands[:1]
+        if len(targets) > len(found.results):
+            raise unsupported(instruction)
+        each = zip(operands[1:], found.sources, strict=True)
+        sources = ", ".join(self._source(instruction, operand, kind) for operand, kind in each)
+        self._lines.append(f"told = ports.together({self._global(found.compute)}, [{sources}], mask)")
+        for position, (target, kind) in enumerate(zip(targets, found.results, strict=False)):
+            if target != _NOWHERE:
+                self._assign(instruction, target, f"told[{position}]", kind)
+
+    def _active_lanes(self, instruction: Instruction) -> None:
+        """``activemask.b32 d``: the lanes of the warp that execute it together."""
+        if instruction.opcode != ("activemask", "b32") or len(instruction.operands) != 1:
+            raise unsupported(instruction)
+        self._assign(instruction, instruction.operands[0], "ports.active(mask)", "u32")
+
     def _move(self, instruction: Instruction) -> None:
         if len(instruction.opcode) != 2 or len(instruction.operands) != 2 or instruction.opcode[1] not in NUMPY:
             raise unsupported(instruction)
@@ -272,7 +299,7 @@ class Writer:
         whole, part_bits = self._parts(instruction, parts, kind)
         self._lines.append(f"whole = {self._source(instruction, source, whole)}")
         for position, part in enumerate(parts):
-            if part == Symbol("_"):
+            if part == _NOWHERE:
                 continue
             amount = self._constant(Constant(position * part_bits), whole)
             value = f"(whole >> {amount}).astype({self._global(NUMPY[f'u{part_bits}'])})"
@@ -320,7 +347,7 @@ class Writer:
             if total:
                 expression = f"({expression} + {self._constant(Constant(total), kind)})"
             return expression if dtype.itemsize == 8 else f"{expression}.astype(np.uint64)"
-        origin = base.bits if isinstance(base, Constant) else self._symbols.get(base.name)
+        origin = base.bits if isinstance(base, Constant) else self._symbols.get(getattr(base, "name", ""))
         if origin is None:
             raise unsupported(instruction)
         return self._constant(Constant((origin + total) & (2**64 - 1)), "u64")

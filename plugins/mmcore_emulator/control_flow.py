@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mmcore_emulator.barriers import barrier_kind
-from mmcore_emulator.ptx import Address, Function, Instruction, Operand, Register, Symbol
+from mmcore_emulator.collectives import EVERYBODY, member_mask
+from mmcore_emulator.ptx import Address, Function, Instruction, Negated, Operand, Register, Symbol, TensorAddress
 from mmcore_emulator.ptx_types import PtxError
 
 EXIT = -1
@@ -14,6 +15,8 @@ EXIT = -1
 _JUMPS = ("bra", "ret", "exit")
 _NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", *_JUMPS)
 _WARP_BARRIER = ("bar", "warp", "sync")
+GATHER = ("gather",)
+"""What stands before instructions that threads of a warp execute together, and is none itself: they wait for others."""
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel"))
 """How an access says that others may access the same meanwhile."""
 
@@ -33,7 +36,7 @@ class Block:
     @property
     def instructions(self) -> list[Instruction]:
         """The body and what ends it."""
-        return [*self.body, *([self.end] if self.end else [])]
+        return [*self.body, *([self.end] if self.end and self.end.opcode != GATHER else [])]
 
     @property
     def is_barrier(self) -> bool:
@@ -55,7 +58,12 @@ class Block:
     @property
     def is_warp_barrier(self) -> bool:
         """Whether it ends where the threads of a warp wait, and no others."""
-        return self.end is not None and self.end.opcode == _WARP_BARRIER
+        return self.end is not None and self.end.opcode in (_WARP_BARRIER, GATHER)
+
+    @property
+    def orders(self) -> bool:
+        """Whether it ends at a barrier that orders accesses to memory, as a gathering does not."""
+        return self.is_barrier and self.end is not None and self.end.opcode != GATHER
 
     @property
     def successors(self) -> tuple[int, ...]:
@@ -68,7 +76,7 @@ class Block:
 def is_barrier(instruction: Instruction) -> bool:
     """Whether it makes the threads of a block or a warp wait for each other, or lets others know that they came."""
     opcode = instruction.opcode
-    return opcode == _WARP_BARRIER or barrier_kind(instruction) is not None
+    return opcode in (_WARP_BARRIER, GATHER) or barrier_kind(instruction) is not None
 
 
 def reads(instruction: Instruction) -> Iterator[Register]:
@@ -97,10 +105,34 @@ def destinations(instruction: Instruction) -> tuple[Register, ...]:
 
 def _registers(operand: Operand) -> Iterator[Register]:
     for part in operand if isinstance(operand, tuple) else (operand,):
-        if isinstance(part, Address):
+        if isinstance(part, TensorAddress):
+            yield from _registers(part.coordinates)
+        if isinstance(part, Address | TensorAddress):
             part = part.base
+        elif isinstance(part, Negated):
+            part = part.register
         if isinstance(part, Register):
             yield part
+
+
+def gathered(function: Function) -> Function:
+    """The function with what lets the threads of a warp wait for each other before they do something together."""
+    body: list[Instruction] = []
+    labels: dict[int, int] = {}
+    labelled, together = set(function.labels.values()), False
+    for index, each in enumerate(function.body):
+        labels[index] = len(body)
+        mask = member_mask(each)
+        if index in labelled or each.opcode[0] in _JUMPS or is_barrier(each):
+            together = False
+        if mask is not None and not together:
+            if each.guard is not None:
+                raise PtxError(f"{each.mnemonic} at line {each.line} of {each.source} is guarded by a predicate")
+            body.append(Instruction(GATHER, (mask,), line=each.line, source=each.source))
+            together = mask == EVERYBODY
+        body.append(each)
+    labels[len(function.body)] = len(body)
+    return replace(function, body=body, labels={name: labels[index] for name, index in function.labels.items()})
 
 
 def blocks_of(function: Function) -> list[Block]:

@@ -162,7 +162,7 @@ class EmulatedModule:
 def _resident_blocks(call: BoundLaunch, translation: Translation) -> int:
     """How many blocks of a launch the emulated device holds at once."""
     properties = DeviceProperties()
-    shared = sum(translation.layout.shared_sizes) + call.launch.shared_bytes
+    shared = translation.layout.shared_bytes + call.launch.shared_bytes
     one = multiprocessor(properties.compute_capability)
     fitting = Occupancy(one, call.launch.block_dim.size, call.function.registers, shared).active_blocks
     return properties.multiprocessors * max(1, fitting)

@@ -90,7 +90,7 @@ class Run:
     def batches(self) -> Iterable[Batch]:
         """The whole grid, in batches that fit the host's cache."""
         layout = self.translation.layout
-        own = sum(layout.shared_sizes) + self.shared_bytes + layout.local_bytes * self.block.size
+        own = layout.shared_bytes + self.shared_bytes + layout.local_bytes * self.block.size
         return batches(self.grid, self.block, own, LANES_PER_BATCH if not self.alone else 1)
 
     def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:

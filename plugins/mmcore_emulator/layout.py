@@ -13,6 +13,9 @@ from mmcore_emulator.ptx_types import TYPE_BYTES, PtxError
 
 # Namespaces that the compiler makes for what only this module knows.
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
+SHARED_BEGIN = 0x400
+"""Where a block's shared memory begins on compute capability 8.0 and later, whatever alignment arrays ask for."""
+_DYNAMIC_ALIGN = 16
 _LARGEST = 512 << 10
 """Bytes of a thread's local memory at most; no GPU has as much shared memory."""
 
@@ -23,17 +26,24 @@ class Layout:
 
     Attributes:
         addresses: of each shared and local variable, by name.
-        shared_sizes: bytes of each shared array that the source declares; dynamic shared memory is one more.
+        shared: address and bytes of each shared array that the source declares.
+        dynamic_shared: address of the dynamic shared memory, which begins behind them.
         local_bytes: local memory of a thread.
         parameters: offset of each parameter in parameter memory, by name.
         parameter_bytes: size of parameter memory.
     """
 
     addresses: dict[str, int]
-    shared_sizes: tuple[int, ...]
+    shared: tuple[tuple[int, int], ...]
+    dynamic_shared: int
     local_bytes: int
     parameters: dict[str, int]
     parameter_bytes: int
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block that the source declares."""
+        return sum(nbytes for _, nbytes in self.shared)
 
     def shared_name(self, address: int) -> str:
         """The shared array at an address, as the source calls it; empty for one that has no name of its own."""
@@ -91,15 +101,19 @@ def lay_out(function: Function) -> Layout:
             raise PtxError(f"PTX variable {variable.name} takes {variable.nbytes} bytes; {_LARGEST} is the most")
     declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
     dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
-    addresses = {variable.name: copied_base(number) for number, variable in enumerate(declared)}
+    offsets, end = _packed(map(_extent, declared))
+    addresses = {name: copied_base(number, SHARED_BEGIN + at) for number, (name, at) in enumerate(offsets.items())}
+    shared = tuple((addresses[variable.name], variable.nbytes) for variable in declared)
     # Dynamic shared memory has no size of its own, and all its names mean the same.
-    addresses |= {variable.name: copied_base(len(declared)) for variable in dynamic}
+    align = max((variable.align for variable in dynamic), default=_DYNAMIC_ALIGN)
+    dynamic_shared = copied_base(len(declared), SHARED_BEGIN + -(-end // align) * align)
+    addresses |= {variable.name: dynamic_shared for variable in dynamic}
     local, local_bytes = _packed(map(_extent, (variable for variable in variables if variable.space == "local")))
     if local_bytes > _LARGEST:
         raise PtxError(f"PTX function {function.name} has {local_bytes} bytes of local memory; {_LARGEST} is the most")
     addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
     parameters, parameter_bytes = _packed(map(_parameter_extent, function.parameters))
-    return Layout(addresses, tuple(variable.nbytes for variable in declared), local_bytes, parameters, parameter_bytes)
+    return Layout(addresses, shared, dynamic_shared, local_bytes, parameters, parameter_bytes)
 
 
 def _names(instruction: Instruction) -> Iterator[str]:

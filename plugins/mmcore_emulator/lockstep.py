@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.launch_run import Run
 from mmcore_emulator.observer import LaneViolation
 from mmcore_emulator.step import Step
-from mmcore_emulator.warps import EVERY_LANE, Gathering, Warps
+from mmcore_emulator.warps import EVERY_LANE, Gathering
 
 _TORN = "comes to a barrier to which other threads of its warp come elsewhere in the code"
 _MISSING = "waits for its warp with the mask {:#010x}, and not all whom that names come"
@@ -186,10 +185,6 @@ class BatchRun(Ports):
             mask = None if already is None or mask is None else self._masked(already.lanes | mask.lanes)
         waiting[index] = mask
 
-    @cached_property
-    def _warps(self) -> Warps:
-        return Warps(self._batch)
-
     def _release(self) -> bool:
         """Let lanes at barriers go on for whom everybody has come; whether there were any. Warps come first."""
         steps = self._run.translation.steps
@@ -263,9 +258,12 @@ class BatchRun(Ports):
         going = self._gathered(indices)
         if not going.any():
             return False
-        for observer in self._observers:
-            observer.meet(going, self._named)
         steps = self._run.translation.steps
+        met = [index for index in indices if steps[index].block.orders]
+        if met and self._observers:
+            meeting = going & self._lanes_of(met, self._at_barrier)
+            for observer in self._observers:
+                observer.meet(meeting, self._named)
         for index in indices:
             mask = self._at_barrier.pop(index)
             self._enter(steps[index].block.following, self.narrow(mask, going))

@@ -20,7 +20,7 @@ from mmcore_emulator.floats import Values, flushed
 from mmcore_emulator.lanes import Mask
 
 _RANGE_BITS = 40
-_COPIED_RANGE_BITS = 20
+_COPIED_RANGE_BITS = 21
 _LARGEST = 1 << (_RANGE_BITS - 1)
 _PADDING = 64
 _LEAST_UNFLUSHED = np.float32(2.0**-102)
@@ -177,9 +177,9 @@ class DeviceMemory:
         return self._arrays.get(address >> _RANGE_BITS)
 
 
-def copied_base(number: int) -> int:
-    """Address of array ``number`` of a :class:`CopiedMemory`."""
-    return (number << _COPIED_RANGE_BITS) + (1 << (_COPIED_RANGE_BITS - 1))
+def copied_base(number: int, offset: int = 0) -> int:
+    """Address of array ``number`` of a :class:`CopiedMemory`; its lower 20 bits are where it lies in that memory."""
+    return (number << _COPIED_RANGE_BITS) + (1 << (_COPIED_RANGE_BITS - 1)) + offset
 
 
 class CopiedMemory:
@@ -191,19 +191,21 @@ class CopiedMemory:
     def __init__(
         self,
         label: str,
-        sizes: Sequence[int],
+        extents: Sequence[tuple[int, int]],
         owner: NDArray[np.int64],
         fresh: Callable[[int], NDArray[np.uint8]] = poisoned,
         name: Callable[[int], str] = lambda base: "",
     ) -> None:
-        """``owner`` numbers, as lanes, which copy is whose; there are as many as its largest number says.
+        """Memory of arrays that begin at a :func:`copied_base` of their number.
 
-        ``fresh`` makes the content, and ``name`` tells what the source calls the array at an address.
+        Args:
+            label: what violations call them.
+            extents: address and bytes of each.
+            owner: as lanes, which copy is whose; there are as many as its largest number says.
+            fresh: makes the content.
+            name: what the source calls the array at an address.
         """
-        bases = [copied_base(number) for number in range(len(sizes))]
-        self._arrays = [
-            _copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in zip(bases, sizes, strict=True)
-        ]
+        self._arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
 
     def at(self, address: int) -> Array | None:
         number = address >> _COPIED_RANGE_BITS

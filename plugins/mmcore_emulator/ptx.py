@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from mmcore_emulator.declarations import Variable, module_variables, variable
@@ -32,16 +32,36 @@ class Symbol:
 
 
 @dataclass(frozen=True)
+class Negated:
+    """A predicate that is taken for its contrary, ``!%p1``."""
+
+    register: Register
+
+
+Scalar: TypeAlias = Register | Constant | Symbol | Negated
+
+
+@dataclass(frozen=True)
 class Address:
     """Memory operand ``[base + offset]``."""
 
-    base: Register | Symbol | Constant
+    base: Scalar
     offset: int = 0
 
 
-Scalar: TypeAlias = Register | Constant | Symbol
 Vector: TypeAlias = tuple[Scalar, ...]
-Operand: TypeAlias = Scalar | Address | Vector
+"""``{%r1, %r2}``, or two destinations: ``%r1|%p1``."""
+
+
+@dataclass(frozen=True)
+class TensorAddress:
+    """Memory operand ``[tensor map, {coordinates}]``, slowest coordinate last."""
+
+    base: Scalar
+    coordinates: Vector
+
+
+Operand: TypeAlias = Scalar | Address | TensorAddress | Vector
 
 
 @dataclass(frozen=True)
@@ -109,6 +129,7 @@ _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d
 _INSTRUCTION = re.compile(
     r"(?:@(?P<not>!?)(?P<guard>[\w$%]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL
 )
+_TENSOR_ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*,\s*\{(?P<coordinates>[^{}]*)\}\s*\]$")
 _ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*\]$")
 
 
@@ -179,17 +200,19 @@ _Place: TypeAlias = tuple[int, int, int]
 
 @dataclass
 class _Scope:
-    """What is declared between two braces; inline assembly may reuse an outer scope's names for other registers.
+    """What is declared between two braces; inline assembly may reuse a name of another scope for something else.
 
     Attributes:
         suffix: what tells its registers from those of the same name in other scopes.
         registers: declared one by one, and those of ``families`` that were used.
         families: (prefix, count, type) of ``.reg .b32 %r<5>``.
+        labels: names of the labels that stand here.
     """
 
     suffix: str
     registers: dict[str, Register] = field(default_factory=dict)
     families: list[tuple[str, int, str]] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Register | None:
         """The register of that name declared here."""
@@ -213,6 +236,8 @@ class _Body:
         self._source = ""
         self._main = 0
         self._callers: dict[_Place, _Place] = {}
+        # Branches by their place in the body, with the scopes that they stand in: labels may come behind them.
+        self._branches: dict[int, list[_Scope]] = {}
 
     def read(self, text: str) -> None:
         position = 0
@@ -233,11 +258,24 @@ class _Body:
                 self._statement(statement)
         if rest := text[position:].strip():
             raise PtxError(f"PTX statement {rest.splitlines()[0]!r} is not understood")
+        self._lead_branches()
 
     def _label(self, name: str) -> None:
-        if name in self._function.labels:
+        scope = self._scopes[-1]
+        if name in scope.labels:
             raise PtxError(f"PTX label {name} stands twice in {self._function.name}")
-        self._function.labels[name] = len(self._function.body)
+        scope.labels.add(name)
+        self._function.labels[name + scope.suffix] = len(self._function.body)
+
+    def _lead_branches(self) -> None:
+        """Let branches name the labels of the innermost scope that has them."""
+        for index, scopes in self._branches.items():
+            branch = self._function.body[index]
+            *_, target = branch.operands or (None,)
+            if isinstance(target, Symbol):
+                found = next((scope for scope in reversed(scopes) if target.name in scope.labels), self._scopes[0])
+                label = Symbol(target.name + found.suffix)
+                self._function.body[index] = replace(branch, operands=(*branch.operands[:-1], label))
 
     def _locate(self, text: str) -> None:
         found = _LOC.match(text)
@@ -267,6 +305,8 @@ class _Body:
             # Parameters and prototypes declared in a body belong to a call, which is refused by its own name.
             return
         elif found := _INSTRUCTION.match(text):
+            if found["opcode"].startswith("bra"):
+                self._branches[len(self._function.body)] = list(self._scopes)
             guard = found["guard"] and self._scalar(found["guard"])
             if guard is not None and not isinstance(guard, Register):
                 raise PtxError(f"PTX guard in {text!r} is not a register")
@@ -297,10 +337,14 @@ class _Body:
 
     def _operand(self, text: str) -> Operand:
         if text.startswith("{"):
-            return tuple(self._scalar(part) for part in _split(text[1:-1]))
+            return self._vector(text[1:-1])
+        if "|" in text:
+            return self._vector(text.replace("|", ","))
         if text.startswith("["):
             found = _ADDRESS.match(text)
             offset = integer(found["offset"] or "0") if found else None
+            if tensor := _TENSOR_ADDRESS.match(text):
+                return TensorAddress(self._scalar(tensor["base"]), self._vector(tensor["coordinates"]))
             if not found or offset is None:
                 # Only newer instructions have such addresses; the translation refuses those by name.
                 return Symbol(text)
@@ -310,7 +354,12 @@ class _Body:
             return Symbol(text)
         return self._scalar(text)
 
+    def _vector(self, text: str) -> Vector:
+        return tuple(self._scalar(part) for part in _split(text))
+
     def _scalar(self, text: str) -> Scalar:
+        if text.startswith("!") and isinstance(negated := self._scalar(text[1:].strip()), Register):
+            return Negated(negated)
         for scope in reversed(self._scopes):
             if register := scope.find(text):
                 return register

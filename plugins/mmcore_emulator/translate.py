@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mmcore_emulator.codegen import Writer, unsupported
-from mmcore_emulator.control_flow import blocks_of, reads
+from mmcore_emulator.control_flow import blocks_of, gathered, reads
 from mmcore_emulator.layout import Layout, lay_out
 from mmcore_emulator.ptx import Function, Symbol
 from mmcore_emulator.step import Registers, Step
@@ -41,6 +41,7 @@ def translate(function: Function, module_addresses: Mapping[str, int] = _NONE) -
             # Named before the instructions that only pass its arguments.
             names = [part.name for part in instruction.operands if isinstance(part, Symbol)]
             raise unsupported(instruction, next((name for name in names if not name.startswith("(")), ""))
+    function = gathered(function)
     layout = lay_out(function)
     read = {register for instruction in function.body for register in reads(instruction)}
     writer = Writer({**layout.addresses, **layout.parameters, **module_addresses}, frozenset(read))
