@@ -14,6 +14,7 @@ from mmcore.registry import registry
 from mmcore.reproduce import launch_command
 from mmcore_nvrtc.device_half import LeftOut
 from mmcore_source_file.left_out import in_a_line, in_a_list, may_have_a_host_half
+from tests.command_line import install
 from tests.command_line import mmcore as command
 from tests.test_source_file import NAIVE
 
@@ -183,6 +184,14 @@ def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declare
         found = referenced_kernel({"file": str(declared.source)})
         assert found.arguments == declared.arguments_of(declared.entry_named()), declared.name
         assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
+
+
+def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folder: Path) -> None:
+    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_command(command):\n    return 1 // 0\n"
+    install(folder / "site", "failing", "failing.command", failing)
+    result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
+    assert "warning: a plugin's mmcore_command failed: ZeroDivisionError" in result.stderr
 
 
 PROGRAM = """#include <vector>
