@@ -121,17 +121,18 @@ class Ports:
 
     def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:
         """What the threads of each warp compute together, from who takes part and their values, as rows of a warp."""
-        taking = self._warps.rows(self._batch.spread(mask))
-        return [self._warps.lanes(each) for each in compute(taking, *map(self._warps.rows, sources))]
+        taking = self.warps.rows(self._batch.spread(mask))
+        return [self.warps.lanes(each) for each in compute(taking, *map(self.warps.rows, sources))]
 
     def active(self, mask: Mask | None) -> Values:
         """For each lane, the lanes of its warp that execute the same now."""
-        rows = self._warps.rows(self._batch.spread(mask))
+        rows = self.warps.rows(self._batch.spread(mask))
         named = np.where(rows, BIT, np.uint32(0)).sum(axis=1, keepdims=True, dtype=np.uint32)
-        return self._warps.lanes(np.broadcast_to(named, rows.shape))
+        return self.warps.lanes(np.broadcast_to(named, rows.shape))
 
     @cached_property
-    def _warps(self) -> Warps:
+    def warps(self) -> Warps:
+        """The warps of the batch."""
         return Warps(self._batch)
 
     def fence(self, scope: str, mask: Mask | None) -> None:

@@ -22,6 +22,7 @@ from mmcore_emulator.operations import operation
 from mmcore_emulator.ptx import Address, Instruction, Negated, Operand, Register, Symbol
 from mmcore_emulator.ptx_types import NUMPY, TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.step import LOCAL_WINDOW, SHARED_WINDOW, Registers, Step
+from mmcore_emulator.warp_matrices import warp_instruction
 
 # How an access is ordered, too, has nothing to say where all are made in order and none is left out.
 _CACHE_HINTS = {
@@ -153,6 +154,7 @@ class Writer:
             "mov": self._move,
             "cvta": self._window,
             "activemask": self._active_lanes,
+            **dict.fromkeys(("mma", "wmma", "ldmatrix", "stmatrix"), self._of_warps),
             **dict.fromkeys(("shfl", "vote", "match", "redux", "elect"), self._collective),
         }.get(name, self._compute)
         write(instruction)
@@ -258,6 +260,31 @@ class Writer:
         for position, (target, kind) in enumerate(zip(targets, found.results, strict=False)):
             if target != _NOWHERE:
                 self._assign(instruction, target, f"told[{position}]", kind)
+
+    def _of_warps(self, instruction: Instruction) -> None:
+        """What a warp does with matrices."""
+        found, operands = warp_instruction(instruction.opcode), list(instruction.operands)
+        if found is None:
+            raise unsupported(instruction)
+        parts = [part for part in found.operands if not part.optional or len(operands) == len(found.operands)]
+        if len(operands) != len(parts):
+            raise unsupported(instruction)
+        given, results = [], []
+        for part, operand in zip(parts, operands, strict=True):
+            registers = operand if isinstance(operand, tuple) else (operand,)
+            if part.role == "address":
+                given.append(f"[{self._address(instruction, operand)}]")
+                continue
+            if len(registers) != part.count:
+                raise unsupported(instruction)
+            if part.role == "result":
+                results += [(register, part.type) for register in registers]
+            else:
+                given.append(f"[{', '.join(self._source(instruction, each, part.type) for each in registers)}]")
+        run, at = self._global(found.run), self._global(instruction)
+        self._lines.append(f"told = {run}(ports, mask, {at}, {', '.join(given)})")
+        for position, (register, kind) in enumerate(results):
+            self._assign(instruction, register, f"told[{position}]", kind)
 
     def _active_lanes(self, instruction: Instruction) -> None:
         """``activemask.b32 d``: the lanes of the warp that execute it together."""

@@ -41,7 +41,7 @@ class BatchRun(Ports):
         self._polled: set[int] = set()
         self._state: object = None
         self._at_barrier: dict[int, Mask | None] = {}
-        self._barriers = BlockBarriers(batch, lambda: self._warps)
+        self._barriers = BlockBarriers(batch, lambda: self.warps)
         # The mask that each lane names which waits at a barrier of its warp.
         self._named: Values = np.zeros((1,) * 6, np.uint32)
 
@@ -232,13 +232,13 @@ class BatchRun(Ports):
 
     def _check_warps(self, sites: list[int], going: Values) -> None:
         """Report threads of one warp that come to a barrier of their block from different places of the code."""
-        rows = self._warps.rows
+        rows = self.warps.rows
         here = np.stack([rows(self._batch.spread(self._at_barrier[index]) & going) for index in sites])
         torn = here.any(axis=2).sum(axis=0) > 1
         if torn.any():
             steps = self._run.translation.steps
             for index, each in zip(sites, here, strict=True):
-                lanes = self._warps.lanes(each & torn[:, np.newaxis])
+                lanes = self.warps.lanes(each & torn[:, np.newaxis])
                 barrier = steps[index].barrier
                 if lanes.any() and barrier is not None and barrier.aligned:
                     end = steps[index].block.end
@@ -279,10 +279,10 @@ class BatchRun(Ports):
         present = self._lanes_of(list(self._at_barrier), self._at_barrier)
         if self._polling:
             present |= self._lanes_of(list(self._polling), self._polling)
-        gathering = Gathering(*map(self._warps.rows, (waiting, self._named, present)))
-        strays = self._warps.lanes(gathering.strays())
+        gathering = Gathering(*map(self.warps.rows, (waiting, self._named, present)))
+        strays = self.warps.lanes(gathering.strays())
         self._report_strays(indices, strays)
-        return np.asarray(strays | self._warps.lanes(gathering.complete()))
+        return np.asarray(strays | self.warps.lanes(gathering.complete()))
 
     def _report_strays(self, indices: list[int], strays: Values) -> None:
         """Report the lanes at these barriers of their warps whom their masks do not name."""

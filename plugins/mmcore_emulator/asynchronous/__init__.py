@@ -1,0 +1,1 @@
+"""What asynchronous instructions work with: mbarrier objects, tensor maps, and the operands of wgmma."""

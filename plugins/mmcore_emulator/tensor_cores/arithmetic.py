@@ -1,0 +1,357 @@
+"""Arithmetic of tensor cores: how one instruction adds up the products of a row and a column, bit for bit.
+
+A tensor core aligns the products of a step and C to the largest exponent among them, E, cuts off what lies more than
+``kept`` bits below 2^E, and adds up the rest exactly. The exponent of a product is the sum of its factors' exponents,
+and subnormal factors have the least exponent of their type: nothing is normalised before the sum.
+
+Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim; and for
+compute capability 9.0 measurements on an H200, which ``python -m bench.tensor_cores`` repeats.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator import floats
+
+Values = NDArray[Any]
+Tile = tuple[slice, slice, slice]
+
+#: Exponents of the least normal numbers.
+LEAST_EXPONENTS = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
+#: An exponent so small that it is never the largest.
+NEVER = -4000
+_WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8}
+_INTEGERS = ("s8", "u8", "s4", "u4")
+_KEPT = {(7, 0): 23, (7, 5): 24, (8, 0): 24, (8, 6): 24, (8, 7): 24, (8, 9): 24, (9, 0): 25}
+_SINCE = {"f16": (7, 0), "bf16": (8, 0), "tf32": (8, 0), "e4m3": (8, 9), "e5m2": (8, 9)}
+# Numbers of a work array; with it and its companions the L2 cache of a core is half full.
+_TILE = 8192
+# Of numpy's inner loop.
+_LONG_ROW, _LONGEST_ROW = 64, 512
+#: Bits of the significand, without the leading one, of results that are cut off.
+_FRACTIONS = {"f32": 23, "float22": 13, "f16 of float22": 13}
+_HALVES = ("f16", "f16 of float22")
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Arithmetic of one instruction on one architecture.
+
+    Attributes:
+        result: "f32" and "float22", cut off to 24 and 14 significant bits; "f16", rounded to nearest even, and "f16 of
+            float22", cut off before; "f64", a chain of fused multiply-adds; "s32".
+        kept: bits below 2^E that every product and C keep.
+        at_once: products of one step; the next step adds to its result.
+        least: the least exponents of A's, B's and C's elements.
+        floor: the least E.
+        zero, zero_of_c: the exponents of a zero in A or B, and in C; None for the least of its type.
+        signed_zeros: a negative sum too small for a float32 gives −0; else +0.
+        unpacked: the instruction is two steps from zero, over the k with k mod 4 < 2 and over the others, and an
+            ordinary addition of C.
+        saturate: integers are clamped to 32 bits; else they wrap around.
+    """
+
+    result: str
+    kept: int = 0
+    at_once: int = 1
+    least: tuple[int, int, int] = (0, 0, 0)
+    floor: int = -133
+    zero: int | None = -126
+    zero_of_c: int | None = NEVER
+    signed_zeros: bool = False
+    unpacked: bool = False
+    saturate: bool = False
+
+
+def arithmetic_of(
+    capability: tuple[int, int],
+    instruction: str,
+    a_type: str,
+    b_type: str,
+    result: str,
+    k: int,
+    *,
+    saturate: bool = False,
+) -> Arithmetic:
+    """Arithmetic of "mma" or "wgmma" with PTX's types of A and B, of C and the result, and of ``k`` products.
+
+    Raises:
+        UnsupportedInstruction: the architecture has no such instruction, or nothing is known of it.
+    """
+    there = instruction == "mma" or (instruction == "wgmma" and capability == (9, 0))
+    if there and a_type in _INTEGERS and b_type in _INTEGERS and result == "s32" and capability >= (7, 5):
+        return Arithmetic("s32", saturate=saturate)
+    if a_type == b_type == result == "f64" and instruction == "mma" and capability >= (8, 0):
+        return Arithmetic("f64")
+    _check(capability, instruction, a_type, b_type, result)
+    least = (LEAST_EXPONENTS[a_type], LEAST_EXPONENTS[b_type], LEAST_EXPONENTS[result])
+    kept = _KEPT[capability]
+    if _WIDTHS[a_type] == 8:
+        if instruction == "mma" and capability == (9, 0):
+            return Arithmetic(result, kept, k // 2, (-14, -14, least[2]), unpacked=True)
+        at_once = k if instruction == "wgmma" else 16
+        return Arithmetic("float22" if result == "f32" else result, 13, min(k, at_once), least)
+    at_once = {(7, 0): 4, (9, 0): k}.get(capability, 128 // _WIDTHS[a_type])
+    return Arithmetic(result, kept, min(k, at_once), least)
+
+
+def _check(capability: tuple[int, int], instruction: str, a_type: str, b_type: str, result: str) -> None:
+    known = (
+        capability in _KEPT
+        and {a_type, b_type} <= _SINCE.keys()
+        and max(_SINCE[a_type], _SINCE[b_type]) <= capability
+        and _WIDTHS[a_type] == _WIDTHS[b_type]
+        and (a_type == b_type or _WIDTHS[a_type] == 8)
+        and (result == "f32" or (result == "f16" and a_type in ("f16", "e4m3", "e5m2")))
+        and (instruction == "mma" or (instruction == "wgmma" and capability == (9, 0)))
+    )
+    if not known:
+        types = f"{result}.{a_type}.{b_type}"
+        raise UnsupportedInstruction(f"the arithmetic of {instruction} {types} on {capability} is not known")
+
+
+def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike, arithmetic: Arithmetic) -> Values:
+    """A·B + C as a tensor core computes it: ``a`` [..., M, K], ``b`` [..., K, N] and ``c`` [..., M, N].
+
+    They hold the exact values: float64, or integers where the result is one. The result [..., M, N] is float32,
+    float16, float64 or int32; its NaN has all bits set but the sign.
+    """
+    if arithmetic.result == "s32":
+        return _integers(np.asarray(a), np.asarray(b), np.asarray(c), saturate=arithmetic.saturate)
+    a, b, c = (np.asarray(each, np.float64) for each in (a, b, c))
+    if arithmetic.result == "f64":
+        return _chain(a, b, c)
+    if arithmetic.unpacked:
+        return _unpacked(a, b, c, arithmetic)
+    return _as_result(_in_steps(a, b, c, arithmetic), arithmetic)
+
+
+def _integers(a: Values, b: Values, c: Values, *, saturate: bool) -> Values:
+    # Sums of products of bytes are exact in float64, and numpy multiplies matrices of it fastest.
+    total = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64) + c.astype(np.int64)
+    if saturate:
+        total = np.clip(total, -(2**31), 2**31 - 1)
+    return total.astype(np.int32)
+
+
+def _chain(a: Values, b: Values, c: Values) -> Values:
+    """Fused multiply-adds in order of k."""
+    total = c
+    with np.errstate(invalid="ignore", over="ignore"):
+        for k in range(a.shape[-1]):
+            total = floats.fma64(a[..., :, k, None], b[..., None, k, :], total)
+    return total
+
+
+def _unpacked(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
+    """Two steps from zero, whose sum is added to C by an ordinary addition."""
+    k = np.arange(a.shape[-1])
+    order = np.argsort(k % 4 // 2, kind="stable")
+    product = _in_steps(a[..., order], b[..., order, :], np.zeros_like(c), arithmetic)
+    dtype = np.float16 if arithmetic.result in _HALVES else np.float32
+    with np.errstate(invalid="ignore", over="ignore"):
+        return floats.with_one_nan(product.astype(dtype) + c.astype(dtype))
+
+
+def _as_result(values: Values, arithmetic: Arithmetic) -> Values:
+    """``values``, exact in the result's type, in that type."""
+    return floats.with_one_nan(values.astype(np.float16 if arithmetic.result in _HALVES else np.float32))
+
+
+def _in_steps(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
+    """The result's values in float64, tile by tile; every tile's work arrays stay in a core's cache."""
+    shape = c.shape
+    a, b, c = (each.reshape(-1, *each.shape[-2:]) for each in (a, b, c))
+    batch_last = c.shape[-1] < min(len(c), _LONG_ROW)
+    # Numpy's inner loop runs over the last axis, which had better be long.
+    if batch_last:
+        a, b = a.transpose(2, 1, 0)[:, :, None], b.transpose(1, 2, 0)[:, None]
+        c = c.transpose(1, 2, 0)
+    else:
+        a, b = a.transpose(2, 0, 1)[..., None], b.transpose(1, 0, 2)[:, :, None]
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    product = _Product(a, b, arithmetic)
+    result = np.empty(c.shape)
+    for tile in _tiles(c.shape):
+        result[tile] = product.of(tile, np.ascontiguousarray(c[tile]))
+    return (result.transpose(2, 0, 1) if batch_last else result).reshape(shape)
+
+
+def _tiles(shape: tuple[int, ...]) -> Iterator[Tile]:
+    """Parts of an array of three axes, of at most ``_TILE`` elements, longest along the last."""
+    room, sizes = _TILE, []
+    for length in reversed(shape):
+        sizes.append(max(1, min(length, room, _LONGEST_ROW)))
+        room //= sizes[-1]
+    starts = (range(0, length, size) for length, size in zip(shape, reversed(sizes), strict=True))
+    for x, y, z in itertools.product(*starts):
+        yield slice(x, x + sizes[2]), slice(y, y + sizes[1]), slice(z, z + sizes[0])
+
+
+def _part(operand: Values, tile: Tile) -> Values:
+    """What a tile needs of an operand [K, X, Y, Z] that has one element where it does not depend on an axis."""
+    axes = zip(tile, operand.shape[1:], strict=True)
+    return operand[(slice(None), *(part if length > 1 else slice(None) for part, length in axes))]
+
+
+class _Product:
+    """A and B, prepared: [K, X, Y, Z] that broadcast against each other; C and the result are [X, Y, Z]."""
+
+    def __init__(self, a: Values, b: Values, arithmetic: Arithmetic) -> None:
+        self.arithmetic = arithmetic
+        self.special = None if np.isfinite(a).all() and np.isfinite(b).all() else (a, b)
+        if self.special:
+            a, b = (np.where(np.isfinite(each), each, 0.0) for each in self.special)
+        self.factors = a, b
+        self.exponents = tuple(
+            _exponents(each, least, arithmetic.zero) for each, least in zip((a, b), arithmetic.least[:2], strict=True)
+        )
+        self._work = np.empty(_TILE, np.int16), np.empty(_TILE)
+
+    def of(self, tile: Tile, c: Values) -> Values:
+        """The result's values, of which ``c`` is C's part."""
+        a, b = (_part(each, tile) for each in self.factors)
+        exponents_a, exponents_b = (_part(each, tile) for each in self.exponents)
+        special = self.special and tuple(_part(each, tile) for each in self.special)
+        for start in range(0, len(a), self.arithmetic.at_once):
+            step = slice(start, start + self.arithmetic.at_once)
+            total = self._step(a[step], b[step], exponents_a[step], exponents_b[step], c)
+            if special or not np.isfinite(c).all():
+                left, right = special or (a, b)
+                total = _with_special_values(total, left[step], right[step], c)
+            c = total
+        return c
+
+    def _step(self, a: Values, b: Values, exponents_a: Values, exponents_b: Values, c: Values) -> Values:
+        """One step's result where all are numbers."""
+        arithmetic = self.arithmetic
+        if not np.isfinite(c).all():
+            c = np.where(np.isfinite(c), c, 0.0)
+        largest = np.maximum(_exponents(c, arithmetic.least[2], arithmetic.zero_of_c), np.int16(arithmetic.floor))
+        group = max(1, _TILE // max(1, c.size))
+        groups = [slice(start, start + group) for start in range(0, len(a), group)]
+        sums = self._work[0][: group * c.size].reshape(group, *c.shape)
+        for ks in groups:
+            left = exponents_a[ks]
+            _gather(np.maximum, largest, np.add(left, exponents_b[ks], out=sums[: len(left)]))
+        scale = _powers(arithmetic.kept - largest)
+        total = np.trunc(c * scale)
+        products = self._work[1][: group * c.size].reshape(group, *c.shape)
+        for ks in groups:
+            left = a[ks]
+            terms = np.multiply(left, b[ks], out=products[: len(left)])
+            terms *= scale
+            np.trunc(terms, out=terms)
+            _gather(np.add, total, terms)
+        total *= _powers(largest - arithmetic.kept)
+        total += 0.0  # a sum of nothing is +0
+        return _rounded(total, arithmetic)
+
+
+def _gather(combine: np.ufunc, total: Values, terms: Values) -> None:
+    """Put ``terms`` [G, ...] into ``total`` [...]."""
+    combine(total, terms[0] if len(terms) == 1 else combine.reduce(terms, axis=0), out=total)
+
+
+def _with_special_values(result: Values, a: Values, b: Values, c: Values) -> Values:
+    """``result`` with the NaN and the infinities that infinities and NaN among the operands make."""
+    total = c.copy()
+    with np.errstate(invalid="ignore"):
+        for left, right in zip(a, b, strict=True):
+            total += left * right
+    return np.where(np.isfinite(total), result, total)
+
+
+def _exponents(values: Values, least: int, zero: int | None) -> Values:
+    """Exponents of float64 numbers: of subnormal ones of their type, which are below 2^``least``, that."""
+    exponents = (values.view(np.int64) >> 52).astype(np.int16)
+    exponents &= np.int16(0x7FF)
+    exponents -= np.int16(1023)
+    if zero is None:
+        return np.maximum(exponents, np.int16(least))
+    # Zero's own exponent is below everything else's.
+    nothing = exponents == -1023
+    np.maximum(exponents, np.int16(least), out=exponents)
+    exponents[nothing] = zero
+    return exponents
+
+
+def _powers(exponents: Values) -> Values:
+    """Two to the power of ``exponents``, which are those of normal float64."""
+    biased = exponents.astype(np.int64)
+    biased += 1023
+    biased <<= 52
+    return biased.view(np.float64)
+
+
+def _rounded(total: Values, arithmetic: Arithmetic) -> Values:
+    """``total`` as the result's type holds it, still in float64."""
+    result = _cut_off(total, _FRACTIONS[arithmetic.result]) if arithmetic.result in _FRACTIONS else total
+    if arithmetic.result in _HALVES:
+        with np.errstate(over="ignore"):
+            result = result.astype(np.float16).astype(np.float64)
+    if not arithmetic.signed_zeros:
+        result += 0.0
+    return result
+
+
+def _cut_off(values: Values, fraction: int) -> Values:
+    """``values`` rounded toward zero to 1 + ``fraction`` bits, with the exponents of float32; infinity beyond."""
+    result = (values.view(np.int64) & np.int64(-1 << (52 - fraction))).view(np.float64)
+    magnitude = np.abs(result)
+    tiny = magnitude < 2.0**-126
+    if tiny.any():
+        unit = 2.0 ** (-126 - fraction)
+        result = np.where(tiny, np.trunc(result * (1 / unit)) * unit, result)
+    large = magnitude >= 2.0**128
+    return np.where(large, np.copysign(np.inf, result), result) if large.any() else result
+
+
+def tf32_value(bits: Values) -> Values:
+    """float64 values of tf32 in registers: float32 bit patterns (uint32), whose low 13 bits are ignored."""
+    kept = np.bitwise_and(bits, np.uint32(0xFFFFE000))
+    return kept.view(np.float32).astype(np.float64)
+
+
+def _table(fraction: int, bias: int, *, infinities: bool) -> Values:
+    """float64 values of all 256 bit patterns of an 8-bit type with so many bits of fraction."""
+    bits = np.arange(256)
+    exponents, fractions = bits % 128 >> fraction, bits % (1 << fraction)
+    leading = np.where(exponents > 0, 1 << fraction, 0)
+    values: Values = np.ldexp((leading + fractions).astype(np.float64), np.maximum(exponents, 1) - bias - fraction)
+    if infinities:
+        top = exponents == exponents.max()
+        values[top & (fractions == 0)] = np.inf
+        values[top & (fractions != 0)] = np.nan
+    else:
+        values[bits % 128 == 127] = np.nan
+    return np.where(bits < 128, values, np.negative(values))
+
+
+_WHOLE: dict[str, np.dtype[Any]] = {"s8": np.dtype("i1"), "u8": np.dtype("u1"), "s32": np.dtype("i4")}
+_EIGHT_BITS = {"e4m3": _table(3, 7, infinities=False), "e5m2": _table(2, 15, infinities=True)}
+
+
+def decoded(bits: Values, kind: str) -> Values:
+    """Values of the bit patterns of a PTX type: float64, or the integers themselves for "s8", "u8" and "s32".
+
+    ``bits`` are unsigned integers as wide as the type; tf32 is in 32 bits.
+    """
+    if kind in _EIGHT_BITS:
+        return np.asarray(_EIGHT_BITS[kind][bits])
+    if kind in _WHOLE:
+        return bits.view(_WHOLE[kind])
+    # A signalling NaN is a NaN as any other.
+    with np.errstate(invalid="ignore"):
+        if kind == "tf32":
+            return tf32_value(bits)
+        values = floats.from_bfloat16(bits) if kind == "bf16" else bits.view(np.dtype(f"f{bits.dtype.itemsize}"))
+        return np.asarray(values.astype(np.float64))

@@ -1,0 +1,214 @@
+"""Instructions with which a warp moves and multiplies matrices: mma, ldmatrix, stmatrix and wmma."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mmcore_emulator.floats import Values
+from mmcore_emulator.lanes import Mask
+from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.step import Ports
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of, multiply_add
+from mmcore_emulator.tensor_cores.fragments import (
+    Fragment,
+    MatrixMove,
+    MmaKind,
+    WmmaKind,
+    WmmaMove,
+    bits_of,
+    join_parts,
+    matrix_move,
+    mma_kind,
+    registers_of_rows,
+    rows_of_registers,
+    split_parts,
+    values,
+    wmma_mma_kind,
+    wmma_move,
+)
+from mmcore_emulator.warps import PerWarp
+
+_WORD = np.dtype(np.uint32)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An operand.
+
+    Attributes:
+        role: "result", "source" or "address".
+        type: PTX type that each of its registers is read or written as.
+        count: of registers.
+        optional: whether it may be missing.
+    """
+
+    role: str
+    type: str = "b32"
+    count: int = 1
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class WarpInstruction:
+    """An instruction that whole warps execute.
+
+    Attributes:
+        operands: in the order in which they are written.
+        run: ``run(ports, mask, at, *operands)`` without the results, each a list of lanes; it returns the registers of
+            the result.
+    """
+
+    operands: tuple[Part, ...]
+    run: Callable[..., Sequence[Values]]
+
+
+def warp_instruction(opcode: tuple[str, ...], capability: tuple[int, int] = (9, 0)) -> WarpInstruction | None:
+    """What an opcode does on a compute capability; None for one that is not known.
+
+    Raises:
+        UnsupportedInstruction: nothing is known of its arithmetic there.
+    """
+    if kind := mma_kind(opcode) or wmma_mma_kind(opcode):
+        return _product(kind, capability)
+    if matrices := matrix_move(opcode):
+        return _matrices(opcode[0] == "stmatrix", matrices)
+    if move := wmma_move(opcode):
+        return _fragment_move(move)
+    return None
+
+
+def _register(fragment: Fragment) -> str:
+    return "f64" if fragment.bits == 64 else "b32"
+
+
+def _product(kind: MmaKind | WmmaKind, capability: tuple[int, int]) -> WarpInstruction:
+    d, a, b, c = kind.fragments()
+    k = kind.shape[2]
+    arithmetic = arithmetic_of(capability, "mma", kind.a, kind.b, kind.d, k, saturate=kind.satfinite)
+    sources = [Part("source", _register(each), each.register_count) for each in (a, b, c)]
+    result = Part("result", _register(d), d.register_count)
+    return WarpInstruction((result, *sources), partial(_multiplied, kind, arithmetic))
+
+
+def _multiplied(
+    kind: MmaKind, arithmetic: Arithmetic, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+) -> list[Values]:
+    d, *fragments = kind.fragments()
+    ends = np.cumsum([len(each) for each in operands])
+
+    def compute(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        a, b, c = (
+            values(fragment.unpack(rows[end - len(each) : end]), type)
+            for fragment, each, end, type in zip(fragments, operands, ends, (kind.a, kind.b, kind.c), strict=True)
+        )
+        return d.pack(bits_of(multiply_add(a, b, c, arithmetic), kind.d))
+
+    together: list[Values] = ports.together(compute, [each for operand in operands for each in operand], mask)
+    return together
+
+
+def _matrices(store: bool, move: MatrixMove) -> WarpInstruction:
+    address, registers = Part("address"), Part("source" if store else "result", count=move.count)
+    if store:
+        return WarpInstruction((address, registers), partial(_store_matrices, move))
+    return WarpInstruction((registers, address), partial(_load_matrices, move))
+
+
+def _load_matrices(
+    move: MatrixMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values]
+) -> Sequence[Values]:
+    """Each thread of those that name rows loads 16 bytes, which are then dealt out."""
+    naming = ports.narrow(mask, ports.special("%laneid") < np.uint32(8 * move.count))
+    words = ports.load(move.space, address[0], _WORD, 4, naming, at)
+
+    def deal(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        lines = np.stack(rows, axis=2)[:, : 8 * move.count].reshape(len(taking), move.count, 8, 4)
+        return registers_of_rows(lines.view(np.uint16), move.transposed)
+
+    dealt: Sequence[Values] = ports.together(deal, words, mask)
+    return dealt
+
+
+def _store_matrices(
+    move: MatrixMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], registers: list[Values]
+) -> Sequence[Values]:
+    def collect(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        lines = np.ascontiguousarray(rows_of_registers(rows, move.transposed)).view(np.uint32)
+        every = np.zeros((len(taking), 32, 4), np.uint32)
+        every[:, : 8 * move.count] = lines.reshape(len(taking), -1, 4)
+        return [every[:, :, word] for word in range(4)]
+
+    words = ports.together(collect, registers, mask)
+    naming = ports.narrow(mask, ports.special("%laneid") < np.uint32(8 * move.count))
+    ports.store(move.space, address[0], words, _WORD, naming, at)
+    return ()
+
+
+def _fragment_move(move: WmmaMove) -> WarpInstruction:
+    fragment = move.fragment
+    registers = Part("source" if move.store else "result", _register(fragment), fragment.register_count)
+    address, stride = Part("address"), Part("source", "u32", optional=True)
+    if move.store:
+        return WarpInstruction((address, registers, stride), partial(_store_fragment, move))
+    return WarpInstruction((registers, address, stride), partial(_load_fragment, move))
+
+
+def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:
+    """What is moved at a time, and how many of these a register is made of."""
+    bits, parts = move.fragment.bits, max(1, 32 // move.fragment.bits)
+    if move.side_by_side:
+        return np.dtype(np.float64) if bits == 64 else _WORD, 1
+    return np.dtype(f"u{bits // 8}"), parts
+
+
+def _addresses(move: WmmaMove, ports: Ports, address: Values, stride: list[Values]) -> list[Values]:
+    """Of every element that is moved, register by register."""
+    if stride and stride[0].size > 1:
+        offsets = move.offsets(ports.warps.rows(stride[0])[:, 0])
+    else:
+        offsets = move.offsets(int(stride[0].item()) if stride else move.default_stride)
+    _, parts = _element(move)
+    found = []
+    for register in offsets * move.fragment.bits // 8:
+        for part in range(parts):
+            rows = np.broadcast_to(register[:, :, part], (ports.warps.count, register.shape[1]))
+            found.append(address + ports.warps.lanes(rows).astype(np.uint64))
+    return found
+
+
+def _load_fragment(
+    move: WmmaMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], *stride: list[Values]
+) -> list[Values]:
+    dtype, parts = _element(move)
+    given = stride[0] if stride else []
+    loaded = [
+        ports.load(move.space, each, dtype, 1, mask, at)[0] for each in _addresses(move, ports, address[0], given)
+    ]
+    if parts > 1:
+        grouped = [loaded[start : start + parts] for start in range(0, len(loaded), parts)]
+        loaded = [join_parts(np.stack(np.broadcast_arrays(*each), axis=-1), move.type) for each in grouped]
+    return loaded * move.fragment.copies
+
+
+def _store_fragment(
+    move: WmmaMove,
+    ports: Ports,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    registers: list[Values],
+    *stride: list[Values],
+) -> Sequence[Values]:
+    dtype, parts = _element(move)
+    held = registers[: move.fragment.distinct]
+    if parts > 1:
+        split = [split_parts(np.broadcast_to(each, ports.warps.place.shape), move.type) for each in held]
+        held = [each[..., part] for each in split for part in range(parts)]
+    for each, value in zip(_addresses(move, ports, address[0], stride[0] if stride else []), held, strict=True):
+        ports.store(move.space, each, [value], dtype, mask, at)
+    return ()
