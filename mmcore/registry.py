@@ -203,12 +203,16 @@ class Registry:
         return [Registered(item, self._origins[each]) for each in self._origins for item in self._returned(hook, each)]
 
     def asked(self, hook: str, **arguments: Any) -> list[Any]:
-        """What plugins answer to a hook, None left out; one that fails costs its answers, and a warning says so."""
-        try:
-            return [each for each in getattr(self.manager.hook, hook)(**arguments) if each is not None]
-        except Exception as error:
-            print(f"warning: a plugin's {hook} failed: {type(error).__name__}: {error}", file=sys.stderr)
-            return []
+        """What plugins answer to a hook, None left out; one that fails costs its own answer, and a warning says so."""
+        plugins = [each.plugin for each in reversed(getattr(self.manager.hook, hook).get_hookimpls())]
+        answers: list[Any] = []
+        for plugin in plugins:
+            alone = self.manager.subset_hook_caller(hook, [each for each in plugins if each is not plugin])
+            try:
+                answers += [each for each in alone(**arguments) if each is not None]
+            except Exception as error:
+                print(f"warning: a plugin's {hook} failed: {type(error).__name__}: {error}", file=sys.stderr)
+        return answers
 
     def add(self, plugin: object, name: str, distribution: str) -> None:
         """Take over what a module or object brings by its hooks; what is wrong with it ends up in :attr:`failed`."""

@@ -12,6 +12,9 @@ import mmcore
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.registry import registry
 from mmcore.reproduce import launch_command
+from mmcore_nvrtc.device_half import LeftOut
+from mmcore_source_file.left_out import in_a_line, in_a_list, may_have_a_host_half
+from tests.command_line import install
 from tests.command_line import mmcore as command
 from tests.test_source_file import NAIVE
 
@@ -59,6 +62,26 @@ def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -
     result = command("run", "my.cu", "--size", "20x50x30", "--quiet", "--device", "emulator", *swapped)
     assert result.exit_code == 1
     assert "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30\n" in result.stdout
+
+
+def test_a_factor_of_0_and_no_matrix_by_columns_are_said_like_anything_else(folder: Path) -> None:
+    scaled = RIGHT.replace("int k)", "int k, float beta)").replace("= sum", "= sum + beta * C[row * n + col]")
+    (folder / "scaled.cu").write_text(scaled)
+    said = ["--quiet", "--device", "emulator", "--beta", "0"]
+    result = command("run", "scaled.cu", "--size", "20x30x40", *said)
+    assert result.exit_code == 1
+    assert "got NaN" in result.stdout  # 0·NaN, which C holds where nobody is to read it
+    assert "operation" not in result.stderr
+    (folder / "columns.cu").write_text(
+        RIGHT.replace("A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]").replace(
+            "C[row * n + col]", "C[row + col * m]"
+        )
+    )
+    assert "--column-major ''" in command("run", "columns.cu", "--size", "20x30x40", "--quiet").stderr
+    by_rows = ["--column-major", "", "--block", "16x16"]
+    result = command("run", "columns.cu", "--size", "20x30x40", "--quiet", *by_rows)
+    assert result.exit_code == 1
+    assert "hint: with --column-major 'ABC' the product is right" in result.stdout
 
 
 @pytest.mark.usefixtures("folder")
@@ -161,3 +184,98 @@ def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declare
         found = referenced_kernel({"file": str(declared.source)})
         assert found.arguments == declared.arguments_of(declared.entry_named()), declared.name
         assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
+
+
+def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folder: Path) -> None:
+    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_command(command):\n    return 1 // 0\n"
+    install(folder / "site", "failing", "failing.command", failing)
+    result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
+    assert "warning: a plugin's mmcore_command failed: ZeroDivisionError" in result.stderr
+
+
+PROGRAM = """#include <vector>
+#include "timing.h"
+__device__ float twice(float x) { return 2 * x; }
+HOSTint check(const std::vector<float> &found) {
+    return found.empty();
+}
+
+int main() {
+    mul<<<dim3(2, 2), dim3(16, 16)>>>(nullptr, nullptr, nullptr, 32, 32, 32);
+    return check({});
+}
+"""
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_left_out_of_a_program_is_told_before_it_is_run_and_listed_where_it_is_shown(folder: Path) -> None:
+    text = PROGRAM.replace("HOST", RIGHT)
+    first = text.splitlines().index("int check(const std::vector<float> &found) {") + 1
+    (folder / "program.cu").write_text(text)
+    (folder / "timing.h").write_text("#include <chrono>\ninline double now() {\n    return 0;\n}\n")
+    ran = command("run", "program.cu", "--size", "32", "--device", "emulator", "--quiet")
+    assert ran.exit_code == 0, ran.output
+    lines = f"lines {first}-{first + 7}"
+    assert f"left out of program.cu, as the host's half: main, check ({lines}); 1 of timing.h\n\n" in ran.stderr
+    assert ran.stdout == "TEST PASS\n"
+    shown = command("show", "program.cu")
+    assert (
+        "left out of program.cu, as the host's half:\n"
+        f"  check  lines {first}-{first + 2}\n"
+        f"  main   lines {first + 4}-{first + 7}\n"
+        "  now    timing.h:2-4\n\n"
+    ) in shown.stderr
+    assert "left out" not in shown.stdout
+    assert json.loads(command("show", "program.cu", "--json").stdout)["source_text"] == text
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["run", "show"])
+def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_source_file.left_out.executor", None)  # nothing has to be compiled for it
+    result = command(name, "my.cu", *(["--size", "32", "--device", "emulator"] if name == "run" else []))
+    assert result.exit_code == 0, result.output
+    assert "left out" not in result.output
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: Path) -> None:
+    (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
+    assert (
+        "what is left out of broken.cu is not known: file.broken: broken.cu does not"
+        in command("show", "broken.cu").stderr
+    )
+    ran = command("run", "broken.cu", "--size", "32")
+    assert ran.exit_code == 2
+    assert ran.stderr.count("does not compile") == 1
+    assert "left out" not in ran.stderr
+
+
+def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    source = tmp_path / "many.cu"
+    many = [LeftOut(f"f{line}", str(source), line, line, "") for line in range(10, 60, 10)]
+    assert in_a_line(source, many) == (
+        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)\n"
+    )
+    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)\n"
+    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)\n"
+    library = LeftOut("thrust", "thrust/sort.h", 0, 0, "")
+    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: 1 of sort.h\n"
+    assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")
+    assert (in_a_line(source, []), in_a_list(source, [])) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        (RIGHT, False),
+        ("#include <cuda_fp16.h>\n#define TILE 16\nusing namespace std;\n" + RIGHT, False),
+        ('#include "mine.h"\n' + RIGHT, True),
+        (RIGHT + "int main() { return 0; }", True),
+        (RIGHT + "static int count;", True),
+        ("}}} what is this", True),
+    ],
+)
+def test_a_file_is_compiled_beforehand_where_something_may_be_the_hosts(text: str, may: bool) -> None:
+    assert may_have_a_host_half(text) is may

@@ -15,8 +15,9 @@ from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError
 from mmcore_nvrtc import cache, compiler, dependencies
-from mmcore_nvrtc.compilation import compile_source
+from mmcore_nvrtc.compilation import compile_half
 from mmcore_nvrtc.cuda_headers import cuda_headers
+from mmcore_nvrtc.device_half import DeviceHalf
 from tests.test_compiler import SOURCE, planned
 
 
@@ -25,12 +26,12 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
     """A cache of the test's own; the sources that NVRTC compiled; and a working directory that is not the source's."""
     names: list[str] = []
 
-    def compile_and_count(kernel: str, source: Path, *asked: tuple[str, ...]) -> CompiledModule:
+    def compile_and_count(kernel: str, source: Path, *asked: tuple[str, ...]) -> tuple[CompiledModule, DeviceHalf]:
         names.append(source.name)
-        return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
+        return compile_half(kernel, source, *asked)  # type: ignore[arg-type]
 
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(compiler, "compile_source", compile_and_count)
+    monkeypatch.setattr(compiler, "compile_half", compile_and_count)
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
     forget()
@@ -275,14 +276,14 @@ def test_a_header_that_changes_while_nvrtc_works_spoils_no_entry(
 ) -> None:
     header = write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
 
-    def edited_first(kernel: str, source: Path, *asked: tuple[str, ...]) -> CompiledModule:
+    def edited_first(kernel: str, source: Path, *asked: tuple[str, ...]) -> tuple[CompiledModule, DeviceHalf]:
         write(header, "#define EXTRA 2.0f\n")
-        return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
+        return compile_half(kernel, source, *asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compiler, "compile_source", edited_first)
+    monkeypatch.setattr(compiler, "compile_half", edited_first)
     edited = compiled(cu_file, '#include "mine.cuh"')
     assert entries() == []
-    monkeypatch.setattr(compiler, "compile_source", compile_source)
+    monkeypatch.setattr(compiler, "compile_half", compile_half)
     write(header, "#define EXTRA 1.0f\n")
     assert compiled(cu_file, '#include "mine.cuh"').cubin != edited.cubin
 

@@ -19,9 +19,8 @@ from tests import test_third_party
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = README + "".join(
-    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("your-file.md", "why.md", "lectures.md")
-)
+SHOWN = ("your-file.md", "wrapping.md", "why.md", "lectures.md")
+PAGES = README + "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in SHOWN)
 EXAMPLES = re.findall(r"^```console\n\$ mmcore ([^\n]*)\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
 # The .cu files that the pages show: a comment in the first line has the file's name.
 FILES = dict(re.findall(r"^```cuda\n(?=// (\w+\.cu)\n)(.*?)^```", PAGES, re.MULTILINE | re.DOTALL))

@@ -317,10 +317,15 @@ def test_several_launches_are_told_apart_by_their_functions(tmp_path: Path, monk
     assert ["function", "first", "after"] in [line.split() for line in output.splitlines()]
 
 
-def test_code_older_than_nvrtc_knows_is_compiled_for_the_nearest_it_does(tmp_path: Path) -> None:
+def test_code_older_than_what_mmcore_runs_on_is_compiled_for_the_oldest_of_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))] == [
         *("75", "75", "86", "120")
     ]
+    # CUDA 12's NVRTC knows 5.0 too.
+    monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcGetSupportedArchs", lambda: (None, [50, 61, 70, 75, 86, 90, 120]))
+    assert capability_target((1, 2)).architecture == capability_target((7, 0)).architecture == "75"
     newer = staged(tmp_path, min_compute_capability=(9, 0))
     with pytest.raises(ConstraintViolation, match=r"it needs compute capability 9\.0; the device has 6\.1"):
         target_plan(newer, newer.problem(64, 64, 64), newer.config(), capability_target((6, 1)))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from bench.tables import sources
 from bench.tables.baseline import copies
 from bench.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, still_holds
 from bench.tables.methods import occupancies
+from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.sources import Point
 
 
@@ -55,3 +59,34 @@ def test_the_published_share_of_the_copies_is_that_of_its_times() -> None:
 
 def test_one_cell_of_the_occupancy_tables_is_wrong() -> None:
     assert re.findall(r"\*\*.*?\*\*, calculated \d+", occupancies()) == ["**16**, calculated 10"]
+
+
+def test_each_benchmark_stands_beside_the_time_that_measures_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "H200", tmp_path)
+    assert own_benchmarks() == ""  # the run was not made
+    measured = {
+        ("triton.matmul_f16", 1024): {
+            "mmcore, warm": 8.97, "mmcore, cold": 10.95, "do_bench": 13.52, "do_bench_cudagraph": 8.93
+        },
+        ("cutedsl.matmul", 4096): {"mmcore, warm": 250.0, "mmcore, cold": 251.0, "cutlass.testing.benchmark": 255.0},
+        ("fast_cu.matmul_12", 8192): {
+            "mmcore, warm": 1500.0, "mmcore, warm, after a pause": 1400.0, "its own program": 1407.0
+        },
+    }  # fmt: skip
+    each = [
+        {"kernel": kernel, "n": n, "clock": clock, "microseconds": time, "repetitions": [time]}
+        for (kernel, n), clocks in measured.items()
+        for clock, time in clocks.items()
+    ]
+    each[3]["percent_of_cublas"] = 80.04
+    (tmp_path / "own_benchmarks.json").write_text(json.dumps({"machine_info": {}, "rows": each}))
+    program = ["fast_cu.matmul_12", "8192", "its own program", "1407.0"]
+    assert rows(own_benchmarks().replace("|  |", "| - |")) == [
+        ["triton.matmul_f16", "1024", "do_bench", "13.52", "mmcore, cold", "10.95", "123.5 %", "80.0 %"],
+        ["triton.matmul_f16", "1024", "do_bench_cudagraph", "8.93", "mmcore, warm", "8.97", "99.6 %", "-"],
+        ["cutedsl.matmul", "4096", "cutlass.testing.benchmark", "255.0", "mmcore, warm", "250.0", "102.0 %", "-"],
+        [*program, "mmcore, warm, after a pause", "1400.0", "100.5 %", "-"],
+        [*program, "mmcore, warm", "1500.0", "93.8 %", "-"],
+    ]  # fmt: skip

@@ -9,6 +9,7 @@ from functools import partial
 from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
 from bench.tables.methods import cgma, clock, counters, launch_cost, libraries, occupancies, phases, themselves
+from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
@@ -20,6 +21,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "clock": clock,
         "launch cost": launch_cost,
         "libraries": libraries,
+        "own benchmarks": own_benchmarks,
         "themselves": themselves,
         "phases": phases,
     },

@@ -25,7 +25,7 @@ class CommandLine(click.Group):
         target = COMMANDS.get(cmd_name) or _commands().get(cmd_name)  # the core's own need no plugin
         command = None if target is None else _imported(cmd_name, target)
         if command is not None:
-            registry().manager.hook.mmcore_command(command=command)
+            registry().asked("mmcore_command", command=command)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

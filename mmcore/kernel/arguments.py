@@ -96,12 +96,10 @@ class Struct:
 Argument: TypeAlias = str | Scalar | Workspace | TensorMap | Struct | bytes
 
 
-def workspaces_in(arguments: Iterable[Argument]) -> Iterator[Workspace]:
-    """The workspaces among some arguments, those in structures included."""
+def flattened(arguments: Iterable[Argument]) -> Iterator[Argument]:
+    """Arguments in order, with the members of structures in their place."""
     for argument in arguments:
-        for each in argument.members if isinstance(argument, Struct) else (argument,):
-            if isinstance(each, Workspace):
-                yield each
+        yield from argument.members if isinstance(argument, Struct) else (argument,)
 
 
 def check_argument(argument: Argument) -> None:

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem, SharedMemoryExceeded
-from mmcore.kernel.arguments import (
-    MATRICES,
-    Argument,
-    Scalar,
-    Struct,
-    Workspace,
-    scalar_of,
-    scalar_value,
-    workspaces_in,
-)
+from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, flattened, scalar_of, scalar_value
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, ceil_div
@@ -62,7 +53,7 @@ class Plan:
     def workspaces(self) -> dict[str, Workspace]:
         """The extra device memory that the launches ask for, by name."""
         arguments = [argument for launch in self.launches for argument in self.arguments(launch)]
-        return {workspace.name: workspace for workspace in workspaces_in(arguments)}
+        return {each.name: each for each in flattened(arguments) if isinstance(each, Workspace)}
 
     def over_read(self, matrix: str) -> int:
         """Elements behind ``matrix`` that some launch may load but never use."""
@@ -143,15 +134,13 @@ def _check_arguments(planned: Plan) -> None:
     workspaces: dict[str, Workspace] = {}
     arguments = [each for launch in planned.launches for each in planned.arguments(launch)]
     try:
-        for workspace in workspaces_in(arguments):
-            if (known := workspaces.setdefault(workspace.name, workspace)) != workspace:
-                sizes = f"{known.nbytes} bytes and {workspace.nbytes}"
-                raise InvalidKernel(f"its workspace {workspace.name!r} is declared with {sizes}")
-        for argument in arguments:
-            for each in argument.members if isinstance(argument, Struct) else (argument,):
-                if isinstance(each, Scalar) or (isinstance(each, str) and each not in MATRICES):
-                    scalar = each if isinstance(each, Scalar) else scalar_of(each, planned.problem)
-                    scalar_value(scalar, planned.problem)
+        for each in flattened(arguments):
+            if isinstance(each, Workspace) and (known := workspaces.setdefault(each.name, each)) != each:
+                sizes = f"{known.nbytes} bytes and {each.nbytes}"
+                raise InvalidKernel(f"its workspace {each.name!r} is declared with {sizes}")
+            if isinstance(each, Scalar) or (isinstance(each, str) and each not in MATRICES):
+                scalar = each if isinstance(each, Scalar) else scalar_of(each, planned.problem)
+                scalar_value(scalar, planned.problem)
     except InvalidKernel as error:
         raise InvalidKernel(f"{planned.kernel.name}: {error}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -58,8 +59,8 @@ class CublasLt:
     """
 
     def __init__(self, problem: Problem, accumulator: str, operands: Mapping[str, Operand], *, tuned: bool) -> None:
-        self._handle = _handle()
         self._device = Device()
+        self._handle = _handle(self._device.device_id)
         by_columns = "C" in problem.column_major
         first, second = ("A", "B") if by_columns else ("B", "A")
         self._operation = cublasLt.matmul_desc_create(_compute_type(problem, accumulator), _scale_type(problem))
@@ -146,15 +147,11 @@ class CublasLt:
         set_attribute(of, attribute, int(content.ctypes.data), content.nbytes)
 
 
-def _handle() -> int:
-    """cuBLASLt's handle for the current context, one for the process."""
-    key = Device().device_id
-    if key not in _HANDLES:
-        _HANDLES[key] = cublasLt.create()
-    return _HANDLES[key]
-
-
-_HANDLES: dict[int, int] = {}
+@functools.cache
+def _handle(device_id: int) -> int:
+    """cuBLASLt's handle for a device, the current one; one for the process."""
+    handle: int = cublasLt.create()
+    return handle
 
 
 def _compute_type(problem: Problem, accumulator: str) -> int:

@@ -44,7 +44,7 @@ def compile_source(
         SourceRejected: NVRTC rejects it; the text holds its log.
         CompileError: NVRTC fails, or makes something else than code with these functions.
     """
-    return _compiled(kernel, source, text, options, entries)[0]
+    return compile_half(kernel, source, text, options, entries)[0]
 
 
 def device_half(text: str, source: Path = Path("kernel.cu"), options: Sequence[str] = ()) -> DeviceHalf:
@@ -59,12 +59,13 @@ def device_half(text: str, source: Path = Path("kernel.cu"), options: Sequence[s
         CompileError: the device half does not compile; the text holds NVRTC's log.
     """
     asked = tuple(options) or ("-arch=sm_90", "-std=c++17", *cuda_headers().options)
-    return _compiled(source.name, source, text, asked, ())[1]
+    return compile_half(source.name, source, text, asked, ())[1]
 
 
-def _compiled(
+def compile_half(
     kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
 ) -> tuple[CompiledModule, DeviceHalf]:
+    """What NVRTC makes of a source, and of which part of it; takes and raises what :func:`compile_source` does."""
     half, search = DeviceHalf(text, {}, (), ()), None
     for _ in range(_MOST_ATTEMPTS):
         try:

@@ -10,9 +10,10 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan
 from mmcore_nvrtc.cache import Entry, cache_key, read_entry, write_entry
-from mmcore_nvrtc.compilation import SourceRejected, compile_source
+from mmcore_nvrtc.compilation import SourceRejected, compile_half
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from mmcore_nvrtc.dependencies import dependencies, unchanged
+from mmcore_nvrtc.device_half import LeftOut
 from mmcore_nvrtc.nvrtc import nvrtc_version
 
 Options: TypeAlias = tuple[str, ...]
@@ -30,6 +31,16 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
         CompileError: NVRTC rejects it, and the text holds its log.
         CompilerMissing: NVRTC is not installed.
     """
+    return _compiled_entry(plan, architecture)[0]
+
+
+def left_out_of(plan: Plan, architecture: str) -> tuple[LeftOut, ...]:
+    """What is left out of a plan's source, which is compiled for that; takes and raises as :func:`compile_plan`."""
+    return _compiled_entry(plan, architecture)[1]
+
+
+def _compiled_entry(plan: Plan, architecture: str) -> tuple[CompiledModule, tuple[LeftOut, ...]]:
+    """The code of a plan, and what is left out of its source."""
     kernel, source = plan.kernel, plan.kernel.source
     text, options = kernel.source_text(), compile_options(plan, architecture)
     every_option = (*options, *(cuda_headers().options if _may_include(kernel, text) else ()))
@@ -45,7 +56,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
             write_entry(key, entry)
     if entry.module is None:
         raise SourceRejected(kernel.name, entry.failure)
-    return entry.module
+    return entry.module, entry.left_out
 
 
 def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
@@ -61,7 +72,8 @@ def _compiled(
 ) -> Entry:
     """What a compilation comes to: code, or why there is none."""
     try:
-        return Entry(states, compile_source(kernel, source, text, options, entries))
+        module, half = compile_half(kernel, source, text, options, entries)
+        return Entry(states, module, left_out=half.left_out)
     except SourceRejected as rejected:
         return Entry(states, None, rejected.reason)
 

@@ -19,7 +19,10 @@ from mmcore_occupancy.theoretical import Occupancy, occupancy
 
 
 class Target(NamedTuple):
-    """A compute capability, (major, minor), and what to compile for it: "90", or the nearest that NVRTC knows."""
+    """A compute capability, (major, minor), and what to compile for it: "90", or the nearest that can be compiled for.
+
+    That is what NVRTC knows from 7.5 on, the oldest that mmcore runs on; that of CUDA 12 knows older ones.
+    """
 
     capability: tuple[int, int]
     architecture: str
@@ -41,14 +44,16 @@ def capability_target(capability: tuple[int, int]) -> Target:
 
     _, supported = nvrtc.nvrtcGetSupportedArchs()
     wanted = capability[0] * 10 + capability[1]
-    nearest = str(min(supported, key=lambda number: abs(number - wanted)))
+    major, minor = Kernel.min_compute_capability
+    known = [number for number in supported if number >= 10 * major + minor]
+    nearest = str(min(known, key=lambda number: abs(number - wanted)))
     return Target(multiprocessor(capability).capability, nearest)
 
 
 def target_plan(kernel: Kernel, problem: Problem, config: Config, target: Target) -> Plan:
     """The plan of a problem on the target; raises as :func:`mmcore.planning.plan.plan`.
 
-    A kernel that asks for no more than NVRTC's oldest architecture is planned for still older ones too.
+    A kernel that asks for no more than the oldest architecture compiled for is planned for still older ones too.
     """
     compiled = int(target.architecture[:-1]), int(target.architecture[-1])
     if target.capability < kernel.min_compute_capability <= compiled:

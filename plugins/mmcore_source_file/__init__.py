@@ -4,7 +4,8 @@
   :mod:`~mmcore_source_file.body` what a kernel's indexes tell, :mod:`~mmcore_source_file.host_code` what a launch says.
 - :mod:`~mmcore_source_file.inference` makes a declaration of that, by :mod:`~mmcore_source_file.roles` of parameters,
   :mod:`~mmcore_source_file.parameters` of templates and macros, and :mod:`~mmcore_source_file.geometry`.
-- :mod:`~mmcore_source_file.expressions` are grids as texts; :mod:`~mmcore_source_file.hints` other readings of a file.
+- :mod:`~mmcore_source_file.expressions` are grids as texts; :mod:`~mmcore_source_file.hints` other readings of a file;
+  :mod:`~mmcore_source_file.left_out` tells what of a whole program is no part of the device's half.
 """
 
 from __future__ import annotations

@@ -45,9 +45,11 @@ def take_files(command: click.Command, parameter: str) -> None:
     @functools.wraps(function)
     def with_files(**asked: Any) -> Any:
         kernel = asked.pop(parameter)
-        given = {str(option.name): value for option in further if (value := asked.pop(str(option.name)))}
+        taken = {str(option.name): asked.pop(str(option.name)) for option in further}
+        # 0 and '' say something: a factor, and that no matrix is stored by columns.
+        given = {name: value for name, value in taken.items() if value not in (None, ())}
         named = kernel if isinstance(kernel, tuple) else () if kernel is None else (kernel,)
-        found = tuple(_reference(each, given, asked) for each in named)
+        found = tuple(_reference(each, given, asked, str(command.name)) for each in named)
         if given and not found:
             raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and none is named")
         return function(**{parameter: found if isinstance(kernel, tuple) else next(iter(found), None)}, **asked)
@@ -56,15 +58,25 @@ def take_files(command: click.Command, parameter: str) -> None:
     command.callback = with_files
 
 
-def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any]) -> KernelReference:
-    """A kernel's name as it is; of a file's path, what a user says of it, and on stderr what nobody says."""
+def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], command: str) -> KernelReference:
+    """A kernel's name as it is; of a file's path, what a user says of it, and on stderr what nobody says.
+
+    ``run`` and ``show`` tell what is left out of the file, too, the one in a line and the other in a list.
+    """
     if not is_file(name) or name in registry().kernels:
         if given:
             raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and {name} is declared by a package")
         return name
     launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
     reference = {"file": name, **given, **launch}
-    say(registry().files[registry().kernel(reference).name].inferred)
+    kernel = registry().kernel(reference)
+    say(registry().files[kernel.name].inferred)
+    if command in ("run", "show"):
+        from mmcore_source_file.left_out import before_run, before_show
+
+        told = before_show(kernel) if command == "show" else before_run(kernel, asked["device"], asked["timeout"])
+        if told:
+            say(told)
     return reference
 
 
