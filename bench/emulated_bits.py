@@ -1,0 +1,95 @@
+"""Kernels of public repositories on the emulator and on a GPU: are the bits of C the same?
+
+``python -m bench.emulated_bits CHECKOUTS RESULTS.json [--kernel P] [--jobs N]`` runs each kernel once on both, at the
+size that the emulator verifies it at, with the same inputs, and compares the results element by element.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.public_kernels.corpus import KERNELS
+from bench.public_kernels.declared import CHECKOUTS
+from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.errors import MmcoreError, Unsupported
+from mmcore.executor.choose_device import open_device
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import Problem
+from mmcore.planning.plan import plan
+from mmcore.saved_results import describe
+from mmcore.verify.inputs import draw_mixed
+from mmcore.verify.verify_launches import host_arrays
+
+LARGEST = 512
+SEED = 1
+
+
+def main() -> None:
+    """Compare, print a line for each kernel, and write the rows."""
+    parser = argparse.ArgumentParser(prog="python -m bench.emulated_bits", description=__doc__)
+    parser.add_argument("checkouts", type=Path, help="folder with a checkout of each repository")
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--kernel", default="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    asked = parser.parse_args()
+    os.environ[CHECKOUTS] = str(asked.checkouts.resolve())
+    names = [name for name in KERNELS if fnmatch.fnmatch(name, asked.kernel)]
+    rows = []
+    with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool:
+        for row in pool.map(partial(compared, asked.checkouts), names):
+            print(json.dumps(row), flush=True)
+            rows.append(row)
+    machine: dict[str, Any] = {}
+    describe(machine, open_device("cuda").facts)
+    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
+    asked.results.write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+
+
+def compared(checkouts: Path, name: str) -> dict[str, Any]:
+    """How many elements of C differ, and what either device says of the kernel."""
+    public = KERNELS[name]
+    sizes = public.measured_sizes([], timed=False)[0]
+    row = {"kernel": name, "family": public.family, "m": sizes.m, "n": sizes.n, "k": sizes.k}
+    if max(sizes.m, sizes.n, sizes.k) > LARGEST:
+        return row | {"differing": None, "reason": f"its least size is more than {LARGEST}"}
+    if not (checkouts / public.repository).is_dir():
+        return row | {"differing": None, "reason": "there is no checkout of it"}
+    kernel = public.located()
+    problem = kernel.problem(sizes.m, sizes.n, sizes.k)
+    try:
+        emulated, computed = (product(kernel, problem, open_device(device)) for device in ("emulator", "cuda"))
+    except Unsupported as error:
+        return row | {"differing": None, "reason": str(error).splitlines()[0]}
+    except MmcoreError as error:
+        return row | {"differing": None, "reason": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
+    differing = int((emulated != computed).sum())
+    return row | {"differing": differing, "elements": emulated.size, "reason": ""}
+
+
+def product(kernel: Kernel, problem: Problem, device: Device) -> np.ndarray[Any, np.dtype[Any]]:
+    """C's bits after one run."""
+    planned = plan(kernel, problem, kernel.fitting_config(problem), device.properties)
+    arrays = host_arrays(planned, draw_mixed(problem, kernel.accumulator, SEED))
+    with LoadedKernel(planned, device) as loaded:
+        loaded.upload(arrays)
+        if violations := loaded.run():
+            raise MmcoreError(f"{device.name}: {violations[0]}")
+        result = np.empty_like(arrays["C"])
+        loaded.buffers["C"].download(result)
+    return result.view(f"u{result.itemsize}")
+
+
+if __name__ == "__main__":
+    main()
