@@ -69,13 +69,14 @@ class Compared:
 
 def _rank(count: int) -> int:
     """How many of so many values, on either side, are left out of the interval of their median."""
-    tail, below = 0.0, 0
-    while below < (count - 1) // 2:
-        tail += math.comb(count, below) / 2**count
+    left_out, tail = 0, 1 / 2**count
+    while left_out < (count - 1) // 2:
+        # How often the median is not between the values of the next ranks.
+        tail += math.comb(count, left_out + 1) / 2**count
         if 2 * tail > 1 - _CONFIDENCE:
             break
-        below += 1
-    return below
+        left_out += 1
+    return left_out
 
 
 def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:

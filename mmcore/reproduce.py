@@ -22,7 +22,8 @@ def launch_command(command: str, cell: Cell) -> str:
             config["--block"] = f"{x}x{y}" if z == 1 else f"{x}x{y}x{z}"
         if others := [f"{name}={parameters[name]}" for name in given if name != "block"]:
             config["--config"] = ",".join(others)
-    options = sizes | gaps | config | {"--device": cell.device} | seed
+    inputs = {} if cell.inputs == "usual" else {"--inputs": cell.inputs}
+    options = sizes | gaps | config | {"--device": cell.device} | seed | inputs
     words = [str(word) for option in options.items() for word in option]
     return shlex.join(["mmcore", command, *reference_words(cell.kernel), *words, *["--force"] * cell.force])
 

@@ -130,6 +130,7 @@ SIZES = "-m 2 -n 3 -k 5"
         ({"seed": 7, "force": True}, f"acme.tiled {SIZES} --device auto --seed 7 --force"),
         ({"lda": 7, "ldb": 11, "ldc": 13}, f"acme.tiled {SIZES} --lda 7 --ldb 11 --ldc 13 --device auto"),
         ({"ldc": 4}, f"acme.tiled {SIZES} --ldc 4 --device auto"),
+        ({"seed": 0, "inputs": "wide"}, f"acme.tiled {SIZES} --device auto --seed 0 --inputs wide"),
         (
             {"config": {"block": [32, 8, 1], "BM": 64, "BN": 128, "TILE": 32}},
             f"acme.tiled {SIZES} --block 32x8 --config BM=64,BN=128 --device auto",

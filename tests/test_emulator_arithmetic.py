@@ -291,3 +291,11 @@ def test_dp4a_adds_the_products_of_four_bytes(kinds: tuple[str, str], a: int, b:
     lanes = (lane(value, np.uint32).view(NUMPY[kind]) for value, kind in zip((a, b, c), found.sources, strict=True))
     exact = c + sum(x * y for x, y in zip(one, other, strict=True))
     assert int(found.compute(*lanes).view(np.uint32)[0]) == exact % 2**32
+
+
+def test_a_product_of_numbers_that_is_too_large_meets_infinity_as_a_number() -> None:
+    # Where all products are numbers, their sum with infinity is infinity.
+    large, infinity = np.array([1e300, -1e300, 1e300]), np.array([np.inf, np.inf, -np.inf])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(floats.fma64(large, np.full(3, 1e300), infinity), infinity)
+        assert np.isnan(floats.fma64(np.array([np.inf]), np.array([1e300]), np.array([-np.inf]))).all()

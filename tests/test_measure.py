@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +16,11 @@ import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, KernelError, Launch, Multiple
+from mmcore import Dim3, KernelError, Launch, Multiple, kernels
 from mmcore.cell import Cell, Timing
+from mmcore.compared import Compared
 from mmcore.compile.compiled_module import CompiledModule
+from mmcore.devices.base import BoundLaunch, Call, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.executor.choose_device import open_device
@@ -24,6 +28,7 @@ from mmcore.executor.worker import opened
 from mmcore.measure import Phases, measure, prepared_cell
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord
+from mmcore.timing import Time
 from mmcore.verify import verify_launches as verify_launches_module
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.inputs import Kind, draw
@@ -435,3 +440,42 @@ def test_a_prepared_cell_has_inputs_of_several_kinds_where_they_are_asked_for(mi
 
 def test_a_device_is_opened_once_in_a_process() -> None:
     assert opened("emulator") is opened("emulator")
+
+
+# Another version of the source.
+
+
+class ByBlock(TimedModule):
+    """A module whose launches take as many milliseconds as a block is wide."""
+
+    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
+        return MadeUpTimer(
+            lambda: sum(1e-3 * each.launch.block_dim.x for each in calls if isinstance(each, BoundLaunch))
+        )
+
+
+class TimedByBlock(TimedEmulator):
+    def load(self, code: CompiledModule) -> TimedModule:
+        return ByBlock(self._memory, code, self.deadline, self._seconds)
+
+
+def test_another_version_is_timed_in_the_config_that_is_asked_for(tmp_path: Path) -> None:
+    other = shutil.copy(kernels()["upc.kernel01"].source, tmp_path)
+    timing = Timing(max_seconds=0.5)
+    cell = Cell("upc.kernel01", 64, 64, 64, config={"block": [8, 8, 1]}, timings=(timing,), against=str(other))
+    (found,) = measure(cell, TimedByBlock(lambda source: 1e-3)).compared
+    assert found.label == "before"
+    assert found.faster == pytest.approx(1, rel=0.02)
+
+
+@pytest.mark.parametrize("count", [6, 7, 10, 20, 37, 100])
+def test_the_interval_of_a_ratio_holds_the_median_as_often_as_it_says(count: int) -> None:
+    def coverage(left_out: int) -> float:
+        return 1.0 - 2.0 * sum(math.comb(count, below) for below in range(left_out + 1)) / 2.0**count
+
+    kernel, rounds = kernels()["upc.kernel01"], [1 + number / 100 for number in range(count)]
+    own, theirs = (Time(Timing(), tuple(each), 1, "made up") for each in ([1.0] * count, rounds))
+    low, high = Compared.of(kernel, own, theirs).interval or (0, 0)
+    (left_out,) = (number for number, each in enumerate(rounds) if each == pytest.approx(low / 0.999))
+    assert high == pytest.approx(rounds[-1 - left_out] * 1.001)
+    assert coverage(left_out) >= 0.95 > coverage(left_out + 1)

@@ -204,6 +204,10 @@ def test_a_kernel_with_known_bugs_is_selected_by_its_name_alone() -> None:
     assert {each.name for each in selected} == {f"upc.kernel{number}" for number in ("00", "01", "10", "11")}
     selected, buggy = registry().matching(["upc.kernel11_naive_guard"])
     assert ([each.name for each in selected], buggy) == (["upc.kernel11_naive_guard"], [])
+    selected, _ = registry().matching(["upc.kernel0[01]"])
+    assert [kernel.name for kernel in selected] == ["upc.kernel00", "upc.kernel01"]
+    selected, _ = registry().matching(["upc.kernel0?"])
+    assert [kernel.name for kernel in selected] == ["upc.kernel00", "upc.kernel01"]
     selected, buggy = registry().matching(["upc.kernel01", "upc.kernel11*"])
     assert [each.name for each in selected] == ["upc.kernel01", "upc.kernel11"]
     assert [each.name for each in buggy] == ["upc.kernel11_naive_guard"]

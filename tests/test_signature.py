@@ -63,6 +63,12 @@ def test_functions_that_are_not_compiled_are_not_seen() -> None:
     // __global__ void commented(float* C) { }
     /* __global__ void commented_too(float* C) { } */
     #if 0
+    #ifndef NESTED_TOO
+    #define NESTED_TOO
+    #endif
+    #if NESTED_AS_WELL
+    #endif
+    __global__ void behind(float* C) { }
     #ifdef NESTED
     __global__ void nested(float* C) { }
     #else

@@ -262,6 +262,8 @@ def test_float64_is_a_chain_of_fused_multiply_adds(kind: str) -> None:
 
 
 def fused(a: float, b: float, c: float) -> float:
+    if math.isinf(c) and math.isfinite(a) and math.isfinite(b):
+        return c
     if not all(map(math.isfinite, (a, b, c))):
         with np.errstate(all="ignore"):
             return float(np.float64(a) * np.float64(b) + np.float64(c))

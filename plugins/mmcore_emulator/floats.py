@@ -75,8 +75,9 @@ def fma64(a: Values, b: Values, c: Values) -> Values:
 def _mend(result: Values, sound: Values, a: Values, b: Values, c: Values) -> Values:
     """``result`` where it is ``sound``; elsewhere the parts overflowed or underflowed, or are no numbers."""
     numbers = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    # Zero is exact here, and only the plain sum knows its sign.
-    result = np.where(numbers & (result != 0), result, a * b + c)
+    # Zero is exact here, and only the plain sum knows its sign. A product of numbers is finite, however large.
+    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
+    result = np.where(numbers & (result != 0), result, plain)
     lanes = np.broadcast_to(numbers & ~sound, result.shape)
     operands = (np.broadcast_to(each, result.shape)[lanes] for each in (a, b, c))
     result[lanes] = [_fma_of_numbers(*each) for each in zip(*(each.tolist() for each in operands), strict=True)]

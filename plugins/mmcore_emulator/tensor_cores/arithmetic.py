@@ -64,7 +64,7 @@ class Arithmetic:
     at_once: int = 1
     least: tuple[int, int, int] = (0, 0, 0)
     floor: int = -133
-    zero: int | None = -126
+    zero: int | None = NEVER
     zero_of_c: int | None = NEVER
     signed_zeros: bool = False
     unpacked: bool = False
