@@ -11,6 +11,7 @@ pause of five seconds. The table in docs/measuring.md is made from the committed
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -43,14 +44,16 @@ def main() -> None:
     """Measure what is installed and write the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.own_benchmarks", description=__doc__)
     parser.add_argument("results", type=Path)
+    parser.add_argument("--kernel", default="*", help="name or pattern of the kernels; the rows of others are kept")
     parser.add_argument("--checkouts", type=Path, help="folder with a checkout of fast.cu")
     parser.add_argument("--program", type=Path, help="fast.cu's program")
     asked = parser.parse_args()
     device = open_device("cuda")
-    rows: list[dict[str, Any]] = []
+    before = json.loads(asked.results.read_text(encoding="utf-8"))["rows"] if asked.results.exists() else []
+    rows: list[dict[str, Any]] = [row for row in before if not fnmatch.fnmatch(row["kernel"], asked.kernel)]
     for name, clocks in (("triton.matmul_f16", triton_clocks), ("cutedsl.matmul", cute_clocks)):
         kernel = referenced_kernel(name)
-        for n in SIZES:
+        for n in SIZES if fnmatch.fnmatch(name, asked.kernel) else ():
             try:
                 theirs = clocks(kernel.square_problem(n), kernel.usual_configs[0])
             except ImportError as error:

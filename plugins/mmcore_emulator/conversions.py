@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -39,6 +40,37 @@ def conversions() -> Iterator[Entry]:
             elif wanted < width and to != "bf16":
                 yield f"cvt.rn.{to}.{origin}", _to_float(to, origin), (origin,), to
     yield "cvt.rn.bf16.f32", floats.to_bfloat16, ("f32",), "bf16"
+    for rounding, added in (("rna", _away), ("rn", _to_even), ("rz", _off)):
+        yield f"cvt.{rounding}.tf32.f32", partial(_to_tf32, added), ("f32",), "b32"
+    yield "cvt.rn.f16x2.f32", partial(_pair, _to_float("f16", "f32")), ("f32", "f32"), "b32"
+    yield "cvt.rn.bf16x2.f32", partial(_pair, floats.to_bfloat16), ("f32", "f32"), "b32"
+
+
+_DROPPED = np.uint32(0x1FFF)
+
+
+def _away(bits: Values) -> Values:
+    return bits + np.uint32(0x1000)
+
+
+def _to_even(bits: Values) -> Values:
+    return bits + np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))
+
+
+def _off(bits: Values) -> Values:
+    return bits
+
+
+def _to_tf32(added: Function, a: Values) -> Values:
+    """float32 of which the lower 13 bits are rounded off."""
+    rounded = added(a.view(np.uint32)) & ~_DROPPED
+    return np.where(np.isnan(a), np.uint32(0x7FFFFFFF), rounded)
+
+
+def _pair(narrowed: Function, high: Values, low: Values) -> Values:
+    """Two numbers in one register."""
+    upper, lower = (narrowed(each).view(np.uint16).astype(np.uint32) for each in (high, low))
+    return np.asarray((upper << np.uint32(16)) | lower)
 
 
 def _cast(kind: str) -> Function:

@@ -115,3 +115,10 @@ def funnel_shift(left: bool, wraps: bool) -> Function:
         return np.asarray(((both << steps) >> np.uint64(32) if left else both >> steps).astype(np.uint32))
 
     return shift
+
+
+def reversed_bits(a: Values) -> Values:
+    """The bits in the opposite order."""
+    octets = np.ascontiguousarray(a)[..., np.newaxis].view(np.uint8)
+    flipped = np.packbits(np.unpackbits(octets, axis=-1, bitorder="little"), axis=-1)[..., ::-1]
+    return np.ascontiguousarray(flipped).view(a.dtype)[..., 0] if flipped.ndim else flipped

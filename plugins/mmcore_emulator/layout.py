@@ -105,7 +105,7 @@ def lay_out(function: Function) -> Layout:
     addresses = {name: copied_base(number, SHARED_BEGIN + at) for number, (name, at) in enumerate(offsets.items())}
     shared = tuple((addresses[variable.name], variable.nbytes) for variable in declared)
     # Dynamic shared memory has no size of its own, and all its names mean the same.
-    align = max((variable.align for variable in dynamic), default=_DYNAMIC_ALIGN)
+    align = max([_DYNAMIC_ALIGN, *(variable.align for variable in dynamic)])
     dynamic_shared = copied_base(len(declared), SHARED_BEGIN + -(-end // align) * align)
     addresses |= {variable.name: dynamic_shared for variable in dynamic}
     local, local_bytes = _packed(map(_extent, (variable for variable in variables if variable.space == "local")))

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mmcore_emulator import floats, integers
 from mmcore_emulator.conversions import conversions
 from mmcore_emulator.floats import Values
-from mmcore_emulator.ptx_types import BITS, FLOATS, INTEGERS, Entry, Function, Operation
+from mmcore_emulator.ptx_types import BITS, FLOATS, INTEGERS, NUMPY, Entry, Function, Operation
 from mmcore_emulator.subnormals import flushing
 
 _COMPARISONS: dict[str, Function] = {
@@ -64,6 +66,7 @@ def _table() -> dict[str, Operation]:
         result = min(one, other)  # signed where one of them is
         entries.append((f"dp4a.{one}.{other}", integers.dot_product, (one, other, result), result))
     entries += _of_bit_fields()
+    entries += _of_pairs(entries)
     entries += conversions()
     for kind, fused in _FUSED.items():
         entries += [(f"{name}.rn.{kind}", fused, (kind,) * 3, kind) for name in ("fma", "mad")]
@@ -163,12 +166,31 @@ def _any_nan(a: Values, b: Values) -> Values:
     return np.asarray(np.isnan(a) | np.isnan(b))
 
 
+def _of_pairs(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Two numbers of 16 bits in a register, each computed with as one alone."""
+    fused: list[Entry] = [(f"fma.rn.{kind}", _FUSED[kind], (kind,) * 3, kind) for kind in ("f16", "bf16")]
+    for opcode, compute, sources, result in [*entries, *fused]:
+        if set(sources) <= {"f16", "bf16"} and result == sources[0] and not opcode.startswith(("cvt", "setp", "selp")):
+            dtype = NUMPY[result]
+            yield f"{opcode}x2", partial(_in_halves, compute, dtype), ("b32",) * len(sources), "b32"
+
+
+def _in_halves(compute: Function, dtype: np.dtype[Any], *sources: Values) -> Values:
+    halves = []
+    for shift in (np.uint32(0), np.uint32(16)):
+        numbers = [(each >> shift).astype(np.uint16).view(dtype) for each in sources]
+        halves.append(np.asarray(compute(*numbers)).astype(dtype).view(np.uint16).astype(np.uint32))
+    low, high = halves
+    return np.asarray(low | (high << np.uint32(16)))
+
+
 def _of_bit_fields() -> Iterator[Entry]:
     for bits in ("32", "64"):
         signless = f"b{bits}"
         yield f"bfe.u{bits}", integers.field_extract(f"u{bits}"), (f"u{bits}", "u32", "u32"), f"u{bits}"
         yield f"bfi.{signless}", integers.field_insert(signless), (signless, signless, "u32", "u32"), signless
         yield f"popc.{signless}", integers.count_ones, (signless,), "u32"
+        yield f"brev.{signless}", integers.reversed_bits, (signless,), signless
     yield "prmt.b32", integers.permuted, ("b32", "b32", "b32"), "b32"
     for side in "lr":
         for mode in ("wrap", "clamp"):
