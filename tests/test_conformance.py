@@ -25,7 +25,7 @@ from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from mmcore_emulator.sanitizer.over_read import over_read_elements
 from tests import wrong_kernels
 from tests.command_line import mmcore
-from tests.modern import SPLIT_K, TENSOR_MAP
+from tests.modern import SPLIT_K
 from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering_by, reading_past, rounding_down
 
 # Those of libraries run on GPUs alone, and what is built needs compilers of its own.
@@ -461,8 +461,12 @@ def test_several_launches_conform() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_what_the_device_does_not_know_is_skipped(tmp_path: Path) -> None:
-    found = conformance(TENSOR_MAP)
-    assert found.untested == "the emulator does not know thread block clusters"
+    unknown = (
+        "float sum = 0",
+        'float sum = 0; asm("tex.1d.v4.f32.s32 {%0, %0, %0, %0}, [%1, {%2}];" : "+f"(sum) : "l"(A), "r"(k))',
+    )
+    found = conformance(wrong_kernels.kernel(tmp_path, unknown))
+    assert found.untested.startswith("the emulator does not know the instruction tex.1d.v4.f32.s32")
     assert (found.failures, found.conforms) == ((), False)
     later = conformance(wrong_kernels.kernel(tmp_path, min_compute_capability=(10, 0)))
     assert later.untested == "tests.own: it needs compute capability 10.0; emulator has 9.0"

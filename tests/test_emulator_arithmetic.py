@@ -237,8 +237,8 @@ def test_comparisons_with_nan_are_false_or_unordered(name: str, expected: bool) 
     ["add.sat.s32", "add.cc.u32", "add.rz.f32", "add.rz.ftz.f32", "fma.ftz.rn.f32", "fma.rz.f32", "div.approx.f32",
      "add.ftz.f64", "add.ftz.s32", "add.ftz.f16", "fma.rn.ftz.ftz.f32", "div.approx.ftz.f32", "selp.ftz.f32",
      "cvt.ftz.rzi.s32.f32", "cvt.rzi.ftz.s32.f64", "cvt.rpi.f32.f64", "cvt.rni.f32.s32", "cvt.rpi.f16.f16", "ftz.f32",
-     "div.full.f32", "rcp.approx.f32", "sqrt.approx.f32", "ex2.approx.f32", "cvt.rna.tf32.f32", "cvt.rp.f32.f64",
-     "cvt.sat.u8.s32", "cvt.rn.f16x2.f32", "setp.lt.f16", "min.NaN.f32", "shf.l.b32", "lop3.b32", "prmt.b32.f4e",
+     "div.full.f32", "rcp.approx.f32", "sqrt.approx.f32", "ex2.approx.f32", "cvt.rna.tf32.f64", "cvt.rp.f32.f64",
+     "cvt.sat.u8.s32", "cvt.rna.f16x2.f32", "setp.lt.f16", "min.NaN.f32", "shf.l.b32", "lop3.b32", "prmt.b32.f4e",
      "mul.wide.u64", "mad.hi.cc.u32", "fma.rn.f32x2", "popc.b16", "add", "add.", ""],
 )  # fmt: skip
 def test_an_opcode_with_an_unknown_modifier_is_an_unknown_opcode(opcode: str) -> None:

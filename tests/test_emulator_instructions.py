@@ -307,8 +307,7 @@ def test_warps_meet_at_their_own_barriers_while_others_wait_for_the_block() -> N
         "bar.red.popc.u32 %d2, 0, %p1;",
         "bar.red.or.pred %r2, 0, %p1;",
         "bar.red.xor.pred %p2, 0, %p1;",
-        "barrier.cluster.arrive.aligned;",
-        "barrier.cluster.wait.aligned;",
+        "@%p1 barrier.cluster.wait.aligned;",
     ],
 )
 def test_barriers_that_are_not_for_a_block_or_not_complete_are_refused(statement: str) -> None:

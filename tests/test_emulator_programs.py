@@ -20,7 +20,6 @@ from mmcore.measure import measure
 from mmcore_emulator import lanes
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx import parse
-from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.translate import translate
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.emulation import emulate, function_of, ptx_of
@@ -495,12 +494,9 @@ def test_a_whole_block_may_leave_before_a_barrier() -> None:
 @pytest.mark.parametrize(
     ("statement", "mnemonic"),
     [
-        ("out[0] = clock();", "mov"),
         ("out[0] = __expf(out[1]) * 9;", "ex2.approx"),
         ("out[0] = (int)__fdividef(out[1], out[2]);", "div.approx"),
-        ('asm volatile("cp.async.wait_all;");', "cp.async.wait_all"),
         ("__trap();", "trap"),
-        ("out[0] = __ffs(out[1]) + __brev(out[2]);", "brev"),
     ],
 )
 def test_an_unknown_instruction_is_refused_by_name_and_line_before_anything_runs(statement: str, mnemonic: str) -> None:
@@ -515,18 +511,32 @@ def test_an_unknown_instruction_is_refused_by_name_and_line_before_anything_runs
     assert found[1].startswith(mnemonic)
 
 
-def test_a_print_is_refused_by_name_and_line() -> None:
-    source = 'extern "C" __global__ void f(int* out)\n{\n    printf("%d", out[0]);\n}'
-    with pytest.raises(UnsupportedInstruction, match=r"the instruction call\.uni of vprintf \(test\.cu:3\)"):
-        translate(function_of(ptx_of(source)))
+def test_a_print_is_refused_by_name_and_line_where_somebody_comes_by() -> None:
+    source = """extern "C" __global__ void f(int* out) {
+        if (out[threadIdx.x]) printf("%d", out[0]);
+        out[threadIdx.x] = 7;
+    }"""
+    assert emulate(source, np.zeros(32, np.int32)).arrays[0].tolist() == [7] * 32
+    with pytest.raises(UnsupportedInstruction, match=r"the instruction call\.uni of vprintf \(test\.cu:2\)"):
+        emulate(source, np.ones(32, np.int32))
 
 
-def test_a_call_is_refused() -> None:
+def test_a_call_is_refused_where_somebody_comes_by() -> None:
     source = """
     __device__ __noinline__ int g(int x) { return x > 0 ? g(x - 1) + x : 0; }
-    extern "C" __global__ void f(int* out) { out[0] = g(out[1]); }"""
-    with pytest.raises((UnsupportedInstruction, PtxError)):
-        translate(parse(ptx_of(source))["f"])
+    extern "C" __global__ void f(int* out) { if (out[1]) out[0] = g(out[1]); out[1] = 5; }"""
+    text = ptx_of(source)
+    assert emulate("", np.zeros(2, np.int32), text=text, block=(1,)).arrays[0].tolist() == [0, 5]
+    with pytest.raises(UnsupportedInstruction, match="does not know the instruction call"):
+        emulate("", np.ones(2, np.int32), text=text, block=(1,))
+
+
+def test_clocks_count_what_has_been_executed() -> None:
+    source = """extern "C" __global__ void f(long long* out) {
+        const long long begin = clock64(); out[1] = clock(); __syncthreads(); out[0] = clock64() - begin; }"""
+    elapsed, clock = emulate(source, np.zeros(2, np.int64), block=(1,)).arrays[0].tolist()
+    assert elapsed > 0
+    assert clock >= 0
 
 
 # PTX as other compilers write it.

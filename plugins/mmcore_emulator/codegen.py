@@ -47,8 +47,11 @@ _NOWHERE = Symbol("_")
 class Writer:
     """Writes the Python of one function's blocks."""
 
-    def __init__(self, symbols: dict[str, int], read: frozenset[Register]) -> None:
+    def __init__(
+        self, symbols: dict[str, int], read: frozenset[Register], passed: frozenset[str] = frozenset()
+    ) -> None:
         self._symbols = symbols
+        self._passed = passed
         self._read = read
         self._slots: dict[Register, int] = {}
         self._globals: dict[str, Any] = {"np": np}
@@ -174,9 +177,17 @@ class Writer:
             self._lines.append(f"ports.guarded({self._guarded_mask(instruction)}, {self._global(instruction)})")
 
     def _passes(self, instruction: Instruction) -> bool:
-        """Whether it only hands an argument to a call, or takes its result."""
+        """Whether it only hands an argument to a call, or takes its result, which nobody has as calls are refused."""
         addresses = [each.base for each in instruction.operands if isinstance(each, Address)]
-        return any(isinstance(base, Symbol) and base.name not in self._symbols for base in addresses)
+        passes = any(isinstance(base, Symbol) and base.name in self._passed for base in addresses)
+        if passes and instruction.opcode[0] == "ld" and instruction.opcode[-1] in NUMPY:
+            kind = instruction.opcode[-1]
+            targets = (
+                instruction.operands[0] if isinstance(instruction.operands[0], tuple) else instruction.operands[:1]
+            )
+            for target in targets:
+                self._assign(instruction, target, self._global(_never_set(NUMPY[kind])), kind)
+        return passes
 
     def _fence(self, instruction: Instruction) -> None:
         """A fence has nothing to do where accesses are made in order, but that observers are told of it."""

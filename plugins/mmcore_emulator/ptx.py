@@ -100,6 +100,7 @@ class Function:
         variables: its own and the module's.
         threads: of a block: at most (under "maxntid") and exactly ("reqntid"), where the source says so.
         cluster: blocks of a cluster along x, y and z, where the source says so.
+        passed: what is declared in its body to pass to functions that it calls, and to take from them.
         body: instructions in order.
         labels: index in ``body`` that each label stands before.
     """
@@ -109,6 +110,7 @@ class Function:
     variables: dict[str, Variable]
     threads: dict[str, int] = field(default_factory=dict)
     cluster: tuple[int, ...] = ()
+    passed: set[str] = field(default_factory=set)
     body: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
 
@@ -122,6 +124,7 @@ _PARAMETER = re.compile(
     r"\.param\s*(?:\.align\s+\d+\s*)?\.(?P<type>\w+)\s*(?:\.ptr\b[^%\w]*(?:\.\w+\s+)*(?:\.align\s+\d+\s+)?)?"
     r"(?P<name>[\w$]+)\s*(?:\[(?P<extent>\d+)\])?\s*$"
 )
+_CALL_PARAMETER = re.compile(r"\.param\s*(?:\.align\s+\d+\s*)?\.\w+\s+(?P<name>[\w$]+)")
 _REGISTERS = re.compile(r"\.reg\s*\.(?P<type>\w+)\s+(?P<names>.*)$", re.DOTALL)
 _STATEMENT = re.compile(
     r"\s*(?:(?P<loc>\.loc\b[^\n]*)|(?P<file>\.file\b[^\n]*)|(?P<label>[\w$]+):(?!:)|(?P<open>\{)|(?P<close>\})"
@@ -311,8 +314,9 @@ class _Body:
         elif text.startswith((".shared", ".local")):
             declared = variable(text)
             self._function.variables[declared.name] = declared
-        elif text.startswith((".pragma", ".branchtargets", ".param")) or ".callprototype" in text:
-            # Parameters and prototypes declared in a body belong to a call, which is refused by its own name.
+        elif found := _CALL_PARAMETER.match(text):
+            self._function.passed.add(found["name"])
+        elif text.startswith((".pragma", ".branchtargets")) or ".callprototype" in text:
             return
         elif found := _INSTRUCTION.match(text):
             if found["opcode"].startswith("bra"):

@@ -39,6 +39,8 @@ def translate(function: Function, module_addresses: Mapping[str, int] = _NONE) -
     function = gathered(function)
     layout = lay_out(function)
     read = {register for instruction in function.body for register in reads(instruction)}
-    writer = Writer({**layout.addresses, **layout.parameters, **module_addresses}, frozenset(read))
+    writer = Writer(
+        {**layout.addresses, **layout.parameters, **module_addresses}, frozenset(read), frozenset(function.passed)
+    )
     steps = [writer.step(block) for block in blocks_of(function)]
     return Translation(steps, writer.initial_registers(), layout)
