@@ -571,6 +571,10 @@ def _measured(runner: Runner, pool: ProcessPoolExecutor) -> Iterator[tuple[Case,
             yield case, kind, pool.submit(compare, case, kind, got), vector(case, *drawn, got)
 
 
+EMULATED = "0 never, C = 0 never"
+"""What the emulator takes the exponents of zeros for."""
+
+
 def main(results: Path, vectors: Path) -> None:
     """Run everything, write both files, and print a table."""
     begin = time.perf_counter()
@@ -590,7 +594,23 @@ def main(results: Path, vectors: Path) -> None:
             _print(case, compared)
     results.write_text(json.dumps({"machine": facts, "tensor_cores": rows}, indent=1) + "\n", encoding="utf-8")
     vectors.write_text(json.dumps({"machine": facts, "tensor_cores": documents}, indent=1) + "\n", encoding="utf-8")
+    counts = vectors.with_name("tensor_core_comparison.json")
+    counts.write_text(json.dumps({"machine": facts, "rows": summary(rows)}, indent=1) + "\n", encoding="utf-8")
     print(f"{time.perf_counter() - begin:.0f} s")
+
+
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of each instruction how many dot products were compared, and how many differ from the emulator's."""
+    found = []
+    for row in rows:
+        counts = {"dot products": 0, "differ": 0, "signs of zeros": 0, "bits of NaN": 0}
+        for compared in row["kinds"].values():
+            tried = compared["hypotheses"]
+            counts["dot products"] += compared["dot products"]
+            for name, count in tried.get(EMULATED, next(iter(tried.values()))).items():
+                counts[name] += count
+        found.append({"instruction": row["name"], **counts})
+    return found
 
 
 def _print(case: Case, compared: dict[str, Any]) -> None:

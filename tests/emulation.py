@@ -65,6 +65,7 @@ def emulate(
     text: str = "",
     observers: Callable[[Translation], tuple[Observer, ...]] = lambda translation: (),
     resident_blocks: int = 132,
+    cluster: Sequence[int] = (1, 1, 1),
 ) -> Emulated:
     """Run the only kernel of ``source`` (or of PTX ``text``); arrays go to device memory and come back."""
     function = function_of(text or ptx_of(source, *options, architecture=architecture))
@@ -81,7 +82,8 @@ def emulate(
             values.append(argument if isinstance(argument, bytes) else argument.tobytes())
     content = parameter_bytes(translation, values)
     geometry = Dim3(*grid), Dim3(*block), shared_bytes
-    run = Run(translation, *geometry, content, memory, Deadline(), observers(translation), Progress(1), resident_blocks)
+    watching = observers(translation), Progress(1), resident_blocks
+    run = Run(translation, *geometry, content, memory, Deadline(), *watching, cluster=Dim3(*cluster))
     execute(run)
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held

@@ -164,6 +164,8 @@ def _measured(public: PublicKernel, sizes: Sizes, device: str, timeout: float) -
         return {"reason": f"not run: {str(error).splitlines()[0]}"}
     except MmcoreError as error:
         return {"reason": str(error).splitlines()[0], "as_expected": False}
+    if result.timed_out:
+        return {"reason": f"not finished: {result.failures()[0]}"}
     values = result.to_json()
     against = [each.reason for each in result.compared if each.reason]
     return {

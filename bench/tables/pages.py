@@ -12,6 +12,7 @@ from bench.tables.methods import cgma, clock, counters, launch_cost, libraries, 
 from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
+from bench.tables.tensor_cores import emulated_bits, tensor_cores
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 from bench.tables.types import float22, terms_that_show, types
 
@@ -25,6 +26,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "themselves": themselves,
         "phases": phases,
     },
+    "docs/emulator.md": {"tensor cores": tensor_cores, "emulated bits": emulated_bits},
     "docs/why.md": {"counters": counters},
     "docs/verification.md": {"types": types, "terms that show": terms_that_show, "float22": float22},
     "docs/results.md": {

@@ -31,7 +31,8 @@ _CACHE_HINTS = {
     *("nc", "ca", "cg", "cs", "cv", "lu", "wb", "wt"),
     *("L1::evict_normal", "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L2::64B", "L2::128B", "L2::256B"),
 }
-_SPACES = {space: space for space in ("global", "shared", "local", "param", "const")} | {"shared::cta": "shared"}
+_SPACES = {space: space for space in ("global", "shared", "local", "param", "const")}
+_SPACES |= {"shared::cta": "shared", "shared::cluster": "cluster"}
 _WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
 _WINDOWS |= {"shared::cta": SHARED_WINDOW, "shared::cluster": SHARED_WINDOW}
 _FENCES = ("membar", "fence")

@@ -1,0 +1,39 @@
+"""The emulator's bits beside an H200's: of single instructions, and of whole kernels."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from bench.tables import sources
+from bench.tables.markdown import markdown
+from bench.tables.sources import results
+
+
+def tensor_cores() -> str:
+    """How many dot products of each instruction were compared, and how many differ in any bit."""
+    with results(sources.H200 / "tensor_core_comparison.json") as document:
+        rows = [
+            [
+                f"`{row['instruction']}`",
+                f"{row['dot products']:,}",
+                str(row["differ"] - row["signs of zeros"] - row["bits of NaN"]),
+                str(row["bits of NaN"]),
+            ]
+            for row in document["rows"]
+        ]
+    return markdown(("instruction", "dot products", "differ", "NaN of other bits"), rows)
+
+
+def emulated_bits() -> str:
+    """How many kernels of public repositories have the same bits of C on both."""
+    counts: dict[str, Counter[str]] = {}
+    with results(sources.H200 / "emulated_bits.json") as document:
+        for row in document["rows"]:
+            differing = row["differing"]
+            counts.setdefault(row["family"], Counter()).update(
+                ["not run" if differing is None else "other bits" if differing else "same bits"]
+            )
+    header = ("same bits", "other bits", "not run")
+    return markdown(
+        ("family", *header), [[name, *(str(each[word]) for word in header)] for name, each in counts.items()]
+    )
