@@ -244,12 +244,18 @@ class BatchRun(Ports):
         going = waiting & (come >= arrived)
         if not going.any():
             return False
-        for observer in self._observers:
-            observer.fence("gpu", self.narrow(None, going))
+        leaving: dict[int, Mask | None] = {}
         for index in indices:
             mask = self._at_barrier.pop(index)
-            self._enter(self._run.translation.steps[index].block.following, self.narrow(mask, going))
+            self._join(leaving, index, self.narrow(mask, going))
             self._join(self._at_barrier, index, self.narrow(mask, ~going))
+        for observer in self._observers:
+            observer.fence("gpu", self.narrow(None, going))
+            # The threads of each block have met, too.
+            left = [(self._run.translation.steps[index], mask) for index, mask in leaving.items()]
+            observer.synchronise(left, _NO_COUNT, _NO_COUNT)
+        for index, mask in leaving.items():
+            self._enter(self._run.translation.steps[index].block.following, mask)
         return True
 
     def _leave(self, leaving: dict[int, Mask | None]) -> None:

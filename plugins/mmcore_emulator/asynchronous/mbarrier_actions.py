@@ -15,6 +15,7 @@ from mmcore_emulator.asynchronous.mbarriers import (
     completed,
     completed_of_state,
     expect_arrival,
+    init,
     parse,
     pending_count,
     problems,
@@ -39,7 +40,7 @@ def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
     state = Part("result", "b64")
     match kind.action:
         case "init":
-            return Action(partial(_change, kind), (address, number))
+            return Action(partial(_init, _SPACES[kind.space]), (address, number))
         case "expect_tx" | "complete_tx":
             return Action(partial(_change, kind), (address, number))
         case "inval":
@@ -58,6 +59,15 @@ def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
     return None
 
 
+def _init(
+    space: str, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], number: list[Values]
+) -> Sequence[Values]:
+    """An object begins, whatever lay there before: one from an earlier use of the memory, too."""
+    nothing = np.zeros(number[0].shape, _OBJECT)
+    ports.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
+    return ()
+
+
 def _change(
     kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], *number: list[Values]
 ) -> Sequence[Values]:
@@ -65,8 +75,7 @@ def _change(
     operand = number[0][0] if number else _ONE
     of = combine(kind)
     assert of is not None
-    if kind.action != "init":
-        ports.fence(_fenced(kind), mask)
+    ports.fence(_fenced(kind), mask)
     found = ports.atomic(
         _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
     )
@@ -76,8 +85,6 @@ def _change(
 
 def _tell(kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, found: Values, operand: Values) -> None:
     """Report what is wrong with the objects that lanes found."""
-    if kind.action == "init":
-        return  # whatever lay there before, an object from an earlier use of the memory too
     for problem in problems(kind, found, operand):
         lanes = ports.spread(ports.narrow(mask, problem.lanes))
         if lanes.any():
