@@ -299,3 +299,45 @@ def test_a_product_of_numbers_that_is_too_large_meets_infinity_as_a_number() -> 
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(floats.fma64(large, np.full(3, 1e300), infinity), infinity)
         assert np.isnan(floats.fma64(np.array([np.inf]), np.array([1e300]), np.array([-np.inf]))).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "position", "length", "field"),
+    [(0b0110_0000, 4, 4, 6), (0b1110_0000, 4, 4, -2), (-8, 2, 30, -2), (-8, 2, 40, -2), (5, 0, 32, 5), (-1, 40, 3, -1),
+     (7, 1, 0, 0), (-5, 0, 64, -5), (1 << 30, 30, 1, -1)],
+)  # fmt: skip
+def test_a_signed_field_has_its_last_bit_for_a_sign(value: int, position: int, length: int, field: int) -> None:
+    found = operation(("bfe", "s32"))
+    assert found is not None
+    operands = lane(value, np.int32), lane(position, np.uint32), lane(length, np.uint32)
+    assert found.compute(*operands).tolist() == [field]
+
+
+def test_bits_are_reversed() -> None:
+    found = operation(("brev", "b32"))
+    assert found is not None
+    assert found.compute(lane(0x12345678, np.uint32)).tolist() == [0x1E6A2C48]
+
+
+@pytest.mark.parametrize(
+    ("value", "rounding", "bits"),
+    [(1 + 2.0**-11, "rna", 0x3F802000), (1 + 2.0**-11, "rn", 0x3F800000), (1 + 3 * 2.0**-11, "rn", 0x3F804000),
+     (1 + 2.0**-11, "rz", 0x3F800000), (math.inf, "rna", 0x7F800000), (math.nan, "rna", 0x7FFFFFFF)],
+)  # fmt: skip
+def test_a_float32_becomes_a_tf32(value: float, rounding: str, bits: int) -> None:
+    found = operation(("cvt", rounding, "tf32", "f32"))
+    assert found is not None
+    assert [hex(each) for each in found.compute(lane(value, np.float32)).tolist()] == [hex(bits)]
+
+
+def test_pairs_of_16_bit_numbers_are_computed_apart() -> None:
+    one, two = (np.array(each, np.float16).view(np.uint32) for each in ([1.5, -2], [2, 65504]))
+    for name, wanted in (("add", [3.5, 65504 - 2]), ("mul", [3, -math.inf])):
+        found = operation((name, "rn", "f16x2"))
+        assert found is not None
+        with np.errstate(over="ignore"):
+            expected = np.array(wanted, np.float16)
+            np.testing.assert_array_equal(found.compute(one, two).view(np.float16), expected)
+    pair = operation(("cvt", "rn", "f16x2", "f32"))
+    assert pair is not None
+    np.testing.assert_array_equal(pair.compute(lane(3, np.float32), lane(7, np.float32)).view(np.float16), [7, 3])

@@ -115,9 +115,13 @@ def test_leading_dimensions_are_arguments() -> None:
 
 
 @needs_triton
-def test_what_the_emulator_does_not_know_is_told_with_the_line_of_python() -> None:
-    with pytest.raises(mmcore.UnsupportedInstruction, match=r"know the instruction .* \(matmul_kernel\.py:\d+\)"):
-        mmcore.run("triton.matmul_f16", 64, device="emulator")
+@pytest.mark.parametrize("block", [0, 1])
+def test_a_pipelined_product_on_tensor_cores_runs_on_the_emulator(block: int) -> None:
+    kernel = mmcore.kernels()["triton.matmul_f16"]
+    config = kernel.usual_configs[block]
+    result = mmcore.run(kernel, 80, config=config.to_json(), device="emulator")
+    assert result.verified
+    assert {"cp.async", "wgmma"} <= {name for name in ("cp.async", "wgmma") if name in compiled(kernel, 80).ptx}
 
 
 @needs_triton

@@ -122,3 +122,17 @@ def reversed_bits(a: Values) -> Values:
     octets = np.ascontiguousarray(a)[..., np.newaxis].view(np.uint8)
     flipped = np.packbits(np.unpackbits(octets, axis=-1, bitorder="little"), axis=-1)[..., ::-1]
     return np.ascontiguousarray(flipped).view(a.dtype)[..., 0] if flipped.ndim else flipped
+
+
+def signed_field(kind: str) -> Function:
+    """``bfe`` of a signed type: bits from a position on, the last of them the sign; those beyond the number are its."""
+    dtype = NUMPY[kind]
+    bits = 8 * dtype.itemsize
+
+    def extract(a: Values, position: Values, length: Values) -> Values:
+        begin, count = ((each & np.uint32(0xFF)).astype(np.int64) for each in (position, length))
+        shifted = a >> np.minimum(begin, bits - 1).astype(dtype)
+        room = np.clip(bits - count, 0, bits - 1).astype(dtype)
+        return np.asarray(np.where(count == 0, dtype.type(0), (shifted << room) >> room))
+
+    return extract

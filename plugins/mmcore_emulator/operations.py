@@ -188,6 +188,7 @@ def _of_bit_fields() -> Iterator[Entry]:
     for bits in ("32", "64"):
         signless = f"b{bits}"
         yield f"bfe.u{bits}", integers.field_extract(f"u{bits}"), (f"u{bits}", "u32", "u32"), f"u{bits}"
+        yield f"bfe.s{bits}", integers.signed_field(f"s{bits}"), (f"s{bits}", "u32", "u32"), f"s{bits}"
         yield f"bfi.{signless}", integers.field_insert(signless), (signless, signless, "u32", "u32"), signless
         yield f"popc.{signless}", integers.count_ones, (signless,), "u32"
         yield f"brev.{signless}", integers.reversed_bits, (signless,), signless
