@@ -9,6 +9,8 @@ from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.measure import measure
 from mmcore.result import Result
+from mmcore_emulator.device import Emulator
+from mmcore_emulator.sanitizer.check import check_cell
 from tests.modern import ADD_SLICES, BF16_PANEL, FROM_STRUCTURE, PANELS, SPLIT_K, TENSOR_MAP
 
 SIZES = [(64, 64, 64), (33, 52, 100)]
@@ -68,3 +70,10 @@ def test_tensor_maps_of_three_axes_by_value_by_pointer_and_beside_a_structure(
         pytest.skip("bulk copies need compute capability 9.0")
     else:
         assert measured(kernel, *sizes, device).verified
+
+
+@pytest.mark.parametrize("kernel", [TENSOR_MAP, *PANELS], ids=lambda kernel: kernel.name)
+def test_check_is_silent_over_bulk_copies_and_clusters(kernel: Kernel) -> None:
+    found = check_cell(Cell(kernel.name, 33, 52, 104, device="emulator"), Emulator(), kernel)
+    assert found.violations == ()
+    assert found.warnings == ()

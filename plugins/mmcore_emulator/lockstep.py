@@ -254,6 +254,7 @@ class BatchRun(Ports):
             # The threads of each block have met, too.
             left = [(self._run.translation.steps[index], mask) for index, mask in leaving.items()]
             observer.synchronise(left, _NO_COUNT, _NO_COUNT)
+            observer.meet_cluster(going)
         for index, mask in leaving.items():
             self._enter(self._run.translation.steps[index].block.following, mask)
         return True

@@ -16,7 +16,7 @@ from mmcore_emulator.step import Step
 class Access:
     """One instruction's access to one memory by the lanes of a batch."""
 
-    kind: str  # "load", "store" or "atomic"
+    kind: str  # "load", "store", "atomic", or "copy" of what a bulk copy writes
     space: str  # "global", "const", "shared", "local" or "param"
     memory: Space  # that memory
     address: Values  # byte address of each lane (uint64), as lanes; it means nothing in lanes that do not take part
@@ -76,6 +76,9 @@ class Observer:
 
     def meet(self, lanes: Values, named: Values) -> None:
         """These lanes leave barriers of their warps, at which each has named a mask of lanes."""
+
+    def meet_cluster(self, lanes: Values) -> None:
+        """These lanes leave the barrier of their clusters, and with it one of their blocks."""
 
     def violation(self, found: LaneViolation) -> None:
         """Lanes did what they must not do."""

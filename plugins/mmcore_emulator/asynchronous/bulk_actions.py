@@ -234,7 +234,7 @@ def _write_shared(
         every = np.zeros(ports.shape, np.uint64)
         every[tuple(sent.lanes.T)] = sent.shared
         nbytes = int(sent.nbytes.max(initial=0))
-        ports.tell(Access("store", "shared", ports.spaces["shared"], every, nbytes, ports.narrow(None, lanes), sent.at))
+        ports.tell(Access("copy", "shared", ports.spaces["shared"], every, nbytes, ports.narrow(None, lanes), sent.at))
 
 
 def _fits(sent: _Sent, number: np.intp, array: Array | None, address: int, access: str) -> bool:
@@ -322,4 +322,4 @@ def _tell_written(sent: _Sent, number: int, target: Array, places: NDArray[np.in
     mask = sent.ports.narrow(None, lanes)
     for place in places.tolist():
         address = np.full((1,) * 6, target.base + place, np.uint64)
-        sent.ports.tell(Access("store", "global", sent.ports.spaces["global"], address, itemsize, mask, sent.at))
+        sent.ports.tell(Access("copy", "global", sent.ports.spaces["global"], address, itemsize, mask, sent.at))

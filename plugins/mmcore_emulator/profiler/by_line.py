@@ -61,7 +61,7 @@ class Counting(Observer):
                 self._tallies[_line(step.block.end)]["barriers"] += self._patterns.extent(mask).blocks
 
     def access(self, access: Access) -> None:
-        if access.space in PERIODS:
+        if access.space in PERIODS and access.kind != "copy":
             self._tallies[_line(access.at)].update(self._patterns.cost(access))
 
     def _tally(self, line: Line, executed: _Executed, extent: Extent) -> None:

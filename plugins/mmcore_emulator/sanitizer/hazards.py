@@ -153,12 +153,15 @@ class Checking(Observer):
     def meet(self, lanes: Values, named: Values) -> None:
         self._clocks.meet(lanes, named)
 
+    def meet_cluster(self, lanes: Values) -> None:
+        self._clocks.cluster(lanes)
+
     def violation(self, found: LaneViolation) -> None:
         meaning = _MEANINGS[found.kind]
         self._recorder.record(replace(found, text=lambda lane: f"{found.text(lane)}; {meaning}"))
 
     def access(self, access: Access) -> None:
-        look = {"load": self._load, "store": self._store, "atomic": self._store}[access.kind]
+        look = {"load": self._load, "store": self._store, "atomic": self._store, "copy": self._copied}[access.kind]
         if access.space in ("global", "shared"):
             for hit in self._hits(access):
                 look(hit)
@@ -168,7 +171,7 @@ class Checking(Observer):
         lanes = self._batch.spread(access.mask)
         address = np.broadcast_to(access.address, self._batch.shape)
         ranges = address >> np.uint64(access.memory.range_bits)
-        aligned = lanes & ((address & np.uint64(access.nbytes - 1)) == 0)
+        aligned = lanes if access.kind == "copy" else lanes & ((address & np.uint64(access.nbytes - 1)) == 0)
         for number in np.unique(ranges[lanes]).tolist():
             array = access.memory.at(number << access.memory.range_bits)
             if array is not None:
@@ -235,6 +238,10 @@ class Checking(Observer):
         sees = id(at) in self._seeing
         shadow.strong_stores.made_in_turn(hit.index, hit.who, self._number(at), stores=True, sees=sees)
         self._flags(hit, reads=sees, writes=True)
+
+    def _copied(self, hit: _Hit) -> None:
+        """What a bulk copy has written, which those see who have waited for it."""
+        hit.shadow.written[hit.index] = hit.shadow.stored[hit.index] = hit.shadow.unread[hit.index] = True
 
     def _strong(self, at: Instruction) -> bool:
         """Whether a read is of what others may write meanwhile. A volatile one is if its value is compared: a flag."""

@@ -79,8 +79,8 @@ class Order:
 
     @property
     def told_anything(self) -> bool:
-        """Whether any thread has read anything in a flag."""
-        return bool(self._pending)
+        """Whether any thread has read anything in a flag, or blocks have met."""
+        return bool(self._pending or self._learned)
 
     def tick(self) -> int:
         """The next moment."""
@@ -145,6 +145,14 @@ class Order:
                 self._learned[thread] = learned
             if near or far:
                 self._pending[thread] = _Pending(near, far)
+
+    def meet_blocks(self, threads: Sequence[int], blocks: Sequence[int]) -> None:
+        """Threads know from now on what all of some blocks did, and may hand it on."""
+        told: Knowledge = {("block", block): self.now for block in blocks}
+        for thread in threads:
+            self._learned[thread] = joined(self._learned.get(thread, NOTHING), told)
+            for scope in ("cta", "gpu"):
+                self._fenced[thread, scope] = self._learned[thread]
 
     def knows(self, thread: int, block: int, others: Accessors) -> bool:
         """Whether a thread of a block knows, by flags, of all that others did."""
@@ -272,6 +280,16 @@ class Clocks:
                 together[warps % self._warps.per_block] = now
                 between[warps] = together
             self.order.meet(threads, [arrival.carried for arrival in before])
+
+    def cluster(self, lanes: Values) -> None:
+        """Lanes leave the barrier of their clusters, at which all of these have met."""
+        self.order.tick()
+        numbers = np.broadcast_to(self._batch.number_in_grid(), self._batch.shape)
+        clusters, here = self._batch.by_cluster(np.min, numbers).reshape(-1), lanes.reshape(-1)
+        for cluster in np.unique(clusters[here]).tolist():
+            inside = clusters == cluster
+            blocks = np.unique(self._block[inside]).tolist()
+            self.order.meet_blocks(self._thread[here & inside].tolist(), blocks)
 
     def arrive(self, lanes: Values, number: Values) -> None:
         """Lanes let those who wait at a barrier of their block know what they know, and go on."""
