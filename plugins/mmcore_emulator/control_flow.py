@@ -54,7 +54,7 @@ class Block:
         for each in self.body:
             kind = each.opcode[0]
             strong = kind == "ld" and not STRONG.isdisjoint(each.opcode)
-            strong = strong or (kind == "mbarrier" and each.opcode[1] in _WAITS)
+            strong = strong or waits(each)
             if strong or kind == "nanosleep" or (kind == "atom" and not read.isdisjoint(destinations(each))):
                 return each
         return None
@@ -86,6 +86,11 @@ def is_barrier(instruction: Instruction) -> bool:
     """Whether it makes the threads of a block or a warp wait for each other, or lets others know that they came."""
     opcode = instruction.opcode
     return opcode in (_WARP_BARRIER, GATHER) or opcode[:3] == _CLUSTER_WAIT or barrier_kind(instruction) is not None
+
+
+def waits(instruction: Instruction) -> bool:
+    """Whether it asks an mbarrier object if a phase is over."""
+    return instruction.opcode[0] == "mbarrier" and instruction.opcode[1] in _WAITS
 
 
 def reads(instruction: Instruction) -> Iterator[Register]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore_emulator.control_flow import STRONG, destinations, reads
+from mmcore_emulator.control_flow import STRONG, destinations, reads, waits
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
 from mmcore_emulator.launch_run import place, place_in_source
@@ -370,10 +370,10 @@ def _scope(at: Instruction, what: str) -> str:
 
 
 def _seeing(instructions: Sequence[Instruction]) -> frozenset[int]:
-    """The atomics, by identity, whose result somebody reads."""
+    """The atomics, by identity, whose result somebody reads, and what waits at mbarriers."""
     read = {register for each in instructions for register in reads(each)}
-    atomics = (each for each in instructions if each.opcode[0] == "atom")
-    return frozenset(id(each) for each in atomics if not read.isdisjoint(destinations(each)))
+    asking = (each for each in instructions if each.opcode[0] == "atom" or waits(each))
+    return frozenset(id(each) for each in asking if not read.isdisjoint(destinations(each)))
 
 
 def _compared(instructions: Sequence[Instruction]) -> frozenset[int]:

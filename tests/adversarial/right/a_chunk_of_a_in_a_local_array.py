@@ -1,7 +1,5 @@
 """A row of A is staged in a local array in bit-reversed order, which a dynamic index reads back."""
 
-EMULATED = False
-
 SOURCE = """
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
 {

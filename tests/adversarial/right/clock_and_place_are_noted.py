@@ -11,7 +11,6 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
 
 DECLARED = {"launch": launch}
 
-EMULATED = False
 
 SOURCE = """
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k, long long* notes)

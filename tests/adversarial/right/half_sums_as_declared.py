@@ -11,7 +11,6 @@ DECLARED = {
 }
 SIZES = ((33, 36, 37), (16, 16, 24))
 
-EMULATED = False
 
 SOURCE = """
 #include <cuda_fp16.h>

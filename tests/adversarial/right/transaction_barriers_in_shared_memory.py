@@ -7,7 +7,6 @@ DECLARED = {
 }
 SIZES = ((9, 40, 100), (5, 64, 64))
 
-EMULATED = False
 
 SOURCE = """
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }

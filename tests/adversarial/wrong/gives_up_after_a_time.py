@@ -1,7 +1,6 @@
 """After 4000 cycles a thread stores what it has: right for short sums, unfinished for long ones."""
 
 SIZES = ((16, 16, 7), (16, 16, 3000))
-EMULATED = False  # The emulator has no clock.
 
 SOURCE = """
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
