@@ -27,14 +27,8 @@ from cuda.core import Kernel, LaunchConfig, Program, ProgramOptions, launch
 from numpy.typing import NDArray
 
 from mmcore_cuda.guarded_memory import host_view
-from mmcore_emulator.tensor_cores.arithmetic import (
-    LEAST_EXPONENTS,
-    NEVER,
-    Arithmetic,
-    arithmetic_of,
-    decoded,
-    multiply_add,
-)
+from mmcore_emulator.tensor_cores.arithmetic import LEAST_EXPONENTS, NEVER, Arithmetic, arithmetic_of, multiply_add
+from mmcore_emulator.tensor_cores.fragments import values
 
 Values = NDArray[Any]
 Operands = tuple[Values, Values, Values]
@@ -492,7 +486,7 @@ def hypotheses(case: Case) -> dict[str, Arithmetic]:
 
 def computed(case: Case, a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
     """Bit patterns of A·B + C on the emulator."""
-    result = multiply_add(decoded(a, case.a), decoded(b, case.b), decoded(c, case.result), arithmetic)
+    result = multiply_add(values(a, case.a), values(b, case.b), values(c, case.result), arithmetic)
     return result.view(_unsigned(case.result))
 
 
@@ -521,7 +515,7 @@ def _differences(case: Case, got: Values, expected: Values) -> dict[str, int]:
     differ = got != expected
     if case.result == "s32":
         return {"differ": int(differ.sum())}
-    left, right = (decoded(each[differ], case.result) for each in (got, expected))
+    left, right = (values(each[differ], case.result) for each in (got, expected))
     zeros, nan = (left == 0) & (right == 0), np.isnan(left) & np.isnan(right)
     return {"differ": int(differ.sum()), "signs of zeros": int(zeros.sum()), "bits of NaN": int(nan.sum())}
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from bench.tensor_cores import CASES, Case, Draw, computed, fragments, from_vector, kinds_of, operands, result_of
 from bench.tensor_cores import hypotheses as hypotheses_of
 from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of, decoded, multiply_add, tf32_value
+from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of, multiply_add
+from mmcore_emulator.tensor_cores.fragments import values
 
 Values = NDArray[Any]
 
@@ -144,7 +145,7 @@ def expected(case: Case, a: Sequence[int], b: Sequence[int], c: int, arithmetic:
     start = c
     if arithmetic.unpacked:
         a, b = (
-            [int(each) for each in decoded(np.array(x, np.uint8), kind).astype(np.float16).view(np.uint16)]
+            [int(each) for each in values(np.array(x, np.uint8), kind).astype(np.float16).view(np.uint16)]
             for x, kind in zip((a, b), kinds, strict=True)
         )
         kinds, start = ("f16", "f16"), 0
@@ -280,7 +281,7 @@ def test_integers_wrap_around_or_are_clamped(case: Case, kind: str) -> None:
     a, b, c = operands(case, kind, 512)
     (arithmetic,) = hypotheses_of(case).values()
     found = computed(case, a, b, c, arithmetic)[0].view(np.int32)
-    left, right = (decoded(each[0], each_kind).tolist() for each, each_kind in ((a, case.a), (b, case.b)))
+    left, right = (values(each[0], each_kind).tolist() for each, each_kind in ((a, case.a), (b, case.b)))
     for row, column in np.ndindex(found.shape):
         total = int(c[0].view(np.int32)[row, column])
         total += sum(x * y[column] for x, y in zip(left[row], right, strict=True))
@@ -321,17 +322,21 @@ def test_leading_axes_are_kept_and_may_be_empty() -> None:
 
 def test_decoded_values() -> None:
     bits = np.array([0x01, 0x7E, 0x08, 0xB8, 0x80], np.uint8)
-    assert decoded(bits, "e4m3").tolist() == [2.0**-9, 448.0, 2.0**-6, -1.0, 0.0]
-    assert decoded(bits, "e5m2").tolist()[0] == 2.0**-16
-    assert decoded(np.array([0x7B, 0x7C, 0xFC], np.uint8), "e5m2").tolist() == [57344.0, math.inf, -math.inf]
-    assert np.isnan(decoded(np.array([0x7F, 0xFF], np.uint8), "e4m3")).all()
-    assert np.isnan(decoded(np.array([0x7D, 0xFF], np.uint8), "e5m2")).all()
-    assert decoded(np.array([0x3F80, 0x0001], np.uint16), "bf16").tolist() == [1.0, 2.0**-133]
-    assert decoded(np.array([255], np.uint8), "s8").tolist() == [-1]
+    assert values(bits, "e4m3").tolist() == [2.0**-9, 448.0, 2.0**-6, -1.0, 0.0]
+    assert values(bits, "e5m2").tolist()[0] == 2.0**-16
+    assert values(np.array([0x7B, 0x7C, 0xFC], np.uint8), "e5m2").tolist() == [57344.0, math.inf, -math.inf]
+    assert np.isnan(values(np.array([0x7F, 0xFF], np.uint8), "e4m3")).all()
+    assert np.isnan(values(np.array([0x7D, 0xFF], np.uint8), "e5m2")).all()
+    assert values(np.array([0x3F80, 0x0001], np.uint16), "bf16").tolist() == [1.0, 2.0**-133]
+    assert values(np.array([255], np.uint8), "s8").tolist() == [-1]
 
 
 def test_tf32_ignores_the_low_bits() -> None:
-    assert tf32_value(np.array([0x3F801FFF, 0x3F802000, 0x00001FFF], np.uint32)).tolist() == [1.0, 1.0 + 2.0**-10, 0.0]
+    assert values(np.array([0x3F801FFF, 0x3F802000, 0x00001FFF], np.uint32), "tf32").tolist() == [
+        1.0,
+        1.0 + 2.0**-10,
+        0.0,
+    ]
 
 
 def test_arithmetic_by_architecture() -> None:

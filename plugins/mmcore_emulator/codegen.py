@@ -149,7 +149,10 @@ class Writer:
             wanted = f"~{self._name(guard)}" if instruction.negated else self._name(guard)
             self._lines.append(f"wanted = {wanted}")
         name = instruction.opcode[0]
-        if name in _FENCES and not action_of(instruction.opcode):
+        if action := action_of(instruction.opcode):
+            self._action(instruction, action)
+            return
+        if name in _FENCES:
             self._fence(instruction)
             return
         if name == "call":
@@ -159,9 +162,6 @@ class Writer:
             self._lines.append(f"ports.refuse({self._guarded_mask(instruction)}, {self._global(refusal)})")
             return
         if "param" in instruction.opcode and self._passes(instruction):
-            return
-        if action := action_of(instruction.opcode):
-            self._action(instruction, action)
             return
         write = {
             "ld": self._load,

@@ -83,14 +83,13 @@ class Batch:
             return uniform(getattr(self.block if register == "ntid" else self.grid, axis))
         if axis and "cluster" in register:
             return self._of_cluster(register, axis)
-        block = self.number_in_grid().astype(np.uint32)
         of_blocks: dict[str, Callable[[], NDArray[np.uint32]]] = {
             "WARP_SZ": lambda: uniform(WARP),
             "nwarpid": lambda: uniform(-(-self.block.size // WARP)),
             "cluster_nctarank": lambda: uniform(self.cluster.size),
             "cluster_ctarank": self._rank,
             "nsmid": lambda: uniform(_MULTIPROCESSORS),
-            "smid": lambda: block % np.uint32(_MULTIPROCESSORS),
+            "smid": lambda: self.number_in_grid().astype(np.uint32) % np.uint32(_MULTIPROCESSORS),
         }
         if register in of_blocks:
             return of_blocks[register]()

@@ -23,7 +23,7 @@ from mmcore_emulator.lanes import Mask
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observer import Access, LaneViolation
 from mmcore_emulator.ptx import Instruction
-from mmcore_emulator.step import Ports
+from mmcore_emulator.step import RANK_BEGIN, Ports
 
 _PARTS = {
     **{name: Part("address") for name in ("target", "source", "mbarrier")},
@@ -72,11 +72,20 @@ class _Sent:
     shared: NDArray[np.uint64]
     nbytes: NDArray[np.int64]
 
-    def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
-        """Report what some of them do wrong."""
+    def among_lanes(self, which: Any) -> NDArray[np.bool_]:
+        """Some of them, among all lanes of the batch."""
         lanes = np.zeros(self.ports.shape, np.bool_)
         lanes[tuple(self.lanes[which].T)] = True
-        self.ports.report(LaneViolation(kind, array, self.at, lanes, lambda _: text))
+        return lanes
+
+    def mask(self, which: Any) -> Mask | None:
+        """The same as a mask."""
+        found: Mask | None = self.ports.narrow(None, self.among_lanes(which))
+        return found
+
+    def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
+        """Report what some of them do wrong."""
+        self.ports.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
 
 
 def _each(ports: Ports, lanes: NDArray[np.int64], values: Values) -> Values:
@@ -103,6 +112,17 @@ def _layout(ports: Ports, mask: Mask | None, at: Instruction, address: Values) -
     return layout
 
 
+def _boxes(
+    ports: Ports, mask: Mask | None, at: Instruction, shared: Values, base: Values, *coordinates: Values
+) -> tuple[_Sent, TensorLayout, NDArray[Any]] | None:
+    """Copies of boxes, the tensor and the boxes' coordinates in it; None where there is no tensor map."""
+    layout = _layout(ports, mask, at, base)
+    if layout is None:
+        return None
+    sent = _sent(ports, mask, at, shared, layout.nbytes)
+    return sent, layout, np.stack([_each(ports, sent.lanes, each) for each in coordinates], axis=-1)
+
+
 def _to_shared(
     copy: BulkCopy, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> Sequence[Any]:
@@ -112,12 +132,10 @@ def _to_shared(
     target, mbarrier = given["target"][0], given["mbarrier"][0]
     read: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
     if "tensor" in given:
-        base, *coordinates = given["tensor"]
-        layout = _layout(ports, mask, at, base)
-        if layout is None:
+        boxes = _boxes(ports, mask, at, target, *given["tensor"])
+        if boxes is None:
             return ()
-        sent = _sent(ports, mask, at, target, layout.nbytes)
-        places = np.stack([_each(ports, sent.lanes, each) for each in coordinates], axis=-1)
+        sent, layout, places = boxes
         for problem in layout.destination_problems(sent.shared):
             sent.report(
                 "misaligned", "shared", f"copies a box to a place that cannot be: {problem.clause}", problem.lanes
@@ -134,14 +152,11 @@ def _to_shared(
     for rank in ranks:
         which = np.ones(len(sent.lanes), np.bool_) if masks is None or rank is None else (masks >> rank) & 1 != 0
         if which.any():
-            lanes = np.zeros(ports.shape, np.bool_)
-            lanes[tuple(sent.lanes[which].T)] = True
-            going = ports.narrow(None, lanes)
             block = ports.block_index if rank is None else ports.block_of_rank(rank)
             land = partial(
                 _land, sent, which, read, _each(ports, sent.lanes, block), _each(ports, sent.lanes, mbarrier)
             )
-            ports.in_flight.send(mbarrier, going, land, block)
+            ports.in_flight.send(mbarrier, sent.mask(which), land, block)
     return ()
 
 
@@ -165,7 +180,7 @@ def _land(
 
 def _shared_words(sent: _Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
     """The mbarrier object at an address of a block's shared memory, as an array of one word."""
-    inside = int(address) & 0x7FFFFFF
+    inside = int(address) & (RANK_BEGIN - 1)
     array = sent.ports.spaces["shared"].at(inside)
     if array is None or not 0 <= inside - array.base <= array.writable - 8:
         return None
@@ -219,7 +234,7 @@ def _write_shared(
     itemsize = content.dtype.itemsize
     ports = sent.ports
     for number in np.flatnonzero(which):
-        address = int(sent.shared[number]) & 0x7FFFFFF
+        address = int(sent.shared[number]) & (RANK_BEGIN - 1)
         array = ports.spaces["shared"].at(address)
         if not _fits(sent, number, array, address, "write"):
             continue
@@ -227,14 +242,12 @@ def _write_shared(
         there = offsets >= 0
         first = address - array.base + int(block[number]) * array.stride
         array.view(content.dtype)[(first + offsets[there]) // itemsize] = content[number][there]
-    lanes = np.zeros(ports.shape, np.bool_)
-    lanes[tuple(sent.lanes[which].T)] = True
     ports.changed()
     if (block == sent.block).all():
         every = np.zeros(ports.shape, np.uint64)
         every[tuple(sent.lanes.T)] = sent.shared
         nbytes = int(sent.nbytes.max(initial=0))
-        ports.tell(Access("copy", "shared", ports.spaces["shared"], every, nbytes, ports.narrow(None, lanes), sent.at))
+        ports.tell(Access("copy", "shared", ports.spaces["shared"], every, nbytes, sent.mask(which), sent.at))
 
 
 def _fits(sent: _Sent, number: np.intp, array: Array | None, address: int, access: str) -> bool:
@@ -259,12 +272,10 @@ def _to_global(
         return ()
     source = given["source"][0]
     if "tensor" in given:
-        base, *coordinates = given["tensor"]
-        layout = _layout(ports, mask, at, base)
-        if layout is None:
+        boxes = _boxes(ports, mask, at, source, *given["tensor"])
+        if boxes is None:
             return ()
-        sent = _sent(ports, mask, at, source, layout.nbytes)
-        places = np.stack([_each(ports, sent.lanes, each) for each in coordinates], axis=-1)
+        sent, layout, places = boxes
         wide, wide_places = widened(layout, places)
         offsets, inside, shared = box_elements(wide, wide_places, sent.shared)
         base_address, itemsize = layout.address, wide.itemsize
@@ -294,7 +305,7 @@ def _write_global(
 ) -> None:
     """Read what one thread copies from shared memory, and write it."""
     ports, dtype = sent.ports, _dtype(itemsize)
-    address = int(sent.shared[number]) & 0x7FFFFFF
+    address = int(sent.shared[number]) & (RANK_BEGIN - 1)
     source, target = ports.spaces["shared"].at(address), ports.spaces["global"].at(base)
     if not _fits(sent, np.intp(number), source, address, "read"):
         return
@@ -317,9 +328,7 @@ def _write_global(
 
 def _tell_written(sent: _Sent, number: int, target: Array, places: NDArray[np.int64], itemsize: int) -> None:
     """Tell observers of each run of bytes that a thread's copy has written to global memory."""
-    lanes = np.zeros(sent.ports.shape, np.bool_)
-    lanes[tuple(sent.lanes[number])] = True
-    mask = sent.ports.narrow(None, lanes)
+    mask = sent.mask([number])
     for place in places.tolist():
         address = np.full((1,) * 6, target.base + place, np.uint64)
         sent.ports.tell(Access("copy", "global", sent.ports.spaces["global"], address, itemsize, mask, sent.at))

@@ -219,6 +219,8 @@ def _floats(raw: Values, type: str) -> Values:
             return (raw & _TF32).view(np.float32)
         case "f32":
             return raw.view(np.float32)
+        case "f64":
+            return raw.view(np.float64)
         case _:
             return raw
 
