@@ -126,6 +126,13 @@ def worker(source: Path, seed: int) -> subprocess.Popen[str]:
     return subprocess.Popen(words, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, text=True)
 
 
+def _wait_for(directory: Path, pattern: str) -> None:
+    deadline = time.monotonic() + 60
+    while not any(directory.glob(pattern)):
+        assert time.monotonic() < deadline, "nothing came within a minute"
+        time.sleep(0.001)
+
+
 @pytest.mark.slow
 def test_processes_killed_at_random_leave_a_cache_that_works(
     cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -137,11 +144,15 @@ def test_processes_killed_at_random_leave_a_cache_that_works(
     for each in workers:
         assert each.stdout is not None
         assert each.stdout.readline() == "compiled\n"
-    for each in workers:
-        time.sleep(rng.random() / 10)
+    unfinished = cache_directory() / "tmp"
+    for number, each in enumerate(workers):
+        if number % 2:
+            time.sleep(rng.random() / 10)
+        else:
+            _wait_for(unfinished, f"*.{each.pid}.*")
         each.kill()
         each.communicate()
-    assert [*(cache_directory() / "tmp").iterdir()], "nobody was killed while writing"
+    assert [*unfinished.iterdir()], "nobody was killed while writing"
     assert entries(), "nobody came to write anything"
 
     found = [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]
