@@ -25,6 +25,9 @@ RUNS = {
     # The sizes at which the lectures published figures and the baseline has none.
     "lectures": ("--mm-size", "128,176,256,352,384,500,512,528", "--mm-kernel", "poznan.*,unsa.*", "-k", "test_kernel",
                  "--benchmark-max-time=0.2"),
+    # How far the lectures' kernels are from the library.
+    "of-cublas": ("--mm-size", "640,3200", "--mm-kernel", "hpsee.*,lezione9.*,poznan.*,unsa.*,upc.*",
+                  "-k", "test_kernel and not poznan.v1", "--benchmark-max-time=0.2"),
     "cold": ("--mm-size", "640", "--mm-cold", "-k", "test_kernel and not poznan.v1"),
 }  # fmt: skip
 

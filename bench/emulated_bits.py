@@ -69,17 +69,19 @@ def compared(checkouts: Path, name: str) -> dict[str, Any]:
     kernel = public.located()
     problem = kernel.problem(sizes.m, sizes.n, sizes.k)
     try:
-        emulated, computed = (product(kernel, problem, open_device(device)) for device in ("emulator", "cuda"))
+        (emulated, approximate), (computed, _) = (
+            product(kernel, problem, open_device(device)) for device in ("emulator", "cuda")
+        )
     except Unsupported as error:
         return row | {"differing": None, "reason": str(error).splitlines()[0]}
     except MmcoreError as error:
         return row | {"differing": None, "reason": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
     differing = int((emulated != computed).sum())
-    return row | {"differing": differing, "elements": emulated.size, "reason": ""}
+    return row | {"differing": differing, "elements": emulated.size, "approximate": approximate, "reason": ""}
 
 
-def product(kernel: Kernel, problem: Problem, device: Device) -> np.ndarray[Any, np.dtype[Any]]:
-    """C's bits after one run."""
+def product(kernel: Kernel, problem: Problem, device: Device) -> tuple[np.ndarray[Any, np.dtype[Any]], int]:
+    """C's bits after one run, and how many operations the emulator knows to be approximate on a GPU."""
     planned = plan(kernel, problem, kernel.fitting_config(problem), device.properties)
     arrays = host_arrays(planned, draw_mixed(problem, kernel.accumulator, SEED))
     with LoadedKernel(planned, device) as loaded:
@@ -88,7 +90,8 @@ def product(kernel: Kernel, problem: Problem, device: Device) -> np.ndarray[Any,
             raise MmcoreError(f"{device.name}: {violations[0]}")
         result = np.empty_like(arrays["C"])
         loaded.buffers["C"].download(result)
-    return result.view(f"u{result.itemsize}")
+        approximate = getattr(loaded.module, "approximate_operations", 0)
+    return result.view(f"u{result.itemsize}"), approximate
 
 
 if __name__ == "__main__":

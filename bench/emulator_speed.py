@@ -1,12 +1,15 @@
-"""How fast the emulator runs: PTX instructions per second of one core."""
+"""How fast the emulator runs: PTX instructions per second of one core, and products of tensor cores verified."""
 
 from __future__ import annotations
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from mmcore import kernels
+from bench import tensor_kernels
+from mmcore import Kernel, kernels
+from mmcore.cell import Cell
 from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.verify_launches import host_arrays
@@ -31,3 +34,15 @@ def test_emulated_instructions_per_second(
     rate = instructions / benchmark.stats.stats.mean
     benchmark.extra_info["thread_instructions_per_second"] = rate
     summary.append(f"emulated {name} 640×640×640 b={block}: {rate:.2e} thread-instructions/s of one core")
+
+
+@pytest.mark.parametrize("kernel", [tensor_kernels.MMA_SYNC, tensor_kernels.WGMMA], ids=lambda kernel: kernel.name)
+def test_seconds_to_verify_a_product_of_tensor_cores(
+    kernel: Kernel, benchmark: BenchmarkFixture, summary: list[str]
+) -> None:
+    """Three launches at 1024×1024×1024 and the host's comparison, compilation included."""
+    benchmark.group = "emulator, 1024×1024×1024 verified: time on the host, not kernel time"
+    result = benchmark.pedantic(measure, (Cell(kernel.name, 1024, 1024, 1024, device="emulator"), Emulator(), kernel))
+    assert result.verified
+    if benchmark.stats is not None:
+        summary.append(f"verified {kernel.name} 1024×1024×1024 in {benchmark.stats.stats.mean:.1f} s")

@@ -1,17 +1,19 @@
 """Kernels by mmcore's clock and by the benchmark function that comes with their compiler or their repository.
 
-``python -m bench.own_benchmarks RESULTS.json [--checkouts FOLDER --program PATH]`` measures and writes the figures, in
-turns; it needs a GPU, PyTorch, and Triton or CuTe DSL. ``triton.testing.do_bench`` empties the L2 cache before each
-launch and times that launch by two events; ``do_bench_cudagraph`` times the launches of a CUDA graph.
+``python -m bench.own_benchmarks RESULTS.json [--checkouts FOLDER --program NAME=PATH…]`` measures in turns, and writes
+the figures; it needs a GPU, PyTorch, and Triton or CuTe DSL. ``triton.testing.do_bench`` empties the L2 cache before
+each launch and times that launch by two events; ``do_bench_cudagraph`` times the launches of a CUDA graph.
 ``cutlass.testing.benchmark`` times many launches by two events around all of them, queued by the host or by a graph.
-PROGRAM is fast.cu's, built by its Makefile from the checkout in FOLDER: it times eight launches of each kernel after a
-pause of five seconds. The table in docs/measuring.md is made from the committed results by ``python -m bench.tables``.
+A PROGRAM is fast.cu's, built by its Makefile from the checkout in FOLDER, as it is or with other inputs: it times
+eight launches of each kernel after a pause of five seconds.
+The table in docs/measuring.md is made from the committed results by ``python -m bench.tables``.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
 import json
 import os
 import re
@@ -46,7 +48,9 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("--kernel", default="*", help="name or pattern of the kernels; the rows of others are kept")
     parser.add_argument("--checkouts", type=Path, help="folder with a checkout of fast.cu")
-    parser.add_argument("--program", type=Path, help="fast.cu's program")
+    parser.add_argument(
+        "--program", action="append", metavar="NAME=PATH", help="fast.cu's program, by a name for its row"
+    )
     asked = parser.parse_args()
     device = open_device("cuda")
     before = json.loads(asked.results.read_text(encoding="utf-8"))["rows"] if asked.results.exists() else []
@@ -67,7 +71,8 @@ def main() -> None:
         os.environ[CHECKOUTS] = str(asked.checkouts.resolve())
         ours = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm")
         rested = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm", "after a pause", pause=5, max_seconds=0.012)
-        theirs = {"its own program": lambda: program_seconds(asked.program, 12)}
+        programs = dict(each.split("=", 1) for each in asked.program)
+        theirs = {name: functools.partial(program_seconds, Path(path), 12) for name, path in programs.items()}
         rows += measured(FAST_CU, FAST_CU_SIZE, {**ours, **rested, **theirs})
         rows[-1]["percent_of_cublas"] = _percent_of_cublas(device, FAST_CU, FAST_CU_SIZE)
     machine: dict[str, Any] = {}

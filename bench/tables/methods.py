@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,26 @@ def counters() -> str:
             figures = [" / ".join(f"{count:,}" for count in dict.fromkeys(case[name])) for name in columns.values()]
             rows.append([case["kernel"], str(case["n"]), str(case["block"]), *figures])
     return markdown(("kernel", "n", "b", *columns), rows)
+
+
+def tensor_counters() -> str:
+    """The emulator's counters of tensor cores and asynchronous copies beside ncu's; nothing where there was no run."""
+    path = sources.H200 / "tensor_counters.json"
+    if not path.exists():
+        return ""
+    with results(path) as document:
+        cases = document["emulator_and_ncu"]
+        names = [name for name in cases[0] if isinstance(cases[0][name], list) and "instructions" not in name]
+        names = ["tensor_instructions", *names]
+        rows = [[name.replace("_", " "), *(_pair(case[name]) for case in cases)] for name in names]
+        kernels = [case["kernel"].partition(".")[2] for case in cases]
+    return markdown(("", *kernels), rows)
+
+
+def _pair(counts: Sequence[int | None]) -> str:
+    """The emulator's count and ncu's, or one where they are the same; nothing where both are 0."""
+    shown = ["not counted" if count is None else f"{count:,}" for count in dict.fromkeys(counts)]
+    return " / ".join(shown) if any(counts) else ""
 
 
 def libraries() -> str:

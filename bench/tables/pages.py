@@ -8,11 +8,22 @@ from functools import partial
 
 from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
-from bench.tables.methods import cgma, clock, counters, launch_cost, libraries, occupancies, phases, themselves
+from bench.tables.instructions import instructions
+from bench.tables.methods import (
+    cgma,
+    clock,
+    counters,
+    launch_cost,
+    libraries,
+    occupancies,
+    phases,
+    tensor_counters,
+    themselves,
+)
 from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
-from bench.tables.tensor_cores import emulated_bits, tensor_cores
+from bench.tables.tensor_cores import emulated_bits, planted_faults, tensor_cores
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 from bench.tables.types import float22, terms_that_show, types
 
@@ -26,8 +37,13 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "themselves": themselves,
         "phases": phases,
     },
-    "docs/emulator.md": {"tensor cores": tensor_cores, "emulated bits": emulated_bits},
-    "docs/why.md": {"counters": counters},
+    "docs/emulator.md": {
+        "instructions": instructions,
+        "tensor cores": tensor_cores,
+        "emulated bits": emulated_bits,
+        "planted faults": planted_faults,
+    },
+    "docs/why.md": {"counters": counters, "tensor counters": tensor_counters},
     "docs/verification.md": {"types": types, "terms that show": terms_that_show, "float22": float22},
     "docs/results.md": {
         "kernel times": kernel_times,

@@ -40,6 +40,13 @@ def baseline_seconds() -> dict[Point, float]:
     return found
 
 
+def percents_of_cublas() -> dict[Point, float]:
+    """Rates in percent of cuBLAS's, measured in turns with it on the H200."""
+    with results(H200 / "of-cublas.json") as document:
+        infos = [benchmark["extra_info"] for benchmark in document["benchmarks"]]
+        return {_point(info): float(info["percent_of_baseline"]) for info in infos}
+
+
 @contextmanager
 def results(path: Path) -> Iterator[Any]:
     """A file of results, to be read in the context; one that mmcore 0.1 saved as this version names things.

@@ -1,4 +1,4 @@
-"""The emulator's bits beside an H200's: of single instructions, and of whole kernels."""
+"""The emulator beside an H200: bits of instructions and of whole kernels, and what is found in faulty ones."""
 
 from __future__ import annotations
 
@@ -37,3 +37,21 @@ def emulated_bits() -> str:
     return markdown(
         ("family", *header), [[name, *(str(each[word]) for word in header)] for name, each in counts.items()]
     )
+
+
+def planted_faults() -> str:
+    """How many planted faults of each kind ``mmcore check`` and compute-sanitizer find."""
+    counts: dict[str, Counter[str]] = {}
+    with results(sources.H200 / "planted_faults.json") as document:
+        for row in document["rows"]:
+            count = counts.setdefault(row["kind"].replace("none", "none: the kernels as they are"), Counter())
+            judged = isinstance(row["sanitizer"], list)
+            count.update(
+                faults=1,
+                check=int(bool(row["check"])),
+                sanitizer=int(judged and bool(row["sanitizer"])),
+                not_ended=int(not judged),
+            )
+    header = ("fault", "kernels", "mmcore check", "compute-sanitizer", "had not ended there")
+    names = ("faults", "check", "sanitizer", "not_ended")
+    return markdown(header, [[kind, *(str(count[name]) for name in names)] for kind, count in counts.items()])

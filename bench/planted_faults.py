@@ -1,0 +1,82 @@
+"""Faults planted in modern kernels (tests/planted): what ``mmcore check`` finds, and what compute-sanitizer finds.
+
+``python -m bench.planted_faults RESULTS.json [--jobs N]`` looks at each with both; it needs a GPU. Kernels that wait in
+vain on the GPU are ended at the time limit, and count as not judged. The table in docs/emulator.md is made from the
+committed results by ``python -m bench.tables``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.errors import MmcoreError, TimeLimit
+from mmcore.executor.choose_device import open_device
+from mmcore.saved_results import describe
+from mmcore_ncu.compute_sanitizer import check_by_compute_sanitizer
+from tests.planted.faults import FAULTS
+from tests.test_planted import KERNELS, SIZES, edited, findings
+
+LIMIT = 25
+"""Seconds for each of compute-sanitizer's tools."""
+
+
+def main() -> None:
+    """Look, print a line for each fault, and write the rows."""
+    parser = argparse.ArgumentParser(prog="python -m bench.planted_faults", description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
+    asked = parser.parse_args()
+    numbers = range(-len(KERNELS), len(FAULTS))
+    rows = []
+    with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool:
+        for row in pool.map(looked_at, numbers):
+            print(json.dumps(row), flush=True)
+            rows.append(row)
+    machine: dict[str, Any] = {}
+    describe(machine, open_device("cuda").facts)
+    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
+    asked.results.write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+
+
+def looked_at(number: int) -> dict[str, Any]:
+    """What both find of a fault, by its number; of a kernel as it is, by its number less their count."""
+    with tempfile.TemporaryDirectory() as folder:
+        if number < 0:
+            kernel, kind, name = list(KERNELS.values())[number], "none", ""
+        else:
+            kernel, kind, name = edited(FAULTS[number], Path(folder)), FAULTS[number].kind, FAULTS[number].name
+        short = kernel.name.partition(".")[2]
+        row = {"kernel": short, "kind": kind, "fault": name, "check": sorted({each.kind for each in findings(kernel)})}
+        module = Path(folder) / "planted_here.py"
+        # Another process finds the kernel by this name.
+        module.write_text(
+            "from dataclasses import replace\nfrom pathlib import Path\nfrom tests.test_planted import KERNELS\n"
+            f"KERNEL = replace(KERNELS[{short!r}], source=Path({str(kernel.source)!r}))\n"
+        )
+        row["sanitizer"] = _sanitized(f"{module.stem}:KERNEL", folder, SIZES[short])
+    return row
+
+
+def _sanitized(kernel: str, folder: str, sizes: tuple[int, int, int]) -> list[str] | str:
+    """Kinds of what compute-sanitizer finds, or why it does not judge."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, str(Path.cwd())])
+    try:
+        check = check_by_compute_sanitizer(Cell(kernel, *sizes, device="cuda:0", timeout=LIMIT))
+    except TimeLimit:
+        return "had not ended"
+    except MmcoreError as error:
+        return str(error).splitlines()[0]
+    return sorted({each.kind for each in check.violations})
+
+
+if __name__ == "__main__":
+    main()
