@@ -16,7 +16,7 @@ from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.profiler.profile import Profile, profile_cell
 from mmcore_ncu import under_ncu
-from mmcore_ncu.ncu import METRICS, parse, profiles_by_ncu
+from mmcore_ncu.ncu import COUNTERS, METRICS, left_out, parse, profiles_by_ncu
 from tests.command_line import mmcore as command_line
 from tests.conftest import DEVICES
 
@@ -36,12 +36,12 @@ class Provider:
         return Emulator()
 
 
-def log(*launches: dict[str, str]) -> str:
+def log(*launches: dict[str, str], further: tuple[str, ...] = ()) -> str:
     """What ncu writes of some launches; every metric that is not given is 7."""
-    names = ["ID", "Kernel Name", *METRICS]
-    rows = [names, ["", "", *("inst" for _ in METRICS)]]
+    metrics = (*METRICS, *further)
+    rows = [["ID", "Kernel Name", *metrics], ["", "", *("inst" for _ in metrics)]]
     rows += [
-        [str(index), "f(int, int)", *(each.get(name, "7") for name in METRICS)] for index, each in enumerate(launches)
+        [str(index), "f(int, int)", *(each.get(name, "7") for name in metrics)] for index, each in enumerate(launches)
     ]
     lines = [",".join(f'"{cell}"' for cell in row) for row in rows]
     return "\n".join(["==PROF== Connected to process 1", *lines, "==PROF== Disconnected"])
@@ -58,13 +58,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gpu: None) -> Path:
-    """An ncu that writes the log it is given, and says what else it is given; neither counts nor runs anything.
+    """An ncu that knows the metrics and writes the log that it is given; it neither counts nor runs anything.
 
     What the program that it should watch would write is made by the emulator.
     """
     text = f"""#!{sys.executable} -S
 import pathlib, shutil, sys, time
 here = pathlib.Path({str(tmp_path)!r})
+if "--query-metrics" in sys.argv: sys.exit(print((here / "known").read_text()))
 (here / "arguments").write_text("\\n".join(sys.argv))
 time.sleep(float((here / "delay").read_text()))
 log = pathlib.Path(sys.argv[sys.argv.index("--log-file") + 1])
@@ -75,18 +76,19 @@ print((here / "said").read_text())
     program = tmp_path / "ncu"
     program.write_text(text)
     program.chmod(0o755)
+    (tmp_path / "known").write_text("")
     (tmp_path / "said").write_text("")
     (tmp_path / "delay").write_text("0")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     return tmp_path
 
 
-def profiles(folder: Path, *names: str, **cell: Any) -> list[Profile]:
+def profiles(folder: Path, *names: str, further: str = "", **cell: Any) -> list[Profile]:
     """What comes of some kernels with that ncu."""
     cells = [Cell(name, 32, 32, 32, config={"block": [16, 16, 1]}, **cell) for name in names]
     launched = [under_ncu.launch(cell, Emulator()) for cell in cells]
     (folder / "launched").write_text(json.dumps({"launched": launched}))
-    return profiles_by_ncu(cells)
+    return profiles_by_ncu(cells, further)
 
 
 def test_a_log_is_read_between_other_lines() -> None:
@@ -102,9 +104,11 @@ def test_a_log_is_read_between_other_lines() -> None:
     assert measured is not None
     assert counters.fmas == 1262150
     assert counters.flops == 2 * 1262150 + 5 + 3 * 7
-    assert counters.global_load_sectors == 2048000
-    assert counters.shared_bank_conflicts == 14
+    assert counters.global_load_sectors == 2048000 - 7, "without those of cp.async"
+    assert counters.shared_bank_conflicts == 3 * 7
+    assert counters.tensor_flops == 7 * len(COUNTERS["tensor_flops"])
     assert (measured.seconds, measured.occupancy, measured.memory_bytes) == pytest.approx((77.76e-6, 0.8394, 7))
+    assert measured.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] == 2048000
 
 
 @pytest.mark.parametrize("text", ["", "==ERROR== nothing", log(), log({}).replace("gpu__time_duration.sum", "other")])
@@ -118,11 +122,58 @@ def test_launches_become_profiles_in_order(ncu: Path) -> None:
     assert (first.counters.thread_instructions, second.counters.thread_instructions) == (100, 200)
     assert (first.launched.kernel, second.launched.kernel) == ("upc.kernel01", "upc.kernel10")
     document = first.to_json()
-    assert document["global_load_requests"] == 7
+    assert document["global_load_requests"] == 7 - 7
+    assert document["shared_load_requests"] == 7
+    assert document["products"] is document["tensor_flops_by_type"] is None
     assert document["barriers"] is document["cgma_cc1x"] is document["global_accesses_per_thread"] is None
     assert document["gips"] == pytest.approx(100 / 7 if METRICS[0].startswith("smsp__inst") else 1.0)
     assert document["achieved_occupancy"] == pytest.approx(0.07)
-    assert document["global_load_throughput"] == pytest.approx(32.0)
+    assert document["global_store_throughput"] == pytest.approx(32.0)
+
+
+TENSOR = "sm__inst_executed_pipe_tensor.sum"
+UNKNOWN = (TENSOR, "sm__ops_path_tensor_src_fp8.sum")
+
+
+def test_metrics_that_ncu_does_not_know_are_left_out_and_named(ncu: Path) -> None:
+    """Of an ncu that names what it knows, with a line for each; other lines are no names."""
+    known = [metric.partition(".")[0] for metric in METRICS if metric not in UNKNOWN]
+    lines = ["Device NVIDIA H200 (GH100)", *(f"{name}    Counter    inst    # of {TENSOR}" for name in known)]
+    (ncu / "known").write_text("\n".join(lines))
+    (ncu / "log").write_text(log({}))
+    (found,) = profiles(ncu, "upc.kernel01")
+    asked = (ncu / "arguments").read_text().split("\n")
+    assert asked[asked.index("--metrics") + 1].split(",") == [metric for metric in METRICS if metric not in UNKNOWN]
+    assert left_out(found) == list(UNKNOWN)
+    assert found.to_json()["tensor_instructions"] is None
+    assert found.counters.tensor_flops == 7 * (len(COUNTERS["tensor_flops"]) - 1), "of the other types"
+
+
+def test_further_counters_are_read_by_a_pattern_of_their_names(ncu: Path) -> None:
+    names = ["smsp__inst_executed_op_other", "lts__t_bytes", *(metric.partition(".")[0] for metric in METRICS)]
+    (ncu / "known").write_text("\n".join(names))
+    (ncu / "log").write_text(log({}, further=("smsp__inst_executed_op_other.sum",)))
+    (found,) = profiles(ncu, "upc.kernel01", further=r"smsp__inst_executed_op_\w+")
+    asked = (ncu / "arguments").read_text().split("\n")
+    assert asked[asked.index("--metrics") + 1].split(",") == [*METRICS, "smsp__inst_executed_op_other.sum"]
+    measured = found.launches[0].measured
+    assert measured is not None
+    assert measured.metrics["smsp__inst_executed_op_other.sum"] == 7
+
+
+def test_metrics_without_a_number_are_left_out(ncu: Path) -> None:
+    """An ncu that does not name what it knows is asked for all."""
+    (ncu / "log").write_text(log({TENSOR: "n/a"}))
+    (found,) = profiles(ncu, "upc.kernel01")
+    assert left_out(found) == [TENSOR]
+    assert found.to_json()["tensor_instructions"] is None
+
+
+@pytest.mark.parametrize("metric", [TENSOR, "gpu__time_duration.sum"])
+def test_counters_that_another_profiler_holds_are_an_error(ncu: Path, metric: str) -> None:
+    (ncu / "log").write_text(log({metric: "nan"}))
+    with pytest.raises(DeviceError, match=f"^ncu has no number for {metric}; is another profiler using the GPU"):
+        profiles(ncu, "upc.kernel01")
 
 
 def test_clocks_are_left_alone(ncu: Path) -> None:
@@ -189,6 +240,8 @@ def test_the_command_reports_what_was_counted(ncu: Path) -> None:
     output = command_line("ncu", "upc.kernel01", "--size", "32", "--block", "16").stdout
     assert "fused multiply-adds" in output
     assert "occupancy  0.07 of the warps that fit, active on average" in output
+    (ncu / "log").write_text(log({TENSOR: "n/a"}))
+    assert f"warning: ncu does not know {TENSOR}" in command_line("ncu", "upc.kernel01").stderr
     document = json.loads(command_line("ncu", "upc.kernel01", "--size", "32", "--block", "16", "--json").stdout)
     assert (document["kernel"], document["fmas"]) == ("upc.kernel01", 14)
 

@@ -1,4 +1,4 @@
-"""The counters of a GPU, as NVIDIA's Nsight Compute (``ncu``) reads them: ``mmcore ncu``."""
+"""What NVIDIA's tools see of a kernel on a GPU: ``mmcore ncu``, and ``mmcore check --with compute-sanitizer``."""
 
 from __future__ import annotations
 
@@ -11,3 +11,9 @@ from mmcore.hookspecs import hookimpl
 def mmcore_commands() -> Mapping[str, str]:
     """``mmcore ncu``."""
     return {"ncu": "mmcore_ncu.command:ncu"}
+
+
+@hookimpl
+def mmcore_checkers() -> Mapping[str, str]:
+    """``mmcore check --with compute-sanitizer``."""
+    return {"compute-sanitizer": "mmcore_ncu.compute_sanitizer:check_by_compute_sanitizer"}

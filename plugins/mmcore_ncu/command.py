@@ -8,7 +8,7 @@ import click
 
 from mmcore.cell import KernelReference
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.cli.output import json_option, loaded_registry, render, say, write_json
 
 
 @click.command()
@@ -20,10 +20,12 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 def ncu(kernel: KernelReference, device: str, as_json: bool, **asked: Any) -> int:
     """Have NVIDIA's ncu count a kernel's work on a GPU."""
     from mmcore_emulator.profiler.command import report
-    from mmcore_ncu.ncu import profiles_by_ncu
+    from mmcore_ncu.ncu import left_out, profiles_by_ncu
 
     found = loaded_registry().kernel(kernel)
     (profile,) = profiles_by_ncu([requested_cell(found, device, asked, USUAL_SIZE)])
+    if unknown := left_out(profile):
+        say(f"warning: ncu does not know {', '.join(unknown)}")
     if as_json:
         write_json(profile.to_json())
     else:
