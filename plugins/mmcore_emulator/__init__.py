@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mmcore.errors import NoDevice
-from mmcore.hookspecs import hookimpl
+from mmcore.hookspecs import hookimpl, hookspec
 
 if TYPE_CHECKING:
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
+    from mmcore.result import Result
     from mmcore_emulator.api import check, profile
     from mmcore_emulator.profiler.profile import Profile
     from mmcore_emulator.sanitizer.check import Check
@@ -23,6 +24,7 @@ _LAZY = {
     "Check": "mmcore_emulator.sanitizer.check",
     "Profile": "mmcore_emulator.profiler.profile",
 }
+_APPROXIMATE = "approximate_operations"
 
 
 def __getattr__(name: str) -> Any:
@@ -34,10 +36,12 @@ def __getattr__(name: str) -> Any:
 
 
 class EmulatorProvider:
-    """Provides the one emulator that every machine has."""
+    """Provides the emulator of one architecture, which every machine has; "emulator" is that of 9.0."""
 
-    name = "emulator"
     supports_timing = False
+
+    def __init__(self, name: str = "emulator") -> None:
+        self.name = name
 
     def count(self) -> int:
         return 1
@@ -45,37 +49,64 @@ class EmulatorProvider:
     def findings(self) -> Mapping[str, str]:
         from mmcore_emulator.device import Emulator
 
-        properties = Emulator().properties
-        capability = ".".join(map(str, properties.compute_capability))
-        size = f"{properties.memory_bytes / 1e9:.1f} GB"
-        return {"emulator": f"emulates compute capability {capability}, with matrices of up to {size} in all"}
+        emulator = Emulator(self.name)
+        size = f"{emulator.properties.memory_bytes / 1e9:.1f} GB"
+        return {self.name: f"emulates {emulator.emulates}, with matrices of up to {size} in all"}
 
     def open(self, index: int) -> Device:
         if index:
-            raise NoDevice(f"emulator:{index} does not exist; there is one emulator")
+            raise NoDevice(f"{self.name}:{index} does not exist; there is one {self.name}")
         from mmcore_emulator.device import Emulator
 
-        return Emulator()
+        return Emulator(self.name)
 
 
 @hookimpl
 def mmcore_devices() -> list[DeviceProvider]:
-    """The emulator."""
-    return [EmulatorProvider()]
+    """The emulator, of each architecture."""
+    from mmcore_emulator.architectures import CAPABILITIES
+
+    return [EmulatorProvider(name) for name in CAPABILITIES]
 
 
 @hookimpl
 def mmcore_commands() -> Mapping[str, str]:
-    """``mmcore check`` and ``mmcore profile``."""
-    return {"check": "mmcore_emulator.sanitizer.command:check", "profile": "mmcore_emulator.profiler.command:profile"}
+    """``mmcore check``, ``mmcore profile`` and ``mmcore explain``."""
+    return {
+        "check": "mmcore_emulator.sanitizer.command:check",
+        "profile": "mmcore_emulator.profiler.command:profile",
+        "explain": "mmcore_emulator.pictures.command:explain",
+    }
+
+
+@hookspec
+def mmcore_checkers() -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Return what else ``mmcore check --with NAME`` can check with, each by its name as "module:function".
+
+    The function takes a :class:`~mmcore.cell.Cell` and returns a :class:`Check`.
+    """
 
 
 @hookimpl
 def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:
-    """What the run on the emulator counted: warps' instructions, global sectors, useful flop per byte of those."""
+    """What the run on the emulator counted: warps' instructions, global sectors, useful flop per byte of those.
+
+    Where the bits of results are not specified on a GPU, how many: threads' approximate operations.
+    """
     from mmcore_emulator.device import EmulatedModule
 
     if not isinstance(kernel.module, EmulatedModule):
         return {}
     problem = kernel.plan.problem
-    return kernel.module.figures.of(2 * problem.m * problem.n * problem.k)
+    figures = kernel.module.figures.of(2 * problem.m * problem.n * problem.k)
+    approximate = kernel.module.approximate_operations
+    return {**figures, _APPROXIMATE: approximate} if approximate else figures
+
+
+@hookimpl
+def mmcore_hints(result: Result) -> Iterable[str]:
+    """Of a product that was made with approximate operations, that a GPU's bits may be others."""
+    if number := result.figures.get(_APPROXIMATE):
+        what = f"{number:,.0f} operations (such as div.approx or ex2.approx) are only approximate on a GPU"
+        return [f"{what}: bits of C may differ there, within the bounds of the PTX manual"]
+    return []

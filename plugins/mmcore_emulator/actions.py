@@ -13,7 +13,7 @@ class Part:
     """An operand.
 
     Attributes:
-        role: "result", "source", "both", "address", or "tensor" (a map's address and coordinates).
+        role: "result", "source", "both", "address", "tensor" (a map's address and coordinates), or "ignored".
         type: PTX type that each of its registers is read or written as; "" for bits, as many as the register has.
         count: of registers; 0 for any number.
     """

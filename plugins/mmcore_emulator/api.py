@@ -9,6 +9,7 @@ from mmcore.cell import Cell
 from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
+from mmcore_emulator.pictures.explanation import Explanation
 from mmcore_emulator.profiler.profile import Profile
 from mmcore_emulator.sanitizer.check import Check
 
@@ -44,6 +45,11 @@ def checked(asked: Cell, nameless: Kernel | None = None) -> Check:
 def profiled(asked: Cell, nameless: Kernel | None = None) -> Profile:
     """The profile of a cell, in its device's worker process; of a kernel without a name in this one."""
     return Profile.from_json(_run(asked, "mmcore_emulator.profiler.profile:profile_json", nameless))
+
+
+def explained(asked: Cell, nameless: Kernel | None = None) -> Explanation:
+    """What can be drawn of a cell, seen in its device's worker process; of a kernel without a name in this one."""
+    return Explanation.from_json(_run(asked, "mmcore_emulator.pictures.explanation:explanation_json", nameless))
 
 
 def _run(asked: Cell, target: str, nameless: Kernel | None) -> Any:

@@ -147,6 +147,26 @@ class BlockBarriers:
                 self._arrived[each] = np.where(complete & here.any(THREAD_AXES, keepdims=True), 0, arrived)
         return going
 
+    def miscounted(self, waiting: Values, going: Values) -> list[tuple[Values, str]]:
+        """Lanes at barriers whose counts are wrong, each with what they do; ``going`` are those that may go on."""
+        numbers, counts = (np.broadcast_to(each, self._batch.shape) for each in (self.number, self.count))
+        found = []
+        for each in np.unique(numbers[going & (counts != 0)]).tolist():
+            here = waiting & (numbers == each)
+            most = np.where(here, counts, 0).max(THREAD_AXES, keepdims=True)
+            found += [
+                (
+                    here & (counts != most),
+                    "waits at a barrier for fewer threads than others of its block wait there for",
+                ),
+                (here & (counts % WARP != 0), "waits at a barrier for a part of a warp"),
+                (
+                    here & ~going & (going & here).any(THREAD_AXES, keepdims=True),
+                    "comes to a barrier at which others of its block go on without it, as it waits for fewer threads",
+                ),
+            ]
+        return [(lanes, text) for lanes, text in found if lanes.any()]
+
     def come(self, lane: tuple[int, ...], waiting: Values) -> int:
         """How many threads have come to the barrier at which a lane waits."""
         numbers = np.broadcast_to(self.number, self._batch.shape)

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator import memory
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Event
 from mmcore_emulator.asynchronous.in_flight import BulkGroups, InFlight
 from mmcore_emulator.asynchronous.thread_copies import ThreadCopies
 from mmcore_emulator.atomics import Combine
 from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import Batch, Mask
+from mmcore_emulator.formatted_output import Format
+from mmcore_emulator.lanes import Batch, Mask, uniform
 from mmcore_emulator.launch_run import Run
 from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess, copied_base
-from mmcore_emulator.observer import Access, LaneViolation, Observer
+from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.warps import BIT, PerWarp, Warps
@@ -27,6 +29,7 @@ from mmcore_emulator.warps import BIT, PerWarp, Warps
 _WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
 _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
 Collectively: TypeAlias = Callable[..., Sequence[PerWarp]]
+_SHARED_UNIT = 128  # bytes that shared memory is allocated in
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
@@ -55,7 +58,17 @@ class Ports:
             "local": CopiedMemory("local", ((copied_base(0), layout.local_bytes),), thread_number, run.fresh),
             "param": _Whole(parameters),
         }
-        self._specials: dict[str, Values] = {}
+        declared = layout.shared_bytes + run.shared_bytes
+        total = -(-declared // _SHARED_UNIT) * _SHARED_UNIT
+        self._specials: dict[str, Values] = {
+            "%dynamic_smem_size": uniform(run.shared_bytes),
+            "%total_smem_size": uniform(total),
+            "%aggr_smem_size": uniform(total + layout.shared_begin),
+        }
+        #: Of each wait for an mbarrier, by the instruction's identity: the address, and what was found there, as lanes.
+        self.asked: dict[int, tuple[Values, Values]] = {}
+        #: What has initialised the mbarriers, by where they lie in a block's shared memory.
+        self.initialised_at: dict[int, Instruction] = {}
         #: How often each lane has come to the barrier of its cluster.
         self.arrived_in_cluster: Values = np.zeros((1,) * 6, np.int64)
 
@@ -69,8 +82,8 @@ class Ports:
         elements = []
         for each in _elements(address, dtype, count):
             loaded = np.zeros((1,) * 6, dtype)
-            for number, (_, memory_of, addresses, lanes) in enumerate(self._resolved(space, each, mask)):
-                values = memory.load(memory_of, addresses, dtype, lanes, self._reporter(at, lanes))
+            for number, (_, memory_of, addresses, lanes) in enumerate(self.resolved(space, each, mask)):
+                values = memory.load(memory_of, addresses, dtype, lanes, self.reporter(at, lanes))
                 loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
             elements.append(loaded)
         return elements
@@ -90,8 +103,8 @@ class Ports:
         if len(values) > 1:
             self.check_alignment(space, address, len(values) * dtype.itemsize, mask, at)
         for element, value in zip(_elements(address, dtype, len(values)), values, strict=True):
-            for _, memory_of, each, lanes in self._resolved(space, element, mask):
-                memory.store(memory_of, each, value, dtype, lanes, self._reporter(at, lanes))
+            for _, memory_of, each, lanes in self.resolved(space, element, mask):
+                memory.store(memory_of, each, value, dtype, lanes, self.reporter(at, lanes))
 
     def accumulate(
         self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
@@ -99,9 +112,9 @@ class Ports:
         """Add to the lanes' addresses, one lane after the other."""
         self._tell("atomic", space, address, dtype.itemsize, mask, at)
         self._run.changes += 1
-        for _, memory_of, each, part in self._resolved(space, address, mask):
+        for _, memory_of, each, part in self.resolved(space, address, mask):
             lanes = self._batch.spread(part)
-            memory.accumulate(memory_of, each, value, dtype, lanes, self._reporter(at, part))
+            memory.accumulate(memory_of, each, value, dtype, lanes, self.reporter(at, part))
 
     def atomic(
         self,
@@ -116,12 +129,20 @@ class Ports:
         """Another value at the lanes' addresses, one lane after the other; what each found there."""
         self._tell("atomic", space, address, dtype.itemsize, mask, at)
         found = np.zeros((1,) * 6, dtype)
-        for _, memory_of, each, part in self._resolved(space, address, mask):
+        for _, memory_of, each, part in self.resolved(space, address, mask):
             lanes = self._batch.spread(part)
-            reporter = self._reporter(at, part)
+            reporter = self.reporter(at, part)
             old, changed = memory.atomic(memory_of, each, operands, dtype, lanes, reporter, combine)
             found = np.where(lanes, old, found)
             self._run.changes += changed
+        return found
+
+    def peek(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None) -> Values:
+        """What lies at the lanes' addresses, which is no access of theirs."""
+        found = np.zeros((1,) * 6, dtype)
+        for _, memory_of, each, lanes in self.resolved(space, address, mask):
+            values = memory.load(memory_of, each, dtype, lanes, lambda _: None)
+            found = values if lanes is None else np.where(lanes.lanes, values, found)
         return found
 
     def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:
@@ -180,7 +201,7 @@ class Ports:
 
     def content(self, space: str, address: int, nbytes: int) -> NDArray[np.uint8] | None:
         """Bytes at an address that is the same in every block; None where there are none."""
-        for _, memory_of, place, _ in self._resolved(space, np.full((1,) * 6, address, np.uint64), None):
+        for _, memory_of, place, _ in self.resolved(space, np.full((1,) * 6, address, np.uint64), None):
             array = memory_of.at(int(place.item()))
             first = 0 if array is None else int(place.item()) - array.base
             if array is not None and array.copies is None and 0 <= first <= array.readable - nbytes:
@@ -191,6 +212,19 @@ class Ports:
         """Lanes, if there are any, come to what is not known."""
         if mask is None or mask.count:
             raise refusal
+
+    def print(self, lanes: NDArray[np.bool_], text: Format, arguments: Sequence[Values]) -> None:
+        """Lanes (of all axes in full) print a format, with their arguments in the place of its conversions."""
+        batch = self._batch
+        threads = np.broadcast_to(batch.number_in_grid() * batch.block.size + batch.thread_index(), self.shape)[lanes]
+        order = np.argsort(threads)
+        columns = [np.broadcast_to(each, self.shape)[lanes][order].tolist() for each in arguments]
+        for position, thread in enumerate(threads[order].tolist()):
+            self._run.printed.add(thread, text, tuple(column[position] for column in columns))
+
+    def approximate(self, mask: Mask | None) -> None:
+        """These lanes execute an instruction whose result has no specified bits."""
+        self._run.approximate_operations += self._batch.lanes if mask is None else mask.count
 
     def fence(self, scope: str, mask: Mask | None) -> None:
         """Accesses before it are made before those that come after it."""
@@ -204,18 +238,18 @@ class Ports:
 
     def _tell(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         if space not in self._ignored:
-            for name, memory_of, each, lanes in self._resolved(space, address, mask):
+            for name, memory_of, each, lanes in self.resolved(space, address, mask):
                 access = Access(kind, name, memory_of, each, nbytes, lanes, at)
                 for observer in self._observers:
                     observer.access(access)
 
     def check_alignment(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
-        for _, memory_of, each, lanes in self._resolved(space, address, mask):
+        for _, memory_of, each, lanes in self.resolved(space, address, mask):
             crooked = (each & np.uint64(nbytes - 1)) != 0
             if lanes is not None:
                 crooked = crooked & lanes.over(crooked.shape)
             if crooked.any():
-                self._reporter(at, lanes)(memory.misalignment(memory_of, each, crooked, nbytes))
+                self.reporter(at, lanes)(memory.misalignment(memory_of, each, crooked, nbytes))
 
     def special(self, name: str) -> Values:
         """One of the SPECIAL_REGISTERS."""
@@ -234,7 +268,7 @@ class Ports:
     def _masked(self, lanes: NDArray[np.bool_]) -> Mask | None:
         return None if lanes.all() else Mask(lanes, self._batch)
 
-    def _resolved(
+    def resolved(
         self, space: str, address: Values, mask: Mask | None
     ) -> Iterator[tuple[str, Space, Values, Mask | None]]:
         """The memories that an access goes to, by name, each with the addresses in it and the lanes that take part."""
@@ -271,10 +305,35 @@ class Ports:
             yield "shared", self.spaces["shared"], address, lanes
         others = self.narrow(mask, ~own)
         if others is None or others.count:
-            shared = self.spaces["shared"]
-            assert isinstance(shared, CopiedMemory)
-            remote = shared.of_others(self._batch.block_of_rank(np.where(own, 0, ranks.astype(np.int64) - 1)))
+            remote = self.shared_of(self._batch.block_of_rank(np.where(own, 0, ranks.astype(np.int64) - 1)))
             yield "shared", remote, address & np.uint64(RANK_BEGIN - 1), others
+
+    def places(self, address: Values) -> NDArray[np.int64]:
+        """Where addresses in a cluster's shared memory lie in that of the batch, in bytes, along all axes in full."""
+        address = address & np.uint64(SHARED_WINDOW - 1)
+        ranks = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
+        block = self.block_index
+        if ranks.any():
+            block = np.where(ranks == 0, block, self._batch.block_of_rank(np.maximum(ranks - 1, 0)))
+        places = block * BLOCK_BYTES + (address & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
+        return np.broadcast_to(places, self._batch.shape)
+
+    def shared_addresses(self, inside: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Addresses of what lies so far from the beginning of a block's shared memory, in the arrays that it has."""
+        found = inside.astype(np.uint64)
+        shared = self.spaces["shared"]
+        assert isinstance(shared, CopiedMemory)
+        for array in shared.arrays:
+            begin = array.base & (BLOCK_BYTES - 1)
+            here = (inside >= begin) & (inside < begin + array.readable)
+            found[here] = inside[here].astype(np.uint64) + np.uint64(array.base - begin)
+        return found
+
+    def shared_of(self, block: Values) -> Space:
+        """The shared memory of other blocks, by their number in the batch, as lanes."""
+        shared = self.spaces["shared"]
+        assert isinstance(shared, CopiedMemory)
+        return shared.of_others(block)
 
     def block_of_rank(self, rank: int) -> Values:
         """Number in the batch of the block of that rank in each lane's cluster."""
@@ -289,12 +348,32 @@ class Ports:
         for observer in self._observers:
             observer.access(access)
 
+    def happened(self, event: Event) -> None:
+        """Tell of what an asynchronous instruction has done."""
+        for observer in self._observers:
+            observer.happened(event)
+
+    def tell_copy(
+        self, source: Values, target: Values, nbytes: int, reading: Mask | None, mask: Mask | None, at: Instruction
+    ) -> None:
+        """Tell of copies from global to shared memory, of which only the lanes of ``reading`` read anything."""
+        if mask is None or mask.count:
+            read = Access("copy", "global", self.spaces["global"], source, nbytes, reading, at)
+            written = Access("copy", "shared", self.spaces["shared"], target, nbytes, mask, at)
+            for observer in self._observers:
+                observer.copy(read, written)
+
+    def tell_bulk_copy(self, transfer: BulkTransfer) -> None:
+        """Tell of bulk copies."""
+        for observer in self._observers:
+            observer.bulk_copy(transfer)
+
     def report(self, found: LaneViolation) -> None:
         self._run.report(found, self._batch)
         for observer in self._observers:
             observer.violation(found)
 
-    def _reporter(self, at: Instruction, mask: Mask | None) -> memory.Report:
+    def reporter(self, at: Instruction, mask: Mask | None) -> memory.Report:
         def report(violation: StrayAccess) -> None:
             lanes = violation.lanes if mask is None else violation.lanes & mask.lanes
             addresses = np.broadcast_to(violation.address, self._batch.shape)

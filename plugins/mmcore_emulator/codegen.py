@@ -14,6 +14,7 @@ import numpy as np
 from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.action_table import action_of
 from mmcore_emulator.actions import Action
+from mmcore_emulator.architectures import Capability, least_capability
 from mmcore_emulator.atomics import atomic_operation
 from mmcore_emulator.barriers import Arrival, BarrierKind, Reduction, barrier_kind, reduction
 from mmcore_emulator.collectives import collective
@@ -21,16 +22,21 @@ from mmcore_emulator.control_flow import Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import CLOCKS, SPECIAL_REGISTERS
 from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress
+from mmcore_emulator.ptx import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress, names
 from mmcore_emulator.ptx_types import NUMPY, TYPE_BYTES, Constant, PtxError, float_value
 from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Registers, Step
+from mmcore_emulator.wide_values import joined, parts_of
 
 # How an access is ordered, too, has nothing to say where all are made in order and none is left out.
 _CACHE_HINTS = {
-    *("weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys"),
-    *("nc", "ca", "cg", "cs", "cv", "lu", "wb", "wt"),
-    *("L1::evict_normal", "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L2::64B", "L2::128B", "L2::256B"),
+    *("weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "cluster", "gpu", "sys"),
+    *("nc", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "L2::64B", "L2::128B", "L2::256B"),
+    *(f"L1::{kept}" for kept in ("evict_normal", "evict_unchanged", "evict_last", "evict_first", "no_allocate")),
+    *(f"L2::{kept}" for kept in ("evict_normal", "evict_last", "evict_first")),
 }
+_POLICY = "L2::cache_hint"
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+_LARGEST_ACCESS = 16
 _SPACES = {space: space for space in ("global", "shared", "local", "param", "const")}
 _SPACES |= {"shared::cta": "shared", "shared::cluster": "cluster"}
 _WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
@@ -48,11 +54,9 @@ _NOWHERE = Symbol("_")
 class Writer:
     """Writes the Python of one function's blocks."""
 
-    def __init__(
-        self, symbols: dict[str, int], read: frozenset[Register], passed: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, symbols: dict[str, int], read: frozenset[Register], capability: Capability) -> None:
         self._symbols = symbols
-        self._passed = passed
+        self._capability = capability
         self._read = read
         self._slots: dict[Register, int] = {}
         self._globals: dict[str, Any] = {"np": np}
@@ -98,6 +102,8 @@ class Writer:
         end = block.end
         if end is None:
             return "None"
+        if block.targets and len(end.operands) == 2 and end.guard is None:
+            return self._source(end, end.operands[0], "u32")
         if block.is_warp_barrier and end.guard is None and len(end.operands) == 1:
             return self._source(end, end.operands[0], "u32")
         kind = barrier_kind(end)
@@ -149,22 +155,21 @@ class Writer:
             wanted = f"~{self._name(guard)}" if instruction.negated else self._name(guard)
             self._lines.append(f"wanted = {wanted}")
         name = instruction.opcode[0]
-        if action := action_of(instruction.opcode):
+        if self._capability < (least := least_capability(instruction.opcode)):
+            raise UnsupportedInstruction(f"{_placed(instruction)} needs compute capability {least[0]}.{least[1]}")
+        if action := action_of(instruction.opcode, self._capability):
             self._action(instruction, action)
             return
         if name in _FENCES:
             self._fence(instruction)
             return
         if name == "call":
-            # Named before what only passes its arguments; nobody may come by.
-            names = [part.name for part in instruction.operands if isinstance(part, Symbol)]
-            refusal = unsupported(instruction, next((each for each in names if not each.startswith("(")), ""))
+            refusal = unsupported(instruction, next(names(instruction), ""))
             self._lines.append(f"ports.refuse({self._guarded_mask(instruction)}, {self._global(refusal)})")
-            return
-        if "param" in instruction.opcode and self._passes(instruction):
             return
         write = {
             "ld": self._load,
+            "ldu": self._load,
             "st": self._store,
             "red": self._atomic,
             "atom": self._atomic,
@@ -176,19 +181,6 @@ class Writer:
         write(instruction)
         if guard is not None:
             self._lines.append(f"ports.guarded({self._guarded_mask(instruction)}, {self._global(instruction)})")
-
-    def _passes(self, instruction: Instruction) -> bool:
-        """Whether it only hands an argument to a call, or takes its result, which nobody has as calls are refused."""
-        addresses = [each.base for each in instruction.operands if isinstance(each, Address)]
-        passes = any(isinstance(base, Symbol) and base.name in self._passed for base in addresses)
-        if passes and instruction.opcode[0] == "ld" and instruction.opcode[-1] in NUMPY:
-            kind = instruction.opcode[-1]
-            targets = (
-                instruction.operands[0] if isinstance(instruction.operands[0], tuple) else instruction.operands[:1]
-            )
-            for target in targets:
-                self._assign(instruction, target, self._global(_never_set(NUMPY[kind])), kind)
-        return passes
 
     def _fence(self, instruction: Instruction) -> None:
         """A fence has nothing to do where accesses are made in order, but that observers are told of it."""
@@ -258,7 +250,7 @@ class Writer:
             dtype = NUMPY[kind]
             if dtype.kind == "b":
                 value = np.array(bool(constant.bits))
-            elif constant.type == "int" or TYPE_BYTES[constant.type] == dtype.itemsize:
+            elif constant.type == "int" or TYPE_BYTES.get(constant.type) == dtype.itemsize:
                 bits = constant.bits & ((1 << 8 * dtype.itemsize) - 1)
                 value = np.array(bits, np.dtype(f"u{dtype.itemsize}")).view(dtype)
             elif dtype.kind == "f":
@@ -269,13 +261,23 @@ class Writer:
         return self._constants[key]
 
     def _compute(self, instruction: Instruction) -> None:
-        found = operation(instruction.opcode)
+        first = instruction.operands[0] if instruction.operands else ()
+        targets: tuple[Operand, ...] = first if isinstance(first, tuple) else (first,)
+        found = operation(instruction.opcode, len(targets))
         if found is None or len(instruction.operands) != 1 + len(found.sources):
             raise unsupported(instruction)
         operands = zip(instruction.operands[1:], found.sources, strict=True)
         sources = [self._source(instruction, operand, kind) for operand, kind in operands]
+        if found.approximate:
+            self._lines.append(f"ports.approximate({self._guarded_mask(instruction)})")
         value = f"{self._global(found.compute)}({', '.join(sources)})"
-        self._assign(instruction, instruction.operands[0], value, found.result)
+        values = [value]
+        if found.also:
+            self._lines.append(f"told = {value}")
+            values = ["told[0]", "told[1]"]
+        for target, each, kind in zip(targets, values, (found.result, found.also), strict=False):
+            if target != _NOWHERE:
+                self._assign(instruction, target, each, kind)
 
     def _collective(self, instruction: Instruction) -> None:
         """What threads of a warp find out together."""
@@ -305,6 +307,8 @@ class Writer:
                 given.append(f"[{self._address(instruction, operand)}]")
             elif part.role == "tensor":
                 given.append(f"[{', '.join(self._tensor(instruction, operand))}]")
+            elif part.role == "ignored":
+                continue
             elif part.count and len(registers) != part.count:
                 raise unsupported(instruction)
             elif part.role == "result":
@@ -355,6 +359,13 @@ class Writer:
 
     def _pack(self, instruction: Instruction, target: Operand, parts: tuple[Any, ...], kind: str) -> None:
         """``mov.b32 d, {low, high}``: the parts side by side, the first in the lowest bits."""
+        if kind == "b128":
+            each = f"b{128 // max(1, len(parts))}"
+            given = ", ".join(self._sources(instruction, list(parts), each)) if each in NUMPY else ""
+            if not given or NUMPY[each].itemsize < 4:
+                raise unsupported(instruction)
+            self._assign(instruction, target, f"{self._global(joined)}({given})", kind)
+            return
         whole, part_bits = self._parts(instruction, parts, kind)
         terms = []
         for position, part in enumerate(parts):
@@ -365,6 +376,15 @@ class Writer:
 
     def _unpack(self, instruction: Instruction, parts: tuple[Any, ...], source: Operand, kind: str) -> None:
         """``mov.b32 {low, high}, a``."""
+        if kind == "b128":
+            if len(parts) not in (2, 4):
+                raise unsupported(instruction)
+            whole = f"{self._global(parts_of)}({self._source(instruction, source, kind)}, {len(parts)})"
+            self._lines.append(f"whole = {whole}")
+            for position, part in enumerate(parts):
+                if part != _NOWHERE:
+                    self._assign(instruction, part, f"whole[{position}]", f"b{128 // len(parts)}")
+            return
         whole, part_bits = self._parts(instruction, parts, kind)
         self._lines.append(f"whole = {self._source(instruction, source, whole)}")
         for position, part in enumerate(parts):
@@ -392,13 +412,13 @@ class Writer:
         for part in instruction.opcode[1:]:
             if part in _SPACES:
                 space = _SPACES[part]
-            elif part in ("v2", "v4"):
-                count = int(part[1])
+            elif part in _VECTORS:
+                count = _VECTORS[part]
             elif part in NUMPY and part not in ("pred", "f16", "bf16") and not kind:
                 kind = part
-            elif part not in _CACHE_HINTS:
+            elif part not in _CACHE_HINTS and part != _POLICY:
                 raise unsupported(instruction)
-        if not kind:
+        if not kind or count * NUMPY[kind].itemsize > _LARGEST_ACCESS:
             raise unsupported(instruction)
         return space, count, kind
 
@@ -438,7 +458,8 @@ class Writer:
         self._lines.append(f"[{', '.join(loaded)}] = {call}")
         # The last of the elements may go to the register that the address came from.
         for target, value in zip(targets, loaded, strict=True):
-            self._assign(instruction, target, value, kind)
+            if target != _NOWHERE:
+                self._assign(instruction, target, value, kind)
 
     def _store(self, instruction: Instruction) -> None:
         space, count, kind = self._access(instruction)
@@ -452,27 +473,44 @@ class Writer:
         self._lines.append(f"ports.store({space!r}, {address}, [{', '.join(sources)}], {dtype}, {mask}, {at})")
 
     def _check_operands(self, instruction: Instruction) -> None:
-        if len(instruction.operands) != 2:
+        if len(instruction.operands) != 2 + (_POLICY in instruction.opcode):
             raise unsupported(instruction)
 
     def _atomic(self, instruction: Instruction) -> None:
-        """``red.op.type [a], b`` and ``atom.op.type d, [a], b{, c}``."""
+        """``red.op.type [a], b`` and ``atom.op.type d, [a], b{, c}``, of vectors too: element by element."""
         parts = [part for part in instruction.opcode[1:] if part not in _CACHE_HINTS]
         space = _SPACES[parts.pop(0)] if parts and parts[0] in _SPACES else "generic"
         operands = list(instruction.operands)
+        if _POLICY in parts and operands:
+            parts.remove(_POLICY)
+            operands.pop()
+        count = next((_VECTORS[part] for part in parts if part in _VECTORS), 1)
+        found = atomic_operation(frozenset(parts) - _VECTORS.keys())
         target = operands.pop(0) if instruction.opcode[0] == "atom" and operands else None
-        combine = atomic_operation(*parts) if len(parts) == 2 else None
-        if combine is None or len(operands) != (3 if parts[0] == "cas" else 2):
+        if found is None or len(operands) != (3 if "cas" in parts else 2):
             raise unsupported(instruction)
-        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[parts[1]])
-        where, *sources = self._address(instruction, operands[0]), *self._sources(instruction, operands[1:], parts[1])
-        if parts[0] == "add" and (target is None or target not in self._read):
-            self._lines.append(f"ports.accumulate({space!r}, {where}, {sources[0]}, {dtype}, {mask}, {at})")
-            return
-        given = f"[{', '.join(sources)}], {dtype}, {self._global(combine)}"
-        self._lines.append(f"old = ports.atomic({space!r}, {where}, {given}, {mask}, {at})")
-        if target is not None and target in self._read:
-            self._assign(instruction, target, "old", parts[1])
+        nbytes = NUMPY[found.kind].itemsize
+        if count > 1 and (not found.vectors or count * nbytes > _LARGEST_ACCESS):
+            raise unsupported(instruction)
+        mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[found.kind])
+        where = self._address(instruction, operands[0])
+        given = [self._elements(instruction, operand, count) for operand in operands[1:]]
+        targets = (None,) * count if target is None else self._elements(instruction, target, count)
+        if count > 1:
+            self._lines.append(f"ports.check_alignment({space!r}, {where}, {count * nbytes}, {mask}, {at})")
+        for number in range(count):
+            sources = self._sources(instruction, [each[number] for each in given], found.kind)
+            place = f"({where} + np.uint64({number * nbytes}))" if number else where
+            used = targets[number] is not None and targets[number] in self._read
+            if found.accumulates and not used:
+                self._lines.append(f"ports.accumulate({space!r}, {place}, {sources[0]}, {dtype}, {mask}, {at})")
+                continue
+            further = f"[{', '.join(sources)}], {dtype}, {self._global(found.combine)}, {mask}, {at}"
+            self._lines.append(f"old{number} = ports.atomic({space!r}, {place}, {further})")
+        # A target may be what the address or another element came from.
+        for number, each in enumerate(targets):
+            if each is not None and each in self._read:
+                self._assign(instruction, each, f"old{number}", found.kind)
 
     def _sources(self, instruction: Instruction, operands: list[Operand], kind: str) -> list[str]:
         return [self._source(instruction, operand, kind) for operand in operands]
@@ -487,11 +525,14 @@ def _never_set(dtype: np.dtype[Any]) -> Values:
     """What a register of that type holds that was never written to; a predicate, which has no such value, is true."""
     if dtype.kind == "b":
         return np.ones((1,) * 6, dtype)
-    return np.full(4, _UNSET_HALFWORD, np.uint16).view(dtype)[:1].reshape((1,) * 6)
+    return np.full(8, _UNSET_HALFWORD, np.uint16).view(dtype)[:1].reshape((1,) * 6)
 
 
 def unsupported(instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
     """The refusal of an instruction, by its name and its line in the .cu file."""
+    return UnsupportedInstruction(f"the emulator does not know the instruction {_placed(instruction, operand)}")
+
+
+def _placed(instruction: Instruction, operand: str = "") -> str:
     where = f" ({instruction.source}:{instruction.line})" if instruction.line else ""
-    what = f"{instruction.mnemonic} of {operand}" if operand else instruction.mnemonic
-    return UnsupportedInstruction(f"the emulator does not know the instruction {what}{where}")
+    return f"{instruction.mnemonic}{' of ' * bool(operand)}{operand}{where}"

@@ -12,8 +12,8 @@ from mmcore_emulator.ptx_types import PtxError
 
 EXIT = -1
 
-_JUMPS = ("bra", "ret", "exit")
-_NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", *_JUMPS)
+_JUMPS = ("bra", "brx", "ret", "exit")
+_NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", "assertfail", *_JUMPS)
 _CLUSTER_WAIT = ("barrier", "cluster", "wait")
 _ADDS_TO_RESULT = ("wgmma", "mma_async")
 _WAITS = ("test_wait", "try_wait")
@@ -32,6 +32,7 @@ class Block:
     end: Instruction | None  # the branch, return or barrier that ends it; None where it falls through
     taken: int | None  # block that the ending branch leads to; EXIT for a return; None for none
     following: int  # block entered when the branch is not taken, or behind the barrier; EXIT at the function's end
+    targets: tuple[int, ...] = ()  # blocks that ``brx.idx`` leads to, by index
     live_in: frozenset[Register] = frozenset()  # registers whose value on entry may still be read
     live_out: frozenset[Register] = frozenset()  # registers whose value on leaving may still be read
     defines: frozenset[Register] = field(default_factory=frozenset)  # registers that the body writes
@@ -79,6 +80,7 @@ class Block:
         """Blocks that can come next, EXIT left out."""
         conditional = self.taken is None or (self.end is not None and self.end.guard is not None)
         targets = ((self.taken,) if self.taken is not None else ()) + ((self.following,) if conditional else ())
+        targets = self.targets or targets
         return tuple(target for target in targets if target != EXIT)
 
 
@@ -162,6 +164,7 @@ def blocks_of(function: Function) -> list[Block]:
     for start in order:
         block = cut[start]
         block.taken = None if block.taken is None else position[block.taken]
+        block.targets = tuple(position[target] for target in block.targets)
         # What follows an unconditional branch is not reached from it, and may not be reached at all.
         block.following = position.get(block.following, EXIT)
         block.defines = frozenset(register for each in block.body for register in destinations(each))
@@ -185,7 +188,9 @@ def _cut(function: Function) -> tuple[dict[int, Block], int]:
         following = next_start if next_start < len(body) else EXIT
         last = inner[-1]
         if last.opcode[0] == "bra":
-            blocks[start] = Block(inner[:-1], last, _target(function, last), following)
+            blocks[start] = Block(inner[:-1], last, _targets(function, last)[0], following)
+        elif last.opcode[0] == "brx":
+            blocks[start] = Block(inner[:-1], last, None, following, _targets(function, last))
         elif last.opcode[0] in _JUMPS:
             blocks[start] = Block(inner[:-1], last, EXIT, following)
         elif is_barrier(last):
@@ -195,12 +200,15 @@ def _cut(function: Function) -> tuple[dict[int, Block], int]:
     return blocks, ordered[0]
 
 
-def _target(function: Function, branch: Instruction) -> int:
-    target = branch.operands[0] if branch.operands else None
-    if not isinstance(target, Symbol) or target.name not in function.labels:
+def _targets(function: Function, branch: Instruction) -> tuple[int, ...]:
+    """Where a branch leads to; ``brx.idx`` has a list of labels."""
+    last = branch.operands[-1] if branch.operands else None
+    labels = last if isinstance(last, tuple) else (last,)
+    known = [label.name for label in labels if isinstance(label, Symbol) and label.name in function.labels]
+    if not known or len(known) < len(labels):
         raise PtxError(f"PTX branch {branch.mnemonic} leads nowhere")
-    index = function.labels[target.name]
-    return index if index < len(function.body) else EXIT
+    indices = (function.labels[name] for name in known)
+    return tuple(index if index < len(function.body) else EXIT for index in indices)
 
 
 def _reverse_postorder(blocks: dict[int, Block], start: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,23 +20,27 @@ from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore_binaries.code import ptx_runs
+from mmcore_emulator.architectures import CAPABILITIES, architecture, described
 from mmcore_emulator.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
-from mmcore_emulator.ptx import Function, parse
+from mmcore_emulator.ptx import Function
+from mmcore_emulator.ptx_reader import parse
 from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.scheduler import execute
 from mmcore_emulator.translate import Translation, translate
-from mmcore_occupancy.capabilities import multiprocessor
+from mmcore_occupancy.capabilities import capability_properties, multiprocessor
 from mmcore_occupancy.theoretical import Occupancy
 
 # What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
 _COPIES = 4
 # The run of a module in which memory that nobody wrote holds numbers instead of NaN, as it may on a GPU.
 _LEFTOVER_RUN = 3
+_CLUSTERS_SINCE = (9, 0)
 
 
 class EmulatedBuffer:
@@ -75,8 +80,11 @@ class EmulatedBuffer:
 class EmulatedModule:
     """Translated functions of one compiled source."""
 
-    def __init__(self, memory: DeviceMemory, code: CompiledModule, deadline: Deadline) -> None:
+    def __init__(
+        self, memory: DeviceMemory, code: CompiledModule, properties: DeviceProperties, deadline: Deadline
+    ) -> None:
         self._memory = memory
+        self._properties = properties
         self._deadline = deadline
         self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
@@ -86,6 +94,8 @@ class EmulatedModule:
         self._maps: dict[bytes, Array] = {}
         #: PTX instructions executed by the last :meth:`run`, counted once per thread.
         self.thread_instructions = 0
+        #: Results of the last :meth:`run` whose bits are not specified, counted once per thread.
+        self.approximate_operations = 0
         #: What the last :meth:`run` counted.
         self.figures = Figures()
 
@@ -94,7 +104,7 @@ class EmulatedModule:
         self._run_number += 1
         if self._run_number == _LEFTOVER_RUN:
             self._memory.fill_over_reads()
-        self.thread_instructions, self.figures = 0, Figures()
+        self.thread_instructions, self.approximate_operations, self.figures = 0, 0, Figures()
         for run in self.runs(calls, lambda translation: self.figures):
             self.figures.begin_launch()
             try:
@@ -103,6 +113,7 @@ class EmulatedModule:
                 return violations + list(run.violations.values())
             violations += run.violations.values()
             self.thread_instructions += run.thread_instructions
+            self.approximate_operations += run.approximate_operations
         return violations
 
     def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[Run]:
@@ -125,9 +136,10 @@ class EmulatedModule:
                 self._deadline,
                 (observer(translation),),
                 progress,
-                _resident_blocks(call, translation),
+                _resident_blocks(call, translation, self._properties),
                 leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-                cluster=_cluster(launch, self.function(call)),
+                cluster=_cluster(launch, self.function(call), self._properties),
+                multiprocessors=self._properties.multiprocessors,
             )
 
     def function(self, call: BoundLaunch) -> Function:
@@ -156,7 +168,8 @@ class EmulatedModule:
         symbol = call.function.symbol
         if symbol not in self._translations:
             function = self.function(call)
-            self._translations[symbol] = translate(function, self._module_memory.addresses(function))
+            addresses, capability = self._module_memory.addresses(function), self._properties.compute_capability
+            self._translations[symbol] = translate(function, addresses, capability)
         return self._translations[symbol]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
@@ -179,9 +192,8 @@ class EmulatedModule:
         self._module_memory.close()
 
 
-def _resident_blocks(call: BoundLaunch, translation: Translation) -> int:
+def _resident_blocks(call: BoundLaunch, translation: Translation, properties: DeviceProperties) -> int:
     """How many blocks of a launch the emulated device holds at once."""
-    properties = DeviceProperties()
     shared = translation.layout.shared_bytes + call.launch.shared_bytes
     one = multiprocessor(properties.compute_capability)
     fitting = Occupancy(one, call.launch.block_dim.size, call.function.registers, shared).active_blocks
@@ -202,9 +214,12 @@ def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
         raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
 
 
-def _cluster(launch: Launch, function: Function) -> Dim3:
+def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -> Dim3:
     """Blocks of a cluster, of which the grid must have whole ones, as the launch or the source says."""
     cluster = Dim3(*(launch.cluster or function.cluster or (1, 1, 1)))
+    if cluster.size > 1 and properties.compute_capability < _CLUSTERS_SINCE:
+        has = ".".join(map(str, properties.compute_capability))
+        raise Unsupported(f"{function.name} is launched in clusters of {cluster}, which compute capability {has} lacks")
     if function.cluster and tuple(cluster) != function.cluster:
         raise DeviceError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
     if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
@@ -213,25 +228,45 @@ def _cluster(launch: Launch, function: Function) -> Dim3:
 
 
 class Emulator:
-    """A device that runs PTX on the host, checks every access and keeps no time."""
+    """A device that runs PTX on the host, checks every access and keeps no time.
 
-    name = identity = "emulator"
+    Args:
+        name: which of the CAPABILITIES it has.
+
+    Attributes:
+        emulates: what it stands for, in words.
+    """
+
     supports_timing = False
-    architecture = "90a"
-    facts: Mapping[str, Any] = {"name": "emulator"}
     peaks = None
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "emulator") -> None:
+        self._name = name
+        self._capability = CAPABILITIES[name]
+        self.architecture = architecture(self._capability)
+        self.emulates = described(self._capability)
         self._memory = DeviceMemory()
         self.deadline = Deadline()
 
     @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def identity(self) -> str:
+        return self._name
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return {"name": self._name}
+
+    @property
     def description(self) -> str:
-        return "runs the compiled PTX on the host's processor; no kernel times"
+        return f"{self.emulates}, emulated on the host's processor; no kernel times"
 
     @property
     def properties(self) -> DeviceProperties:
-        return DeviceProperties(memory_bytes=host_memory_bytes() // _COPIES)
+        return replace(capability_properties(self._capability), memory_bytes=host_memory_bytes() // _COPIES)
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
         return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))
@@ -247,7 +282,9 @@ class Emulator:
             raise Unsupported("a library is called, which runs on a GPU alone")
         if not code.ptx:
             raise UnsupportedInstruction(f"{code.source} has no PTX, and the emulator runs PTX")
-        return EmulatedModule(self._memory, code, self.deadline)
+        if not ptx_runs(code.architecture.removeprefix("sm_"), self.architecture):
+            raise Unsupported(f"{code.source} is made for {code.architecture}; sm_{self.architecture} does not run it")
+        return EmulatedModule(self._memory, code, capability_properties(self._capability), self.deadline)
 
     def conditions(self) -> AbstractContextManager[dict[str, Any]]:
         return nullcontext({})

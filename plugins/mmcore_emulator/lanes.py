@@ -28,10 +28,11 @@ SPECIAL_REGISTERS = frozenset(
     + [f"%{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in "xyz"]
     + [f"%lanemask_{order}" for order in ("eq", "lt", "le", "gt", "ge")]
     + ["%laneid", "%warpid", "%nwarpid", "WARP_SZ", "%cluster_ctarank", "%cluster_nctarank", "%smid", "%nsmid"]
+    + ["%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"]
 )
 ONE_BLOCK = Dim3(1, 1, 1)
-_MULTIPROCESSORS = 132
-CLOCKS = {"%clock": "u32", "%clock_hi": "u32", "%clock64": "u64", "%globaltimer": "u64", "%globaltimer_lo": "u32"}
+CLOCKS = {"%clock": "u32", "%clock_hi": "u32", "%clock64": "u64"}
+CLOCKS |= {"%globaltimer": "u64", "%globaltimer_lo": "u32", "%globaltimer_hi": "u32"}
 """Registers that tell the time, and their types; here they count instructions."""
 
 Shape6 = tuple[int, ...]
@@ -56,6 +57,7 @@ class Batch:
     first: Dim3  # index of the box's first block
     extent: Dim3  # blocks of the box along x, y, z
     cluster: Dim3 = ONE_BLOCK  # blocks of a cluster
+    multiprocessors: int = 132  # of the device
     shape: Shape6 = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,8 +90,8 @@ class Batch:
             "nwarpid": lambda: uniform(-(-self.block.size // WARP)),
             "cluster_nctarank": lambda: uniform(self.cluster.size),
             "cluster_ctarank": self._rank,
-            "nsmid": lambda: uniform(_MULTIPROCESSORS),
-            "smid": lambda: self.number_in_grid().astype(np.uint32) % np.uint32(_MULTIPROCESSORS),
+            "nsmid": lambda: uniform(self.multiprocessors),
+            "smid": lambda: self.number_in_grid().astype(np.uint32) % np.uint32(self.multiprocessors),
         }
         if register in of_blocks:
             return of_blocks[register]()
@@ -180,7 +182,12 @@ def uniform(value: int) -> NDArray[np.uint32]:
 
 
 def batches(
-    grid: Dim3, block: Dim3, copied_bytes: int = 0, lanes: int = LANES_PER_BATCH, cluster: Dim3 = ONE_BLOCK
+    grid: Dim3,
+    block: Dim3,
+    copied_bytes: int = 0,
+    lanes: int = LANES_PER_BATCH,
+    cluster: Dim3 = ONE_BLOCK,
+    multiprocessors: int = 132,
 ) -> Iterator[Batch]:
     """The grid cut into boxes of whole blocks, of about so many lanes each, in launch order.
 
@@ -189,6 +196,7 @@ def batches(
         copied_bytes: shared and local memory of one block.
         lanes: threads of a batch, but one cluster at least.
         cluster: blocks of a cluster, of which the grid has whole ones.
+        multiprocessors: of the device.
     """
     blocks = max(1, min(lanes // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
     together = max(1, blocks // cluster.size)
@@ -199,7 +207,7 @@ def batches(
         for y in range(0, grid.y, high):
             for x in range(0, grid.x, wide):
                 extent = Dim3(min(wide, grid.x - x), min(high, grid.y - y), cluster.z)
-                yield Batch(grid, block, Dim3(x, y, z), extent, cluster)
+                yield Batch(grid, block, Dim3(x, y, z), extent, cluster, multiprocessors)
 
 
 class Mask:

@@ -15,6 +15,7 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.floats import Values
+from mmcore_emulator.formatted_output import PrintBuffer
 from mmcore_emulator.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
 from mmcore_emulator.memory import Array, DeviceMemory, poisoned
 from mmcore_emulator.observer import LaneViolation, Observer
@@ -66,10 +67,13 @@ class Run:
         resident_blocks: how many blocks the device holds at once; the others begin when one of these has ended.
         alone: whether each block runs by itself, until it waits for others.
         cluster: blocks of a cluster.
+        multiprocessors: of the device.
         fresh: makes the content of so many bytes of shared or local memory.
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
+        approximate_operations: results whose bits are not specified, counted once per thread.
         changes: how often something was written to memory.
+        printed: what its threads have printed.
     """
 
     translation: Translation
@@ -85,15 +89,19 @@ class Run:
     fresh: Callable[[int], NDArray[np.uint8]] = poisoned
     alone: bool = False
     cluster: Dim3 = ONE_BLOCK
+    multiprocessors: int = 132
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
+    approximate_operations: int = 0
     changes: int = 0
+    printed: PrintBuffer = field(default_factory=PrintBuffer)
 
     def batches(self) -> Iterable[Batch]:
         """The whole grid, in batches that fit the host's cache."""
         layout = self.translation.layout
         own = layout.shared_bytes + self.shared_bytes + layout.local_bytes * self.block.size
-        return batches(self.grid, self.block, own, LANES_PER_BATCH if not self.alone else 1, self.cluster)
+        lanes = LANES_PER_BATCH if not self.alone else 1
+        return batches(self.grid, self.block, own, lanes, self.cluster, self.multiprocessors)
 
     def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:
         """End the run, as its time is over: ``lanes`` of the batch that runs were to execute ``at`` next.

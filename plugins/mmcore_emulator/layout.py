@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mmcore_emulator.declarations import Variable
 from mmcore_emulator.memory import copied_base
-from mmcore_emulator.ptx import Address, Function, Instruction, Parameter, Symbol
+from mmcore_emulator.ptx import Function, Parameter, names
 from mmcore_emulator.ptx_types import TYPE_BYTES, PtxError
 
 # Namespaces that the compiler makes for what only this module knows.
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
-SHARED_BEGIN = 0x400
-"""Where a block's shared memory begins on compute capability 8.0 and later, whatever alignment arrays ask for."""
 _DYNAMIC_ALIGN = 16
+_WITHIN = (1 << 20) - 1
 _LARGEST = 512 << 10
 """Bytes of a thread's local memory at most; no GPU has as much shared memory."""
 
@@ -31,6 +30,9 @@ class Layout:
         local_bytes: local memory of a thread.
         parameters: offset of each parameter in parameter memory, by name.
         parameter_bytes: size of parameter memory.
+        shared_begin: where a block's shared memory begins.
+        misplaced: shared arrays, as the source calls them, whose addresses are no multiples of the alignment that they
+            ask for, with address and alignment.
     """
 
     addresses: dict[str, int]
@@ -39,6 +41,8 @@ class Layout:
     local_bytes: int
     parameters: dict[str, int]
     parameter_bytes: int
+    shared_begin: int = 0
+    misplaced: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def shared_bytes(self) -> int:
@@ -85,12 +89,16 @@ def _ending(symbol: str) -> str:
 
 def used_variables(function: Function) -> list[Variable]:
     """The variables that a function uses; the module's others are other functions'."""
-    used = {name for instruction in function.body for name in _names(instruction)}
+    used = {name for instruction in function.body for name in names(instruction)}
     return [variable for variable in function.variables.values() if variable.name in used]
 
 
-def lay_out(function: Function) -> Layout:
+def lay_out(function: Function, shared_begin: int) -> Layout:
     """The layout of what a function uses in shared, local and parameter memory.
+
+    Args:
+        function: the function.
+        shared_begin: where a block's shared memory begins, behind the system's, whatever alignment arrays ask for.
 
     Raises:
         PtxError: a variable is larger than its memory.
@@ -102,26 +110,20 @@ def lay_out(function: Function) -> Layout:
     declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
     dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
     offsets, end = _packed(map(_extent, declared))
-    addresses = {name: copied_base(number, SHARED_BEGIN + at) for number, (name, at) in enumerate(offsets.items())}
+    addresses = {name: copied_base(number, shared_begin + at) for number, (name, at) in enumerate(offsets.items())}
     shared = tuple((addresses[variable.name], variable.nbytes) for variable in declared)
     # Dynamic shared memory has no size of its own, and all its names mean the same.
     align = max([_DYNAMIC_ALIGN, *(variable.align for variable in dynamic)])
-    dynamic_shared = copied_base(len(declared), SHARED_BEGIN + -(-end // align) * align)
+    dynamic_shared = copied_base(len(declared), shared_begin + -(-end // align) * align)
     addresses |= {variable.name: dynamic_shared for variable in dynamic}
     local, local_bytes = _packed(map(_extent, (variable for variable in variables if variable.space == "local")))
     if local_bytes > _LARGEST:
         raise PtxError(f"PTX function {function.name} has {local_bytes} bytes of local memory; {_LARGEST} is the most")
     addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
     parameters, parameter_bytes = _packed(map(_parameter_extent, function.parameters))
-    return Layout(addresses, shared, dynamic_shared, local_bytes, parameters, parameter_bytes)
-
-
-def _names(instruction: Instruction) -> Iterator[str]:
-    for operand in instruction.operands:
-        for part in operand if isinstance(operand, tuple) else (operand,):
-            base = part.base if isinstance(part, Address) else part
-            if isinstance(base, Symbol):
-                yield base.name
+    places = ((each, addresses[each.name] & _WITHIN) for each in (*declared, *dynamic))
+    misplaced = tuple((as_written(each.name), at, each.align) for each, at in places if at % each.align)
+    return Layout(addresses, shared, dynamic_shared, local_bytes, parameters, parameter_bytes, shared_begin, misplaced)
 
 
 def _extent(variable: Variable) -> tuple[str, int, int]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES
+from mmcore_emulator.asynchronous.mbarriers import described
 from mmcore_emulator.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.batch_memory import Ports
-from mmcore_emulator.control_flow import EXIT
+from mmcore_emulator.control_flow import EXIT, Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import CLOCKS, Batch, Mask
 from mmcore_emulator.launch_run import Run
 from mmcore_emulator.observer import LaneViolation
 from mmcore_emulator.ptx_types import NUMPY
-from mmcore_emulator.step import Step
+from mmcore_emulator.step import SHARED_WINDOW, Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering
 
 _TORN = "comes to a barrier to which other threads of its warp come elsewhere in the code"
@@ -24,6 +27,10 @@ _MISSING = "waits for its warp with the mask {:#010x}, and not all whom that nam
 _POLLS = "waits here for a value in memory that nobody is left to write"
 _CLUSTER_MISSING = "waits at the barrier of its cluster for threads that do not come"
 _NO_COUNT = np.zeros((1,) * 6, np.uint32)
+
+
+def _said(text: str, lane: tuple[int, ...]) -> str:
+    return text
 
 
 def _cluster_missing(lane: tuple[int, ...]) -> str:
@@ -100,8 +107,19 @@ class BatchRun(Ports):
             self.report(LaneViolation("deadlock", None, steps[index].block.end, self._batch.spread(mask), text))
         for index, mask in self._polling.items():
             at, lanes = steps[index].polling_at, self._batch.spread(mask)
-            self.report(LaneViolation("deadlock", None, at, lanes, lambda _: _POLLS))
+            self.report(LaneViolation("deadlock", None, at, lanes, partial(self._awaited, self.asked.get(id(at)))))
         self._at_barrier, self._polling = {}, {}
+
+    def _awaited(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
+        """What a lane that polls waits for."""
+        if asked is None:
+            return _POLLS
+        address, word = (int(np.broadcast_to(each, self._batch.shape)[lane]) for each in asked)
+        array = self.spaces["shared"].at(address & (SHARED_WINDOW - 1))
+        where = f"{array} (byte {(address & (SHARED_WINDOW - 1)) - array.base})" if array else f"address {address:#x}"
+        by = self.initialised_at.get(address & (BLOCK_BYTES - 1))
+        made = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
+        return f"waits for the mbarrier in {where}{made}, and nobody is left to end its {described(word)}"
 
     def _missing(self, waiting: Values) -> Callable[[tuple[int, ...]], str]:
         brought = (self._barriers.count, self._barriers.number)
@@ -142,6 +160,8 @@ class BatchRun(Ports):
             self._join(self._at_barrier, index, mask)
         elif block.is_cluster_barrier:
             self._join(self._at_barrier, index, mask)
+        elif block.targets:
+            self._branch_by_index(result, mask, block)
         elif result is None:
             self._enter(block.following if block.taken is None else block.taken, mask)
         else:
@@ -189,6 +209,19 @@ class BatchRun(Ports):
         self._enter(target, self.narrow(mask, taken))
         self._enter(following, self.narrow(mask, ~taken))
 
+    def _branch_by_index(self, index: Values, mask: Mask | None, block: Block) -> None:
+        """``brx.idx``: each lane goes on at the target of its index; those that have none go nowhere."""
+        for number, target in enumerate(block.targets):
+            self._enter(target, self.narrow(mask, index == number))
+        beyond = self._batch.spread(mask) & (index >= len(block.targets))
+        if beyond.any():
+            indices, count = np.broadcast_to(index, beyond.shape), len(block.targets)
+
+            def text(lane: tuple[int, ...]) -> str:
+                return f"branches by the index {indices[lane]} into a list of {count} targets"
+
+            self.report(LaneViolation("illegal-branch", None, block.end, beyond, text))
+
     def _enter(self, index: int, mask: Mask | None) -> None:
         if index != EXIT:
             self._join(self._polling if index in self._polled else self._ready, index, mask)
@@ -226,6 +259,8 @@ class BatchRun(Ports):
             return False
         if len(sites) > 1:
             self._check_warps(sites, going)
+        if self._observers and self._barriers.count.any():
+            self._tell_miscounted(sites, waiting, going)
         leaving: dict[int, Mask | None] = {}
         for index in sites:
             mask = self._at_barrier.pop(index)
@@ -233,6 +268,16 @@ class BatchRun(Ports):
             self._join(self._at_barrier, index, self.narrow(mask, ~going))
         self._leave(leaving)
         return True
+
+    def _tell_miscounted(self, sites: list[int], waiting: Values, going: Values) -> None:
+        """Tell observers, for no GPU minds them, of counts that are wrong."""
+        for lanes, text in self._barriers.miscounted(waiting, going):
+            for index in sites:
+                here = lanes & self._batch.spread(self._at_barrier[index])
+                if here.any():
+                    end = self._run.translation.steps[index].block.end
+                    for observer in self._observers:
+                        observer.violation(LaneViolation("barrier-count", None, end, here, partial(_said, text)))
 
     def _release_clusters(self, indices: list[int]) -> bool:
         """Let those lanes go on for whom all of their cluster have come that have not ended; whether any do."""

@@ -4,25 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.asynchronous.events import Event
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
 from mmcore_emulator.memory import Space
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import Step
 
+if TYPE_CHECKING:
+    from mmcore_emulator.asynchronous.tensor_maps import TensorLayout
+
 
 @dataclass(slots=True)
 class Access:
     """One instruction's access to one memory by the lanes of a batch."""
 
-    kind: str  # "load", "store", "atomic", or "copy" of what a bulk copy writes
+    kind: str  # "load", "store", "atomic"; "copy" and "fetch" of what asynchronous instructions write and read
     space: str  # "global", "const", "shared", "local" or "param"
     memory: Space  # that memory
     address: Values  # byte address of each lane (uint64), as lanes; it means nothing in lanes that do not take part
     nbytes: int  # bytes that each lane moves, a vector's elements together
     mask: Mask | None  # the lanes that take part; None for all
     at: Instruction  # the instruction
+
+
+@dataclass(slots=True)
+class BulkTransfer:
+    """One instruction's bulk copies, one for each lane that sends one, as they are sent."""
+
+    action: str  # "load" into shared memory, or "store" from it
+    at: Instruction  # the instruction
+    lanes: NDArray[np.int64]  # [copies, 6] index along the six axes of the lanes that send
+    shared: NDArray[np.uint64]  # [copies] address in shared memory
+    begin: NDArray[np.int64]  # [copies, runs] address in global memory of each run of neighbouring bytes
+    nbytes: NDArray[np.int64]  # [copies, runs] bytes of each run; none of what lies outside a tensor
+    delivered: int  # bytes that arrive, with the zeros for what lies outside, at every block that a multicast goes to
+    layout: TensorLayout | None  # of the tensor that boxes are copied of; None of plain bytes
 
 
 @dataclass(frozen=True)
@@ -59,6 +81,19 @@ class Observer:
     def access(self, access: Access) -> None:
         """Lanes access memory; the access may be a violation, of which :meth:`violation` is told."""
 
+    def copy(self, read: Access, written: Access) -> None:
+        """Lanes send asynchronous copies (``cp.async``) on their way.
+
+        Of what these do, :meth:`access` is told as well: of loads now, of stores when they land.
+
+        Args:
+            read: global memory, by the lanes that do not only write zeros.
+            written: shared memory.
+        """
+
+    def bulk_copy(self, transfer: BulkTransfer) -> None:
+        """Lanes send bulk copies on their way; :meth:`access` is told of what they write when they land."""
+
     def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
         """Lanes leave a barrier of their blocks.
 
@@ -79,6 +114,9 @@ class Observer:
 
     def meet_cluster(self, lanes: Values) -> None:
         """These lanes leave the barrier of their clusters, and with it one of their blocks."""
+
+    def happened(self, event: Event) -> None:
+        """An asynchronous instruction has done something."""
 
     def violation(self, found: LaneViolation) -> None:
         """Lanes did what they must not do."""

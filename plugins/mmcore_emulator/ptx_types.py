@@ -6,20 +6,21 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mmcore.errors import MmcoreError
-from mmcore_emulator.floats import Values
 
 TYPE_BYTES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)} | {
     "pred": 1,
     "bf16": 2,
+    "b128": 16,
 }
 
 _INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9][0-9]*))U?")
 _FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]+)$")
+_DECIMAL = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 
 class PtxError(MmcoreError):
@@ -28,7 +29,7 @@ class PtxError(MmcoreError):
 
 @dataclass(frozen=True)
 class Constant:
-    """A literal. ``bits`` is its 64-bit pattern for an integer; ``type`` is "int", "f32" or "f64"."""
+    """A literal. ``type`` is "int", "f32", "f64", or "decimal" for a number of any float type, given as float64."""
 
     bits: int
     type: str = "int"
@@ -56,11 +57,13 @@ def integer(text: str) -> int | None:
 
 
 def real(text: str) -> Constant | None:
-    """A floating-point literal, given by its bits; None for anything else.
+    """A floating-point literal, given by its bits or in decimals; None for anything else.
 
     Raises:
         PtxError: it has too many digits, or too few.
     """
+    if _DECIMAL.fullmatch(text):
+        return Constant(struct.unpack("<Q", struct.pack("<d", float(text)))[0], "decimal")
     found = _FLOAT.match(text)
     if not found:
         return None
@@ -84,6 +87,7 @@ NUMPY = {
     "pred": np.dtype(np.bool_),
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(np.uint16),
+    "b128": np.dtype(np.complex128),
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
     **{f"{kind}{bits}": np.dtype(f"uint{bits}") for kind in "ub" for bits in (8, 16, 32, 64)},
@@ -91,16 +95,19 @@ NUMPY = {
 }
 
 
-Function: TypeAlias = Callable[..., Values]
+Function: TypeAlias = Callable[..., Any]
+"""From arrays to an array, or to two."""
 
 
 @dataclass(frozen=True)
 class Operation:
     """What an opcode computes."""
 
-    compute: Function  # from source arrays to the result array
+    compute: Function  # from source arrays to the result array, or to two
     sources: tuple[str, ...]  # PTX type that each source operand is read as
     result: str  # PTX type of the result
+    also: str = ""  # PTX type of the second result, where ``compute`` returns two
+    approximate: bool = False  # whether the result's bits are not specified
 
 
 Entry: TypeAlias = tuple[str, Function, tuple[str, ...], str]

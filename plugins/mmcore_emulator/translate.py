@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from mmcore_emulator.carries import with_carries
 from mmcore_emulator.codegen import Writer
 from mmcore_emulator.control_flow import blocks_of, gathered, reads
 from mmcore_emulator.layout import Layout, lay_out
 from mmcore_emulator.ptx import Function
 from mmcore_emulator.step import Registers, Step
+from mmcore_occupancy.capabilities import multiprocessor
 
 
 @dataclass(frozen=True)
@@ -25,22 +27,24 @@ class Translation:
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
-def translate(function: Function, module_addresses: Mapping[str, int] = _NONE) -> Translation:
+def translate(
+    function: Function, module_addresses: Mapping[str, int] = _NONE, capability: tuple[int, int] = (9, 0)
+) -> Translation:
     """Translate one function.
 
     Args:
         function: the function.
         module_addresses: where the module's variables lie in device memory, by symbol.
+        capability: the compute capability that it is to run on.
 
     Raises:
         UnsupportedInstruction: naming the mnemonic and its line in the .cu file.
         PtxError: the PTX contradicts itself.
     """
-    function = gathered(function)
-    layout = lay_out(function)
+    function = with_carries(gathered(function))
+    layout = lay_out(function, multiprocessor(capability).shared_reserved)
     read = {register for instruction in function.body for register in reads(instruction)}
-    writer = Writer(
-        {**layout.addresses, **layout.parameters, **module_addresses}, frozenset(read), frozenset(function.passed)
-    )
+    symbols = {**layout.addresses, **layout.parameters, **module_addresses}
+    writer = Writer(symbols, frozenset(read), capability)
     steps = [writer.step(block) for block in blocks_of(function)]
     return Translation(steps, writer.initial_registers(), layout)

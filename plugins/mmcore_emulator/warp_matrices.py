@@ -36,7 +36,7 @@ from mmcore_emulator.warps import PerWarp
 _WORD = np.dtype(np.uint32)
 
 
-def matrix_action(opcode: tuple[str, ...], capability: tuple[int, int] = (9, 0)) -> Action | None:
+def matrix_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | None:
     """What an opcode does on a compute capability; None for one that is not known.
 
     Raises:
@@ -48,7 +48,19 @@ def matrix_action(opcode: tuple[str, ...], capability: tuple[int, int] = (9, 0))
         return _matrices(opcode[0] == "stmatrix", matrices)
     if move := wmma_move(opcode):
         return _fragment_move(move)
+    if opcode == ("movmatrix", "sync", "aligned", "m8n8", "trans", "b16"):
+        return Action(_transposed, (Part("result"), Part("source")))
     return None
+
+
+def _transposed(ports: Ports, mask: Mask | None, at: Instruction, register: list[Values]) -> list[Values]:
+    """A matrix of 8×8 in the registers of a warp, and the same with rows for columns."""
+
+    def transpose(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        return registers_of_rows(np.ascontiguousarray(rows_of_registers(rows)), transposed=True)
+
+    transposed: list[Values] = ports.together(transpose, register, mask)
+    return transposed
 
 
 def _register(fragment: Fragment) -> str:
@@ -72,14 +84,24 @@ def _multiplied(
     ends = np.cumsum([len(each) for each in operands])
 
     def compute(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        here = np.asarray(taking.any(axis=1))
+        own = rows if here.all() else [each[here] for each in rows]
         a, b, c = (
-            values(fragment.unpack(rows[end - len(each) : end]), type)
+            values(fragment.unpack(own[end - len(each) : end]), type)
             for fragment, each, end, type in zip(fragments, operands, ends, (kind.a, kind.b, kind.c), strict=True)
         )
-        return d.pack(bits_of(multiply_add(a, b, c, arithmetic), kind.d))
+        made = d.pack(bits_of(multiply_add(a, b, c, arithmetic), kind.d))
+        return made if here.all() else [_spread(each, here) for each in made]
 
     together: list[Values] = ports.together(compute, [each for operand in operands for each in operand], mask)
     return together
+
+
+def _spread(rows: PerWarp, here: PerWarp) -> PerWarp:
+    """Rows of some warps among those of all, zeros elsewhere."""
+    every = np.zeros((len(here), rows.shape[1]), rows.dtype)
+    every[here] = rows
+    return every
 
 
 def _matrices(store: bool, move: MatrixMove) -> Action:

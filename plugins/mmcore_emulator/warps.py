@@ -7,6 +7,7 @@ for one another when they name the same lanes, wherever in the code they do so.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,11 @@ class Warps:
         self.count = batch.extent.size * self.per_block
         place = batch.block_index() * (self.per_block * WARP) + batch.thread_index()
         self.place = np.broadcast_to(place, batch.shape)
+
+    @cached_property
+    def lane_numbers(self) -> PerWarp:
+        """The number of each lane in the batch, warp by warp; 0 where a block's last warp has no threads."""
+        return self.rows(np.arange(self.place.size).reshape(self.place.shape))
 
     def rows(self, values: Values) -> PerWarp:
         """Values of lanes, warp by warp; zero where a block's last warp has no threads."""

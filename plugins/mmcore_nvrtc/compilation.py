@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.errors import CompileError
+from mmcore.errors import CompileError, Unsupported
 from mmcore.kernel.signature import signatures
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from mmcore_nvrtc.device_half import DeviceHalf, DeviceHalfSearch
@@ -26,6 +26,10 @@ class SourceRejected(CompileError):
     def __init__(self, kernel: str, reason: str) -> None:
         super().__init__(f"{kernel}: {reason}")
         self.reason = reason
+
+
+class LackingArchitecture(Unsupported, CompileError):
+    """An architecture lacks what a source uses, whose declaration does not say so by ``min_compute_capability``."""
 
 
 def compile_source(

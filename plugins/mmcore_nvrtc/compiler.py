@@ -10,10 +10,11 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan
 from mmcore_nvrtc.cache import Entry, cache_key, read_entry, write_entry
-from mmcore_nvrtc.compilation import SourceRejected, compile_half
+from mmcore_nvrtc.compilation import LackingArchitecture, SourceRejected, compile_half
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from mmcore_nvrtc.dependencies import dependencies, unchanged
 from mmcore_nvrtc.device_half import LeftOut
+from mmcore_nvrtc.diagnostics import lacking
 from mmcore_nvrtc.nvrtc import nvrtc_version
 
 Options: TypeAlias = tuple[str, ...]
@@ -28,6 +29,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
 
     Raises:
         InvalidKernel: the source cannot be read.
+        LackingArchitecture: ptxas rejects it, as the device's architecture lacks instructions.
         CompileError: NVRTC rejects it, and the text holds its log.
         CompilerMissing: NVRTC is not installed.
     """
@@ -55,6 +57,9 @@ def _compiled_entry(plan: Plan, architecture: str) -> tuple[CompiledModule, tupl
         if states is not None and unchanged(states):
             write_entry(key, entry)
     if entry.module is None:
+        if not kernel.architecture and (names := lacking(entry.failure)):
+            what = f"{source.name} uses {', '.join(names)}, which sm_{architecture} lacks"
+            raise LackingArchitecture(f"{kernel.name}: {what}; min_compute_capability= of its declaration can say so")
         raise SourceRejected(kernel.name, entry.failure)
     return entry.module, entry.left_out
 

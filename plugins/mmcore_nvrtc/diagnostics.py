@@ -12,6 +12,8 @@ _ERROR = re.compile(
     re.MULTILINE,
 )
 _NO_FILE = re.compile(r"(?:could not|cannot) open source file \"(.*?)\"")
+_OF_PTXAS = re.compile(r"^ptxas .*?; error *: (?P<message>.*)$", re.MULTILINE)
+_LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.target .*")
 # What a name expression that names nothing is reported in.
 _NAME_EXPRESSIONS = "__nv_name_map"
 
@@ -44,6 +46,12 @@ class Diagnostic:
         """The header that is not found; empty where something else is wrong."""
         found = _NO_FILE.search(self.message)
         return found[1] if found else ""
+
+
+def lacking(log: str) -> list[str]:
+    """What ptxas says that the architecture lacks: instructions, and features of them; nothing if it says more."""
+    found = [_LACKING.fullmatch(message) for message in _OF_PTXAS.findall(log)]
+    return list(dict.fromkeys(each["name"] for each in found if each)) if all(found) else []
 
 
 def diagnostics(log: str) -> Iterator[Diagnostic]:

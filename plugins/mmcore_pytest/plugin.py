@@ -110,7 +110,8 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     from mmcore_pytest.collection import COUNTED
 
     found, quiet = session.found, config.get_verbosity() < 0
-    lines = [] if quiet else [f"mmcore: {session.device}{'' if session.supports_timing else f'; {COUNTED}'}"]
+    told = "" if session.supports_timing else f"{session.told}; {COUNTED}"
+    lines = [] if quiet else [f"mmcore: {session.device}{told}"]
     if found.refused:
         shown = config.getoption("mm_show_refused")
         hint = "" if shown else "; --mm-show-refused lists them"

@@ -52,6 +52,14 @@ class Session:
         return chosen(self.device)[0].supports_timing
 
     @functools.cached_property
+    def told(self) -> str:
+        """What the device's provider says of it, in parentheses; nothing is opened."""
+        said = ""
+        with contextlib.suppress(Exception):  # a third party's may raise anything
+            said = chosen(self.device)[0].findings().get(self.device, "")
+        return f" ({said})" if said else ""
+
+    @functools.cached_property
     def described(self) -> dict[str, Any]:
         """What the device's worker process says of it; :class:`MmcoreError` where it cannot be opened."""
         found: dict[str, Any] = run(self.device, "mmcore.executor.worker:describe")

@@ -7,21 +7,34 @@ their group, or at the kernel's end: as late as they may. What they read, they r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.actions import Action, Part
 from mmcore_emulator.asynchronous.bulk_copies import BulkCopy, bulk_problems, parse_copy
+from mmcore_emulator.asynchronous.bulk_reductions import Merge, merge_of, merge_of_tensor
+from mmcore_emulator.asynchronous.bulk_sent import (
+    Sent,
+    each_of,
+    issued,
+    landed,
+    origins,
+    plain_origins,
+    sent_by,
+    tell_fetched,
+)
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Committed, Issued, Waited
 from mmcore_emulator.asynchronous.mbarriers import complete_tx, initialised
-from mmcore_emulator.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, box_elements, decode, widened
+from mmcore_emulator.asynchronous.remote_stores import block_at
+from mmcore_emulator.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, box_elements, box_rows, decode, widened
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
 from mmcore_emulator.memory import Array
-from mmcore_emulator.observer import Access, LaneViolation
+from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import RANK_BEGIN, Ports
 
@@ -44,66 +57,31 @@ def bulk_action(opcode: tuple[str, ...]) -> Action | None:
     if copy.action in ("prefetch", "prefetch_map"):
         return Action(lambda *_: (), parts)
     if copy.action == "commit_group":
-        return Action(lambda ports, mask, at: ports.bulk_groups.commit(mask) or ())
+        return Action(_commit)
     if copy.action == "wait_group":
-        return Action(lambda ports, mask, at, most: ports.bulk_groups.land(int(most[0].item()), mask) or (), parts)
-    if copy.action == "copy" and copy.source != "cta":
-        return Action(partial(_to_shared, copy), parts)
-    if copy.action == "copy" and copy.target == "global":
-        return Action(partial(_to_global, copy), parts)
-    return None
+        return Action(_wait, parts)
+    merge = merge_of(copy.reduction, copy.kind, copy.target) if copy.kind else None
+    if copy.kind and merge is None:
+        return None
+    return Action(partial(_to_global if copy.target == "global" else _to_shared, copy, merge), parts)
 
 
-@dataclass(frozen=True)
-class _Sent:
-    """What some threads have sent with one instruction; arrays have an element for each of them.
-
-    Attributes:
-        lanes: index of each along the six axes.
-        block: number of its block in the batch.
-        shared: address in shared memory of what is copied.
-        nbytes: of each copy.
-    """
-
-    ports: Ports
-    at: Instruction
-    lanes: NDArray[np.int64]
-    block: NDArray[np.int64]
-    shared: NDArray[np.uint64]
-    nbytes: NDArray[np.int64]
-
-    def among_lanes(self, which: Any) -> NDArray[np.bool_]:
-        """Some of them, among all lanes of the batch."""
-        lanes = np.zeros(self.ports.shape, np.bool_)
-        lanes[tuple(self.lanes[which].T)] = True
-        return lanes
-
-    def mask(self, which: Any) -> Mask | None:
-        """The same as a mask."""
-        found: Mask | None = self.ports.narrow(None, self.among_lanes(which))
-        return found
-
-    def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
-        """Report what some of them do wrong."""
-        self.ports.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
+def _commit(ports: Ports, mask: Mask | None, at: Instruction) -> Sequence[Any]:
+    ports.bulk_groups.commit(mask)
+    ports.happened(Committed("bulk", mask))
+    return ()
 
 
-def _each(ports: Ports, lanes: NDArray[np.int64], values: Values) -> Values:
-    """The values of some lanes."""
-    return np.asarray(np.broadcast_to(values, ports.shape)[tuple(lanes.T)])
-
-
-def _sent(ports: Ports, mask: Mask | None, at: Instruction, shared: Values, nbytes: Values | int) -> _Sent:
-    lanes = np.argwhere(ports.spread(mask))
-    every = np.broadcast_to(np.asarray(nbytes, np.int64), ports.shape)
-    block = _each(ports, lanes, ports.block_index)
-    return _Sent(ports, at, lanes, block, _each(ports, lanes, shared), _each(ports, lanes, every))
+def _wait(ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Any]:
+    ports.bulk_groups.land(int(most[0].item()), mask)
+    ports.happened(Waited("bulk", int(most[0].item()), mask))
+    return ()
 
 
 def _layout(ports: Ports, mask: Mask | None, at: Instruction, address: Values) -> TensorLayout | None:
     """The tensor map at the address that these lanes name; None, and a violation, where there is none."""
     lanes = np.argwhere(ports.spread(mask))
-    (named,) = np.unique(_each(ports, lanes, address))[:1]
+    (named,) = np.unique(each_of(ports, lanes, address))[:1]
     content = ports.content("generic", int(named), MAP_BYTES)
     layout = decode(content.tobytes()) if content is not None else None
     if layout is None:
@@ -114,21 +92,22 @@ def _layout(ports: Ports, mask: Mask | None, at: Instruction, address: Values) -
 
 def _boxes(
     ports: Ports, mask: Mask | None, at: Instruction, shared: Values, base: Values, *coordinates: Values
-) -> tuple[_Sent, TensorLayout, NDArray[Any]] | None:
+) -> tuple[Sent, TensorLayout, NDArray[Any]] | None:
     """Copies of boxes, the tensor and the boxes' coordinates in it; None where there is no tensor map."""
     layout = _layout(ports, mask, at, base)
     if layout is None:
         return None
-    sent = _sent(ports, mask, at, shared, layout.nbytes)
-    return sent, layout, np.stack([_each(ports, sent.lanes, each) for each in coordinates], axis=-1)
+    sent = sent_by(ports, mask, at, shared, layout.nbytes)
+    return sent, layout, np.stack([each_of(ports, sent.lanes, each) for each in coordinates], axis=-1)
 
 
 def _to_shared(
-    copy: BulkCopy, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+    copy: BulkCopy, merge: Merge | None, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> Sequence[Any]:
     given = dict(zip(copy.operands, operands, strict=True))
     if mask is not None and not mask.count:
         return ()
+    layout: TensorLayout | None
     target, mbarrier = given["target"][0], given["mbarrier"][0]
     read: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
     if "tensor" in given:
@@ -141,35 +120,50 @@ def _to_shared(
                 "misaligned", "shared", f"copies a box to a place that cannot be: {problem.clause}", problem.lanes
             )
         read = partial(_read_boxes, sent, layout, places)
+        origin, said = partial(origins, sent, layout, places), f"swizzle {layout.swizzle}"
+        runs = box_rows(layout, places)
     else:
-        sent = _sent(ports, mask, at, target, given["size"][0])
-        sources = _each(ports, sent.lanes, given["source"][0])
+        sent = sent_by(ports, mask, at, target, given["size"][0])
+        sources = each_of(ports, sent.lanes, given["source"][0])
         for problem in bulk_problems(sent.shared, sources, sent.nbytes):
             sent.report("misaligned", "shared", f"copies in bulk, and {problem.clause}", problem.lanes)
-        read = partial(_read_bytes, sent, sources)
-    masks = _each(ports, sent.lanes, given["mask"][0]) if "mask" in given else None
+        read = partial(_read_bytes if copy.source == "global" else _read_shared, sent, sources)
+        origin, said = partial(plain_origins, sent, sources), "bytes in order"
+        layout, runs = None, (sources[:, np.newaxis].astype(np.int64), sent.nbytes[:, np.newaxis])
+    masks = each_of(ports, sent.lanes, given["mask"][0]) if "mask" in given else None
     ranks = range(16) if masks is not None else (None,)
+    delivered = 0
     for rank in ranks:
         which = np.ones(len(sent.lanes), np.bool_) if masks is None or rank is None else (masks >> rank) & 1 != 0
         if which.any():
-            block = ports.block_index if rank is None else ports.block_of_rank(rank)
-            land = partial(
-                _land, sent, which, read, _each(ports, sent.lanes, block), _each(ports, sent.lanes, mbarrier)
-            )
-            ports.in_flight.send(mbarrier, sent.mask(which), land, block)
+            delivered += int(sent.nbytes[which].sum())
+            block = block_at(ports, target) if rank is None else ports.block_of_rank(rank)
+            blocks, objects = each_of(ports, sent.lanes, block), each_of(ports, sent.lanes, mbarrier)
+            land: Callable[[], None] = partial(_land, sent, which, read, merge, blocks, objects)
+            if ports.watched:
+                at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
+                from_global = origin()[which] if copy.source == "global" else None
+                told = sent.transfer(
+                    which, blocks, writes=True, origin=from_global, mbarriers=at_objects[which], layout=said
+                )
+                land = partial(landed, land, issued(sent, which, blocks, told), ports)
+            ports.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
+    if copy.source == "global":
+        ports.tell_bulk_copy(BulkTransfer("load", at, sent.lanes, sent.shared, *runs, delivered, layout))
     return ()
 
 
 def _land(
-    sent: _Sent,
+    sent: Sent,
     which: NDArray[np.bool_],
     read: Callable[[], tuple[NDArray[Any], NDArray[Any]]],
+    merge: Merge | None,
     block: NDArray[np.int64],
     mbarrier: NDArray[np.uint64],
 ) -> None:
     """Write what was copied into shared memory, and complete its bytes."""
     content, places = read()
-    _write_shared(sent, which, content, places, block)
+    _write_shared(sent, which, content, places, merge, block)
     for number in np.flatnonzero(which):
         word = _shared_words(sent, mbarrier[number], block[number])
         if word is None or not initialised(word).all():
@@ -178,7 +172,7 @@ def _land(
             word[:] = complete_tx(word, sent.nbytes[number : number + 1])
 
 
-def _shared_words(sent: _Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
+def _shared_words(sent: Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
     """The mbarrier object at an address of a block's shared memory, as an array of one word."""
     inside = int(address) & (RANK_BEGIN - 1)
     array = sent.ports.spaces["shared"].at(inside)
@@ -189,14 +183,14 @@ def _shared_words(sent: _Sent, address: np.uint64, block: np.int64) -> NDArray[n
     return words
 
 
-def _read_boxes(sent: _Sent, layout: TensorLayout, places: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _read_boxes(sent: Sent, layout: TensorLayout, places: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The elements of boxes [copies, elements], and where in shared memory each is to lie."""
     wide, coordinates = widened(layout, places)
     offsets, inside, shared = box_elements(wide, coordinates, sent.shared)
     return _global(sent, layout.address, offsets, inside, wide.itemsize), shared
 
 
-def _read_bytes(sent: _Sent, sources: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _read_bytes(sent: Sent, sources: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[Any]]:
     size = int(sent.nbytes.max(initial=0))
     steps = np.arange(0, size, 16)
     base = int(sources.min(initial=2**63))
@@ -205,12 +199,26 @@ def _read_bytes(sent: _Sent, sources: NDArray[np.uint64]) -> tuple[NDArray[Any],
     return _global(sent, base, offsets, inside, 16), np.where(inside, steps, -1)
 
 
+def _read_shared(sent: Sent, sources: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Bytes of the shared memory of the threads' own blocks."""
+    steps, dtype = np.arange(0, int(sent.nbytes.max(initial=0)), 16), _dtype(16)
+    content = np.zeros((len(sources), len(steps)), dtype)
+    inside = steps < sent.nbytes[:, np.newaxis]
+    for number, source in enumerate(sources):
+        address = int(source) & (RANK_BEGIN - 1)
+        array = sent.ports.spaces["shared"].at(address)
+        if _fits(sent, np.intp(number), array, address, "read") and array is not None:
+            first = address - array.base + int(sent.block[number]) * array.stride
+            content[number, inside[number]] = array.view(dtype)[(first + steps[inside[number]]) // 16]
+    return content, np.where(inside, steps, -1)
+
+
 def _dtype(itemsize: int) -> np.dtype[Any]:
     return np.dtype(np.complex128) if itemsize == 16 else np.dtype(f"u{itemsize}")
 
 
 def _global(
-    sent: _Sent, base: int, offsets: NDArray[np.int64], inside: NDArray[np.bool_], itemsize: int
+    sent: Sent, base: int, offsets: NDArray[np.int64], inside: NDArray[np.bool_], itemsize: int
 ) -> NDArray[Any]:
     """Elements of global memory; zeros for those that are not inside."""
     array, dtype = sent.ports.spaces["global"].at(base), _dtype(itemsize)
@@ -229,7 +237,12 @@ def _global(
 
 
 def _write_shared(
-    sent: _Sent, which: NDArray[np.bool_], content: NDArray[Any], places: NDArray[np.int64], block: NDArray[np.int64]
+    sent: Sent,
+    which: NDArray[np.bool_],
+    content: NDArray[Any],
+    places: NDArray[np.int64],
+    merge: Merge | None,
+    block: NDArray[np.int64],
 ) -> None:
     itemsize = content.dtype.itemsize
     ports = sent.ports
@@ -241,16 +254,12 @@ def _write_shared(
         offsets = places[number] if places.ndim > 1 else places
         there = offsets >= 0
         first = address - array.base + int(block[number]) * array.stride
-        array.view(content.dtype)[(first + offsets[there]) // itemsize] = content[number][there]
+        view, index, coming = array.view(content.dtype), (first + offsets[there]) // itemsize, content[number][there]
+        view[index] = coming if merge is None else merge(view[index], coming)
     ports.changed()
-    if (block == sent.block).all():
-        every = np.zeros(ports.shape, np.uint64)
-        every[tuple(sent.lanes.T)] = sent.shared
-        nbytes = int(sent.nbytes.max(initial=0))
-        ports.tell(Access("copy", "shared", ports.spaces["shared"], every, nbytes, sent.mask(which), sent.at))
 
 
-def _fits(sent: _Sent, number: np.intp, array: Array | None, address: int, access: str) -> bool:
+def _fits(sent: Sent, number: np.intp, array: Array | None, address: int, access: str) -> bool:
     """Whether a copy's bytes in shared memory are all in one array."""
     if array is None:
         sent.report(
@@ -265,43 +274,56 @@ def _fits(sent: _Sent, number: np.intp, array: Array | None, address: int, acces
 
 
 def _to_global(
-    copy: BulkCopy, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+    copy: BulkCopy, merge: Merge | None, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> Sequence[Any]:
     given = dict(zip(copy.operands, operands, strict=True))
     if mask is not None and not mask.count:
         return ()
+    layout: TensorLayout | None
     source = given["source"][0]
     if "tensor" in given:
         boxes = _boxes(ports, mask, at, source, *given["tensor"])
         if boxes is None:
             return ()
         sent, layout, places = boxes
+        if copy.reduction:
+            merge = merge_of_tensor(copy.reduction, layout.kind)
+            if merge is None:
+                what = f"{at.mnemonic} of elements of type {layout.kind}"
+                raise UnsupportedInstruction(f"there is no instruction {what}")
         wide, wide_places = widened(layout, places)
         offsets, inside, shared = box_elements(wide, wide_places, sent.shared)
         base_address, itemsize = layout.address, wide.itemsize
+        runs = box_rows(layout, places)
     else:
-        sent = _sent(ports, mask, at, source, given["size"][0])
-        targets = _each(ports, sent.lanes, given["target"][0])
+        sent = sent_by(ports, mask, at, source, given["size"][0])
+        targets = each_of(ports, sent.lanes, given["target"][0])
         steps = np.arange(0, int(sent.nbytes.max(initial=0)), 16)
         base_address, itemsize = int(targets.min()), 16
         offsets = (targets - np.uint64(base_address)).astype(np.int64)[:, np.newaxis] + steps
         inside, shared = steps < sent.nbytes[:, np.newaxis], np.broadcast_to(steps, offsets.shape)
+        layout, runs = None, (targets[:, np.newaxis].astype(np.int64), sent.nbytes[:, np.newaxis])
+    ports.tell_bulk_copy(BulkTransfer("store", at, sent.lanes, sent.shared, *runs, int(runs[1].sum()), layout))
+    if ports.watched:
+        ports.happened(Issued(sent.transfer(np.ones(len(sent.lanes), np.bool_), sent.block, writes=False)))
+        tell_fetched(sent, mask)
     for number, lane in enumerate(sent.lanes):
         lands = partial(
-            _write_global, sent, number, base_address, offsets[number], inside[number], shared[number], itemsize
+            _write_global, sent, number, base_address, offsets[number], inside[number], shared[number], itemsize, merge
         )
         ports.bulk_groups.send(tuple(lane.tolist()), lands)
     return ()
 
 
 def _write_global(
-    sent: _Sent,
+    sent: Sent,
     number: int,
     base: int,
     offsets: NDArray[np.int64],
     inside: NDArray[np.bool_],
     shared: NDArray[np.int64],
     itemsize: int,
+    merge: Merge | None,
 ) -> None:
     """Read what one thread copies from shared memory, and write it."""
     ports, dtype = sent.ports, _dtype(itemsize)
@@ -320,13 +342,14 @@ def _write_global(
     going = inside & ~stray
     first = address - source.base + int(sent.block[number]) * source.stride
     content = source.view(dtype)[(first + shared[going]) // itemsize]
-    target.view(dtype)[places[going] // itemsize] = content
+    view, index = target.view(dtype), places[going] // itemsize
+    view[index] = content if merge is None else merge(view[index], content)
     ports.changed()
     if ports.watched:
         _tell_written(sent, number, target, places[going], itemsize)
 
 
-def _tell_written(sent: _Sent, number: int, target: Array, places: NDArray[np.int64], itemsize: int) -> None:
+def _tell_written(sent: Sent, number: int, target: Array, places: NDArray[np.int64], itemsize: int) -> None:
     """Tell observers of each run of bytes that a thread's copy has written to global memory."""
     mask = sent.mask([number])
     for place in places.tolist():

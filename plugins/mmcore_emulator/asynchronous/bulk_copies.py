@@ -118,7 +118,7 @@ def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
         "multicast": not multicast or (source, target) == ("global", "cluster"),
         "mask": not masked or (action == "copy" and not axes and target == "global"),
         "tile": not tile or axes > 0,
-        "noftz": not whole or kind in ("f16", "bf16"),
+        "noftz": whole == (reduction == "add" and kind in ("f16", "bf16")),
     }
     if rest or not all(allowed.values()):
         return None

@@ -8,12 +8,14 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.actions import Action, Part
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Arrived, Passed
 from mmcore_emulator.asynchronous.mbarriers import (
     MbarrierKind,
     arrive,
     combine,
     completed,
     completed_of_state,
+    contents,
     expect_arrival,
     init,
     parse,
@@ -42,11 +44,11 @@ def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
         case "init":
             return Action(partial(_init, _SPACES[kind.space]), (address, number))
         case "expect_tx" | "complete_tx":
-            return Action(partial(_change, kind), (address, number))
+            return Action(partial(change, kind), (address, number))
         case "inval":
-            return Action(partial(_change, kind), (address,))
+            return Action(partial(change, kind), (address,))
         case "arrive" | "arrive_drop":
-            return Action(partial(_change, kind), (state, address, number), least=2)
+            return Action(partial(change, kind), (state, address, number), least=2)
         case "test_wait" | "try_wait":
             phase = Part("source", "u32" if kind.parity else "b64")
             return Action(partial(_wait, kind), (Part("result", "pred"), address, phase, number), least=3)
@@ -64,11 +66,13 @@ def _init(
 ) -> Sequence[Values]:
     """An object begins, whatever lay there before: one from an earlier use of the memory, too."""
     nothing = np.zeros(number[0].shape, _OBJECT)
+    for each in np.unique(np.broadcast_to(address[0], ports.shape)[ports.spread(mask)]).tolist():
+        ports.initialised_at[each & (BLOCK_BYTES - 1)] = at
     ports.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
     return ()
 
 
-def _change(
+def change(
     kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], *number: list[Values]
 ) -> Sequence[Values]:
     """An object becomes another; what each lane found there."""
@@ -80,6 +84,8 @@ def _change(
         _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
     )
     _tell(kind, ports, mask, at, found, operand)
+    if ports.watched and kind.action in ("arrive", "arrive_drop"):
+        ports.happened(Arrived(ports.places(address[0]), mask, at))
     return [found]
 
 
@@ -104,12 +110,20 @@ def _wait(
     phase: list[Values],
     *time: list[Values],
 ) -> Sequence[Values]:
-    """Whether a phase is over. What is on its way to the object arrives first."""
-    ports.in_flight.land_at(address[0], mask)
-    found = ports.atomic(_SPACES[kind.space], address[0], [], _OBJECT, lambda old: old, mask, at)
+    """Whether a phase is over. If it is not, what is on its way to the object arrives first."""
+    over = completed if kind.parity else completed_of_state
+    space = _SPACES[kind.space]
+    asking = ports.narrow(mask, ~over(ports.peek(space, address[0], _OBJECT, mask), phase[0]))
+    if asking is None or asking.count:
+        ports.in_flight.land_at(address[0], asking)
+    found = ports.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
     ports.fence(_fenced(kind), mask)
     _tell(kind, ports, mask, at, found, _ONE)
-    return [completed(found, phase[0]) if kind.parity else completed_of_state(found, phase[0])]
+    done = over(found, phase[0])
+    if ports.watched:
+        ports.happened(Passed(ports.places(address[0]), contents(found).parity, ports.narrow(mask, done), at))
+    ports.asked[id(at)] = address[0], found
+    return [done]
 
 
 def _fenced(kind: MbarrierKind) -> str:
@@ -129,6 +143,8 @@ def _copies_arrive(
     def land() -> None:
         copies.land(groups + 1, mask)
         ports.atomic(space, address[0], [_ONE], _OBJECT, arrive, mask, at)
+        if ports.watched:
+            ports.happened(Arrived(ports.places(address[0]), mask, at))
 
     ports.in_flight.send(address[0], mask, land)
     return ()

@@ -166,7 +166,9 @@ def described(word: int) -> str:
     if not initialised(array).item():
         return "no mbarrier object"
     parity, tx, expected, pending = (int(each.item()) for each in contents(array))
-    return f"phase of parity {parity}: {pending} of {expected} arrivals and {tx} bytes pending"
+    missing = f"{pending} of {expected} arrivals and {max(tx, 0)} bytes are missing"
+    surplus = f", and {-tx} bytes have come of which it was not told" if tx < 0 else ""
+    return f"phase of parity {parity}: {missing}{surplus}"
 
 
 @dataclass(frozen=True)

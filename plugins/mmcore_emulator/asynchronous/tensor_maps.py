@@ -202,6 +202,26 @@ def box_elements(layout: TensorLayout, coordinates: Values, destination: Values 
     return BoxElements(offsets, _inside(layout, coordinates, offsets.shape), shared)
 
 
+def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What copies of boxes access in global memory: the rows of each box along the tensor's fastest axis.
+
+    Args:
+        layout: of the tensor.
+        coordinates: as of :func:`box_elements`.
+
+    Returns:
+        address of each row [..., rows], and how many of its bytes the tensor has, 0 where the row is outside.
+    """
+    one = replace(layout, box=(1, *layout.box[1:]))
+    place = np.asarray(coordinates).astype(np.int64)
+    begin, end = (np.clip(place[..., 0] + reach, 0, layout.extents[0]) for reach in (0, layout.box[0]))
+    place[..., 0] = begin
+    first = layout.address + (place * np.array(layout.strides, np.int64)).sum(-1)
+    addresses = first[..., None] + _relative(one.counts, one.steps, one.strides)
+    lengths = ((end - begin) * layout.itemsize)[..., None]
+    return addresses, np.where(_inside(one, place, addresses.shape), lengths, 0)
+
+
 def shared_addresses(layout: TensorLayout, destination: Values) -> Values:
     """Addresses in shared memory (uint64 [..., elements]) of boxes that begin at ``destination`` (uint64 [...])."""
     packed = np.arange(0, layout.nbytes, layout.itemsize, dtype=np.uint64)

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.actions import Action, Part
+from mmcore_emulator.asynchronous.events import Issued, Transfer, words_of
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
+from mmcore_emulator.observer import Access
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import Ports
 
@@ -122,12 +124,27 @@ def _copy(
     nbytes = int(size[0].item())
     count = nbytes // 4
     ports.check_alignment("shared", target[0], nbytes, mask, at)
+    reading = ports.narrow(mask, given[0] > 0) if len(given) else mask
+    if ports.watched:
+        ports.tell_copy(source[0], target[0], nbytes, reading, mask, at)
     if not len(given):
         words = ports.load("global", source[0], _WORD, count, mask, at)
     else:
         words = _part(ports, mask, at, source[0], count, np.minimum(given[0], np.uint32(nbytes)))
     ports.thread_copies.send(target[0], words, mask, at)
+    if ports.watched:
+        _tell_issued(ports, mask, at, target[0], source[0], nbytes)
     return ()
+
+
+def _tell_issued(ports: Ports, mask: Mask | None, at: Instruction, target: Values, source: Values, nbytes: int) -> None:
+    lanes = np.flatnonzero(ports.spread(mask))
+    origin = np.broadcast_to(source, ports.shape).reshape(-1)[lanes].astype(np.int64) if nbytes == 16 else None
+    words = words_of(ports.places(target).reshape(-1)[lanes], nbytes)
+    ports.tell(Access("copy", "shared", ports.spaces["shared"], target, nbytes, mask, at))
+    ports.happened(
+        Issued(Transfer(at, lanes[:, np.newaxis], words, True, None if origin is None else origin[:, np.newaxis]))
+    )
 
 
 def _part(ports: Ports, mask: Mask | None, at: Instruction, source: Values, count: int, given: Values) -> list[Values]:

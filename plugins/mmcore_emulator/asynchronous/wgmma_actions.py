@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.actions import Action, Part
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
 from mmcore_emulator.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
-from mmcore_emulator.observer import LaneViolation
+from mmcore_emulator.observer import Access, LaneViolation
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import Ports
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of, multiply_add
@@ -27,8 +28,12 @@ def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action
 
     Products are made at once, in order; what waits for them finds them made.
     """
-    if opcode in {("wgmma", each, "sync", "aligned") for each in ("fence", "commit_group", "wait_group")}:
-        return Action(lambda *_: (), (Part("source", "u32"),), least=0)
+    if opcode == ("wgmma", "fence", "sync", "aligned"):
+        return Action(lambda *_: ())
+    if opcode == ("wgmma", "commit_group", "sync", "aligned"):
+        return Action(lambda ports, mask, at: ports.happened(Committed("wgmma", mask)) or ())
+    if opcode == ("wgmma", "wait_group", "sync", "aligned"):
+        return Action(_wait, (Part("source", "s32"),))
     kind = parse_wgmma(opcode)
     if kind is None or kind.a == "b1":
         return None
@@ -38,6 +43,11 @@ def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action
     parts = (registers, Part("source", "", 0), Part("source", "b64"), Part("source", "pred"))
     constants = (Part("source", "s32"),) * (4 if kind.transposable else 2)
     return Action(partial(_multiplied, kind, arithmetic), (*parts, *constants), least=4)
+
+
+def _wait(ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
+    ports.happened(Waited("wgmma", int(most[0].item()), mask))
+    return ()
 
 
 def _multiplied(
@@ -75,12 +85,15 @@ def _multiplied(
         sums = values(wgmma_d(kind.n, kind.accumulator).unpack(own[:count]), kind.accumulator)
         first = own[count:]
         blocks = np.repeat(np.arange(len(here) * _WARPS // padded), padded // _WARPS)[here]
+        lanes = grouped(ports.warps.lane_numbers)[here] if ports.watched else None
         if in_registers:
             matrix_a = left.unpack(first[: len(a)])
         else:
-            matrix_a = _matrix(ports, at, mask, kind, first[0][:, 0], blocks, _ROWS, kind.a, given.get("trans_a", 0))
+            matrix_a = _matrix(
+                ports, at, mask, kind, first[0][:, 0], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
+            )
         descriptor, added = first[len(a)][:, 0], first[len(a) + 1][:, 0]
-        matrix_b = _matrix(ports, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0))
+        matrix_b = _matrix(ports, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
         numbers_a = values(matrix_a, kind.a) * given.get("scale_a", 1)
         numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * given.get("scale_b", 1)
         c = np.where(added[:, np.newaxis, np.newaxis], sums, 0)
@@ -97,6 +110,18 @@ def _multiplied(
     return made
 
 
+def _tell_fetched(ports: Ports, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
+    """Tell observers which 16 bytes are read, dealt out to the threads of each group."""
+    count = lanes.shape[1]
+    for first in range(0, chunks.shape[1], count):
+        part = chunks[:, first : first + count]
+        address, taking = np.zeros(ports.shape, np.uint64), np.zeros(ports.shape, np.bool_)
+        # Addresses of arrays have more above what a descriptor keeps.
+        address.reshape(-1)[lanes[:, : part.shape[1]]] = ports.shared_addresses(part)
+        taking.reshape(-1)[lanes[:, : part.shape[1]]] = True
+        ports.tell(Access("fetch", "shared", ports.spaces["shared"], address, 16, ports.narrow(None, taking), at))
+
+
 def _matrix(
     ports: Ports,
     at: Instruction,
@@ -107,10 +132,21 @@ def _matrix(
     rows: int,
     type: str,
     transposed: int,
+    lanes: NDArray[np.generic] | None,
 ) -> NDArray[np.generic]:
-    """The raw elements [groups, rows, k] that descriptors speak of, each in the shared memory of a block."""
-    size = BITS[type] // 8
-    addresses = chunk_addresses(decode(descriptors.astype(np.uint64)), rows, kind.k, size, "MN" if transposed else "K")
+    """The raw elements [groups, rows, k] that descriptors speak of, each in the shared memory of a block.
+
+    ``lanes`` are each group's, where somebody is to be told.
+    """
+    size, parts = BITS[type] // 8, decode(descriptors.astype(np.uint64))
+    addresses = chunk_addresses(parts, rows, kind.k, size, "MN" if transposed else "K")
+    if lanes is not None:
+        places = (addresses.astype(np.int64) & (BLOCK_BYTES - 1)) + (blocks * BLOCK_BYTES)[:, np.newaxis, np.newaxis]
+        words = (places[..., np.newaxis] // 4 + np.arange(4)).reshape(len(places), -1)
+        said = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
+        reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=said)
+        ports.happened(Issued(reading))
+        _tell_fetched(ports, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
     chunks = np.zeros(addresses.shape, np.complex128)
     found = np.zeros(addresses.shape, np.bool_)
     for array in ports.spaces["shared"].arrays:

@@ -7,18 +7,39 @@ from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
+from mmcore_emulator.asynchronous.events import Event, Issued
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.observer import Access, Observer
-from mmcore_emulator.profiler.coalescing import Active, Rows, requests, sectors, transactions_cc1x, wavefronts
+from mmcore_emulator.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.profiler.coalescing import (
+    BANKS,
+    Active,
+    Rows,
+    matrix_wavefronts,
+    requests,
+    sectors,
+    sectors_of_runs,
+    transactions_cc1x,
+    wavefronts,
+)
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.profiler.patterns import PERIODS, Extent, Patterns
+from mmcore_emulator.profiler.products import Product, product_of
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.ptx_types import FLOATS
 from mmcore_emulator.step import Step
 
 _FLOPS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "rcp": 1, "sqrt": 1}
 _FLOAT_TYPES = {*FLOATS, "f16", "bf16"}
+_MATRIX_MOVES = ("ldmatrix", "stmatrix")
+OTHERS = ("cp", "mbarrier", "wgmma")
+"""Instructions whose accesses are neither loads, stores nor atomics."""
+# What counters call accesses to shared memory: one, and several.
+_SHARED = {
+    "load": ("shared_load", "shared_loads"),
+    "store": ("shared_store", "shared_stores"),
+    "copy": ("async_copy", "async_copies"),
+}
 
 
 class _Executed(NamedTuple):
@@ -34,13 +55,15 @@ class Counting(Observer):
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._tallies: dict[Line, Counter[str]] = defaultdict(Counter)
-        self._executes = {id(step): (step, _executed_by_line(step)) for step in steps}
+        self._products: dict[Line, Counter[Product]] = defaultdict(Counter)
+        self._executes = {id(step): (step, _executed_by_line(step), _products_by_line(step)) for step in steps}
         self._patterns = Patterns(_cost)
 
     @property
     def lines(self) -> dict[Line, Counters]:
         """The counters of each line, in order."""
-        return {line: Counters(**self._tallies[line]) for line in sorted(self._tallies)}
+        tallies, products = self._tallies, self._products
+        return {line: Counters(**tallies[line], products=products.get(line, {})) for line in sorted(tallies)}
 
     def begin(self, batch: Batch) -> Observer:
         own = copy(self)
@@ -49,20 +72,42 @@ class Counting(Observer):
 
     def enter(self, step: Step, mask: Mask | None) -> None:
         extent = self._patterns.extent(mask)
-        for line, executed in self._executes[id(step)][1].items():
+        _, executes, multiplies = self._executes[id(step)]
+        for line, executed in executes.items():
             self._tally(line, executed, extent)
+        for line, product in multiplies:
+            self._tallies[line]["tensor_instructions"] += extent.warps
+            self._tallies[line]["tensor_flops"] += extent.warps * product.flops
+            self._products[line][product] += extent.warps
 
     def guarded(self, at: Instruction, mask: Mask | None) -> None:
-        self._tally(_line(at), _Executed(0, _fmas(at), _flops(at)), self._patterns.extent(mask))
+        self._tally(line_of(at), _Executed(0, _fmas(at), _flops(at)), self._patterns.extent(mask))
 
     def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
         for step, mask in left:
             if step.block.end is not None:
-                self._tallies[_line(step.block.end)]["barriers"] += self._patterns.extent(mask).blocks
+                self._tallies[line_of(step.block.end)]["barriers"] += self._patterns.extent(mask).blocks
 
     def access(self, access: Access) -> None:
-        if access.space in PERIODS and access.kind != "copy":
-            self._tallies[_line(access.at)].update(self._patterns.cost(access))
+        # Asynchronous copies are counted when they are sent, and operands of wgmma when they are read.
+        if access.space in PERIODS and access.at.opcode[0] not in OTHERS:
+            self._tallies[line_of(access.at)].update(self._patterns.cost(access))
+
+    def copy(self, read: Access, written: Access) -> None:
+        for access in (read, written):
+            self._tallies[line_of(access.at)].update(self._patterns.cost(access))
+
+    def bulk_copy(self, transfer: BulkTransfer) -> None:
+        tally, name = self._tallies[line_of(transfer.at)], f"bulk_{transfer.action}"
+        tally[f"{name}s"] += len(transfer.lanes)
+        tally[f"{name}_bytes"] += int(transfer.nbytes.sum())
+        tally[f"{name}_sectors"] += sectors_of_runs(transfer.begin, transfer.nbytes)
+        if transfer.action == "load":
+            tally["bulk_delivered_bytes"] += transfer.delivered
+
+    def happened(self, event: Event) -> None:
+        if isinstance(event, Issued) and event.transfer.at.opcode[0] == "wgmma":
+            self._tallies[line_of(event.transfer.at)]["wgmma_wavefronts"] += event.transfer.words.size // BANKS
 
     def _tally(self, line: Line, executed: _Executed, extent: Extent) -> None:
         tally = self._tallies[line]
@@ -72,7 +117,8 @@ class Counting(Observer):
         tally["flops"] += extent.threads * executed.flops
 
 
-def _line(at: Instruction) -> Line:
+def line_of(at: Instruction) -> Line:
+    """The line that an instruction was made of."""
     return Line(at.source, at.line)
 
 
@@ -88,24 +134,49 @@ def _executed_by_line(step: Step) -> dict[Line, _Executed]:
     """What one thread executes in a basic block; of guarded instructions only that it comes by them."""
     lines: dict[Line, _Executed] = {}
     for at in step.block.instructions:
-        before = lines.get(_line(at), _Executed(0, 0, 0))
+        before = lines.get(line_of(at), _Executed(0, 0, 0))
         counts = (1, 0, 0) if at.guard is not None else (1, _fmas(at), _flops(at))
-        lines[_line(at)] = _Executed(*map(sum, zip(before, counts, strict=True)))
+        lines[line_of(at)] = _Executed(*map(sum, zip(before, counts, strict=True)))
     return lines
+
+
+def _products_by_line(step: Step) -> list[tuple[Line, Product]]:
+    """What tensor cores multiply in a basic block; such instructions are never guarded."""
+    found = ((at, product_of(at.opcode)) for at in step.block.instructions)
+    return [(line_of(at), product) for at, product in found if product]
 
 
 def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str, int]:
     """The counters that an access adds to; each of the rows' blocks stands for ``times`` of them."""
-    kind = f"{access.space}_{access.kind}"
-    threads = int(active.sum())
-    counts = {f"{kind}_requests": requests(active)}
     if access.space == "global":
-        counts |= {f"{kind}s": threads, f"{kind}_sectors": sectors(address, active)}
-        if access.kind == "load":
-            counts["global_load_transactions_cc1x"] = transactions_cc1x(address, active, access.nbytes)
-    elif access.kind != "atomic":
-        passes, conflicts = wavefronts(address, active, access.nbytes)
-        counts |= {f"{kind}s": threads, f"{kind}_wavefronts": passes, "shared_bank_conflicts": conflicts}
+        counts = _global_cost(access, address, active)
+    else:
+        counts = _shared_cost(access, address, active)
+    return {name: count * times for name, count in counts.items()}
+
+
+def _global_cost(access: Access, address: Rows, active: Active) -> dict[str, int]:
+    if access.kind == "copy":
+        return {"async_copy_sectors": sectors(address, active)}
+    kind, threads = f"global_{access.kind}", int(active.sum())
+    counts = {f"{kind}_requests": requests(active), f"{kind}s": threads, f"{kind}_sectors": sectors(address, active)}
     if access.kind != "atomic":
         counts[f"{kind}_bytes"] = threads * access.nbytes
-    return {name: count * times for name, count in counts.items()}
+    if access.kind == "load":
+        counts["global_load_transactions_cc1x"] = transactions_cc1x(address, active, access.nbytes)
+    return counts
+
+
+def _shared_cost(access: Access, address: Rows, active: Active) -> dict[str, int]:
+    if access.kind == "atomic":
+        return {"shared_atomic_requests": requests(active)}
+    if access.at.opcode[0] in _MATRIX_MOVES:
+        kind, further = access.at.opcode[0], {}
+        passes, conflicts = matrix_wavefronts(address, active)
+    else:
+        kind, plural = _SHARED[access.kind]
+        threads = int(active.sum())
+        further = {plural: threads, f"{kind}_bytes": threads * access.nbytes}
+        passes, conflicts = wavefronts(address, active, access.nbytes)
+    counts = {f"{kind}_requests": requests(active), f"{kind}_wavefronts": passes, "shared_bank_conflicts": conflicts}
+    return {**counts, **further}

@@ -16,7 +16,7 @@ Rows = NDArray[np.uint64]
 Active = NDArray[np.bool_]
 
 _SECTOR_BITS = 5
-_BANKS = 32
+BANKS = 32
 _WORD_BITS = 2
 _HALF_WARP = 16
 # log2 of the segment that compute capability 1.2 covers a half-warp's addresses with, by bytes per thread.
@@ -60,6 +60,12 @@ def sectors(address: Rows, active: Active) -> int:
     return int(_distinct(address >> np.uint64(_SECTOR_BITS), active).sum())
 
 
+def sectors_of_runs(begin: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:
+    """Distinct 32-byte sectors of each run of neighbouring bytes, summed."""
+    last = (begin + nbytes - 1) >> _SECTOR_BITS
+    return int((last - (begin >> _SECTOR_BITS) + 1)[nbytes > 0].sum())
+
+
 def transactions_cc1x(address: Rows, active: Active, nbytes: int) -> int:
     """Transactions by compute capability 1.2's rule, summed over the half-warps.
 
@@ -79,18 +85,37 @@ def wavefronts(address: Rows, active: Active, nbytes: int) -> tuple[int, int]:
     the two quarters of a half. (On an H200 a 16-byte load of one place by a whole warp takes two passes.)
     """
     parts = max(1, nbytes >> _WORD_BITS)
-    per_part = WARP // parts
-    words: Rows = np.add((address >> np.uint64(_WORD_BITS))[..., np.newaxis], np.arange(parts, dtype=np.uint64))
-    # (warp, part, word): all that a part's threads want at once.
-    wanted: Rows = words.reshape(-1, parts, per_part * parts)
-    wanting = np.broadcast_to(active[..., np.newaxis], words.shape).reshape(wanted.shape)
-    unique, counted = _unique(wanted, wanting)
-    served = np.asarray(wanting.any(axis=2))
+    unique, counted, served = _words(address, active, parts)
     for later in range(1, parts):
         for earlier in range(later // 2 * 2, later):
             same = (unique[:, later] == unique[:, earlier]).all(axis=1) & served[:, earlier]
             served[:, later] &= ~same
-    banks = np.where(counted, unique % np.uint64(_BANKS), np.uint64(_BANKS)).astype(np.int64)
+    return _passes(unique, counted, served)
+
+
+def matrix_wavefronts(address: Rows, active: Active) -> tuple[int, int]:
+    """The same of ``ldmatrix`` and ``stmatrix``: threads 8i to 8i + 7 name the 16-byte rows of matrix i.
+
+    Each matrix takes a pass, and one more for each further row in the banks of the same four words.
+    """
+    return _passes(*_words(address, active, 4))
+
+
+def _words(address: Rows, active: Active, parts: int) -> tuple[Rows, Active, Active]:
+    """The words that each part of a warp wants at once, where a thread wants as many as there are parts.
+
+    Returns:
+        distinct words [warps, parts, words], which of them are not filling, and which parts [warps, parts] want any.
+    """
+    words: Rows = np.add((address >> np.uint64(_WORD_BITS))[..., np.newaxis], np.arange(parts, dtype=np.uint64))
+    wanted: Rows = words.reshape(-1, parts, WARP)
+    wanting = np.broadcast_to(active[..., np.newaxis], words.shape).reshape(wanted.shape)
+    return *_unique(wanted, wanting), np.asarray(wanting.any(axis=2))
+
+
+def _passes(unique: Rows, counted: Active, served: Active) -> tuple[int, int]:
+    """Passes that the parts take which are served, and those that conflicts cost."""
+    banks = np.where(counted, unique % np.uint64(BANKS), np.uint64(BANKS)).astype(np.int64)
     passes = _most_frequent(banks)
     return int(passes[served].sum()), int((passes - 1)[served].sum())
 
@@ -121,6 +146,6 @@ def _unique(values: Rows, active: Active) -> tuple[Rows, Active]:
 def _most_frequent(banks: NDArray[np.int64]) -> NDArray[np.int64]:
     """How often the most frequent of the numbers below 32 stands in each row."""
     rows = banks.reshape(-1, banks.shape[-1])
-    offsets = np.arange(len(rows))[:, np.newaxis] * (_BANKS + 1)
-    counts = np.bincount((rows + offsets).reshape(-1), minlength=len(rows) * (_BANKS + 1))
-    return np.asarray(counts.reshape(len(rows), _BANKS + 1)[:, :_BANKS].max(axis=1).reshape(banks.shape[:-1]))
+    offsets = np.arange(len(rows))[:, np.newaxis] * (BANKS + 1)
+    counts = np.bincount((rows + offsets).reshape(-1), minlength=len(rows) * (BANKS + 1))
+    return np.asarray(counts.reshape(len(rows), BANKS + 1)[:, :BANKS].max(axis=1).reshape(banks.shape[:-1]))

@@ -24,6 +24,8 @@ _TITLES = {
     "warp_instructions": "instructions of warps",
     "fmas": "fused multiply-adds",
     "flops": "executed floating-point operations",
+    "tensor_flops": "operations of tensor cores",
+    "tensor_instructions": "instructions of tensor cores",
     "global_load_transactions_cc1x": "global load transactions, cc 1.2",
     "shared_bank_conflicts": "bank conflicts",
 }
@@ -38,8 +40,15 @@ _OF_LINES: Mapping[str, Callable[[Counters], int]] = {
     "store requests": lambda counters: counters.global_store_requests,
     "sectors stored": lambda counters: counters.global_store_sectors,
     "atomic requests": lambda counters: counters.global_atomic_requests,
+    "copy requests": lambda counters: counters.async_copy_requests,
+    "sectors copied": lambda counters: counters.async_copy_sectors,
+    "bulk copies": lambda counters: counters.bulk_loads + counters.bulk_stores,
+    "bytes fetched": lambda counters: counters.bulk_load_bytes,
+    "bytes delivered": lambda counters: counters.bulk_delivered_bytes,
+    "bytes stored": lambda counters: counters.bulk_store_bytes,
     "shared requests": lambda counters: counters.shared_load_requests + counters.shared_store_requests,
-    "wavefronts": lambda counters: counters.shared_load_wavefronts + counters.shared_store_wavefronts,
+    "matrix requests": lambda counters: counters.ldmatrix_requests + counters.stmatrix_requests,
+    "wavefronts": lambda counters: counters.shared_wavefronts,
     "conflicts": lambda counters: counters.shared_bank_conflicts,
     "barriers": lambda counters: counters.barriers,
 }
@@ -120,8 +129,22 @@ def _counter_table(profile: Profile, coalescing: str) -> Table:
         if count is None:
             table.add_row(title, "not counted", "", "")
         elif count:
-            table.add_row(title, f"{count:,}", _number(count / profile.blocks), _number(count / profile.threads))
+            _add_counts(table, profile, title, count)
+        for part, its_count in _parts(profile.counters, name).items():
+            _add_counts(table, profile, f"  {part}", its_count)
     return table
+
+
+def _add_counts(table: Table, profile: Profile, title: str, count: int) -> None:
+    table.add_row(title, f"{count:,}", _number(count / profile.blocks), _number(count / profile.threads))
+
+
+def _parts(counters: Counters, name: str) -> Mapping[str, int]:
+    """What a counter is made of, by what tensor cores multiply."""
+    if name == "tensor_flops":
+        return counters.tensor_flops_by_type
+    products = counters.products if name == "tensor_instructions" else {}
+    return {product.name: count for product, count in sorted(products.items())}
 
 
 def _rates(profile: Profile) -> list[tuple[str, str]]:
@@ -142,6 +165,9 @@ def _rates(profile: Profile) -> list[tuple[str, str]]:
 
 def _ratios(profile: Profile, coalescing: str) -> list[tuple[str, str]]:
     ratios = profile.ratios()
+    if profile.counters.tensor_instructions:
+        # Fused multiply-adds are few beside what tensor cores make.
+        ratios["cgma"] = ratios["cgma_cc1x"] = None
     cgma = ("cgma", "fused multiply-adds per global sector loaded")
     if coalescing == "cc1x":
         several = profile.several_blocks
@@ -168,20 +194,23 @@ def line_table(profile: Profile, kernel: Kernel, coalescing: str) -> Table:
         own = line.source == kernel.source.name and 1 <= line.number <= len(text)
         table.add_row(str(line.number), text[line.number - 1].strip() if own else f"({line.source or 'no source'})")
         counts = {name: count(counters) for name, count in _OF_LINES.items() if name not in _HIDDEN[coalescing]}
+        counts |= {product.name: count for product, count in sorted(counters.products.items())}
         table.add_row("", Text(", ".join(f"{count:,} {name}" for name, count in counts.items() if count), style="dim"))
     return table
 
 
 def source_table(profile: Profile, kernel: Kernel) -> Table:
-    """Every line of the kernel's file, with the warps' instructions, the sectors and the bank conflicts it makes."""
-    table = _table()
-    for heading in (*_SOURCE_COLUMNS, ""):
+    """Every line of the kernel's file, with the instructions of warps and tensor cores, sectors and bank conflicts."""
+    table, columns = _table(), dict(_SOURCE_COLUMNS)
+    if profile.counters.tensor_instructions:
+        columns["tensor"] = lambda counters: counters.tensor_instructions
+    for heading in (*columns, ""):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(kernel.source.name, overflow="fold")
     code = kernel.source_text().rstrip()
     for number, text in enumerate(Syntax(code, "cuda", theme="ansi_dark").highlight(code).split("\n"), start=1):
         counters = profile.lines.get(Line(kernel.source.name, number), Counters())
-        table.add_row(*(_cell(count(counters)) for count in _SOURCE_COLUMNS.values()), str(number), text)
+        table.add_row(*(_cell(count(counters)) for count in columns.values()), str(number), text)
     return table
 
 

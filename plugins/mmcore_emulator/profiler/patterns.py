@@ -64,7 +64,8 @@ class Patterns(Generic[_Cost]):
             address = np.where(taking_part, address, np.uint64(first))
         # Addresses below the first wrap around, and keep their distances.
         moved = address - np.uint64(first - first % period)
-        key = (access.kind, access.space, access.nbytes, self._batch.shape, lanes, moved.shape, moved.tobytes())
+        what = (access.kind, access.at.opcode[0], access.space, access.nbytes)
+        key = (*what, self._batch.shape, lanes, moved.shape, moved.tobytes())
         if key not in self._costs:
             self._costs[key] = self._cost(access, *by_warp(self._batch, moved, access.mask))
         return self._costs[key]

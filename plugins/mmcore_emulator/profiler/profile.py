@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,8 +14,21 @@ from mmcore.measure import Phases, prepared_cell
 from mmcore_emulator.device import check_emulates, emulated_runs
 from mmcore_emulator.launch_facts import Launched
 from mmcore_emulator.profiler.by_line import Counting
-from mmcore_emulator.profiler.counters import NAMES, SECTOR_BYTES, Counters, LaunchCounts, Line, Measured, ratio, total
+from mmcore_emulator.profiler.counters import (
+    ACCESSES,
+    NAMES,
+    SECTOR_BYTES,
+    SECTORS,
+    Counters,
+    LaunchCounts,
+    Line,
+    Measured,
+    ratio,
+    total,
+)
+from mmcore_emulator.profiler.products import Product
 from mmcore_emulator.scheduler import execute
+from mmcore_emulator.step import Step
 from mmcore_emulator.translate import Translation
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
@@ -27,9 +40,8 @@ _RATIOS = (
     ("cgma_cc1x", ("fmas",), "global_load_transactions_cc1x"),
     ("sectors_per_load_request", ("global_load_sectors",), "global_load_requests"),
     ("sectors_per_store_request", ("global_store_sectors",), "global_store_requests"),
-    ("global_accesses_per_thread", ("global_loads", "global_stores", "global_atomics"), "threads"),
+    ("global_accesses_per_thread", ACCESSES, "threads"),
 )
-_SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors")
 _RATES = (
     *("counted_ms", "gips", "gflops", "achieved_occupancy"),
     *("global_load_throughput", "global_store_throughput", "memory_throughput"),
@@ -86,22 +98,22 @@ class Profile:
     def ratios(self) -> dict[str, float | None]:
         """What follows from the counters, by name; None where a counter is missing or a divisor is 0.
 
-        CGMA, compute to global memory access, is in fused multiply-adds per global sector loaded; the arithmetic
-        intensity in useful floating-point operations, 2·m·n·k, per byte of the global sectors. A warp that loads 32
-        neighbouring floats makes 4 sectors per request; 32 is the worst.
+        CGMA, compute to global memory access, is in fused multiply-adds per global sector loaded, tensor cores and
+        asynchronous copies left out; the arithmetic intensity in useful floating-point operations, 2·m·n·k, per byte of
+        all global sectors. A warp that loads 32 neighbouring floats makes 4 sectors per request; 32 is the worst.
         """
         counts = {**self.counts(self.counters), "threads": self.threads}
         found = {name: _ratio([counts[each] for each in above], counts[below]) for name, above, below in _RATIOS}
         cc1x = found["cgma_cc1x"]
         found["cgma_cc1x"] = cc1x and cc1x * (_CLUSTERS_CC1X if self.several_blocks else 1)
         intensity = ratio(self.launched.flops, SECTOR_BYTES * self.counters.global_sectors)
-        return {**found, "arithmetic_intensity": None if self.uncounted.intersection(_SECTORS) else intensity}
+        return {**found, "arithmetic_intensity": None if self.uncounted.intersection(SECTORS) else intensity}
 
     def rates(self) -> dict[str, float | None]:
         """What a GPU's time makes of the counters, by name; None from an emulator.
 
-        ``gips`` is 10⁹ instructions of warps a second, ``gflops`` 10⁹ executed floating-point operations; the
-        throughputs are GB/s of the sectors that loads and stores touch, and of device memory.
+        ``gips`` is 10⁹ instructions of warps a second, ``gflops`` 10⁹ executed floating-point operations, those of
+        tensor cores too; the throughputs are GB/s of the sectors that loads and stores touch, and of device memory.
         """
         launches = [launch.measured for launch in self.launches if launch.measured is not None]
         if not launches:
@@ -111,7 +123,7 @@ class Profile:
         return {
             "counted_ms": nanoseconds * 1e-6,
             "gips": counters.warp_instructions / nanoseconds,
-            "gflops": counters.flops / nanoseconds,
+            "gflops": (counters.flops + counters.tensor_flops) / nanoseconds,
             "achieved_occupancy": sum(each.occupancy * each.seconds for each in launches) * 1e9 / nanoseconds,
             "global_load_throughput": counters.global_load_sectors * SECTOR_BYTES / nanoseconds,
             "global_store_throughput": counters.global_store_sectors * SECTOR_BYTES / nanoseconds,
@@ -120,7 +132,7 @@ class Profile:
 
     def counts(self, counters: Counters) -> dict[str, int | None]:
         """Counters by name; None for one that the device does not count."""
-        return {name: None if name in self.uncounted else count for name, count in asdict(counters).items()}
+        return {name: None if name in self.uncounted else getattr(counters, name) for name in NAMES}
 
     def to_json(self) -> dict[str, Any]:
         """The profile as JSON-ready values; null for what the device does not count."""
@@ -129,21 +141,27 @@ class Profile:
             **launched,
             "blocks": self.blocks,
             "threads": self.threads,
-            **counts,
+            **self._counts_to_json(self.counters),
             **self.ratios(),
             **self.rates(),
             "per_thread": _shares(counts, self.threads),
             "per_block": _shares(counts, self.blocks),
             "launches": [
-                {**made, "measured": launch.measured and asdict(launch.measured), **self.counts(launch.counters)}
-                for made, launch in zip(launched["launches"], self.launches, strict=True)
+                {**made, "measured": each.measured and asdict(each.measured), **self._counts_to_json(each.counters)}
+                for made, each in zip(launched["launches"], self.launches, strict=True)
             ],
             "lines": [
-                {"source": line.source, "line": line.number, **self.counts(counters)}
+                {"source": line.source, "line": line.number, **self._counts_to_json(counters)}
                 for line, counters in self.lines.items()
             ],
             "violations": [violation.to_json() for violation in self.violations],
         }
+
+    def _counts_to_json(self, counters: Counters) -> dict[str, Any]:
+        """The counters, and of tensor cores the instructions by what they multiply and the operations by type."""
+        products = {product.name: count for product, count in sorted(counters.products.items())}
+        by_type = {"products": products, "tensor_flops_by_type": counters.tensor_flops_by_type}
+        return {**self.counts(counters), **(dict.fromkeys(by_type) if "products" in self.uncounted else by_type)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Profile:
@@ -152,7 +170,7 @@ class Profile:
             Launched.from_json(values),
             tuple(LaunchCounts(_counters(each), _measured(each["measured"])) for each in values["launches"]),
             {Line(each["source"], each["line"]): _counters(each) for each in values["lines"]},
-            frozenset(name for name in NAMES if values[name] is None),
+            frozenset(name for name in (*NAMES, "products") if values[name] is None),
             tuple(map(Violation.from_json, values["violations"])),
         )
 
@@ -163,7 +181,8 @@ def _ratio(above: list[int | None], below: int | None) -> float | None:
 
 
 def _counters(values: Mapping[str, Any]) -> Counters:
-    return Counters(**{name: values[name] or 0 for name in NAMES})
+    products = {Product.named(name): count for name, count in (values["products"] or {}).items()}
+    return Counters(**{name: values[name] or 0 for name in NAMES}, products=products)
 
 
 def _measured(values: Mapping[str, Any] | None) -> Measured | None:
@@ -181,10 +200,16 @@ def profile_json(
     return profile_cell(Cell.from_json(cell), device, kernel, phases).to_json()
 
 
-def profile_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Profile:
+def profile_cell(
+    cell: Cell,
+    device: Device,
+    kernel: Kernel | None = None,
+    phases: Phases | None = None,
+    counting: Callable[[Sequence[Step]], Counting] = Counting,
+) -> Profile:
     """Count what a kernel does with fresh inputs. Its product is neither verified nor timed.
 
-    Arguments are those of :func:`mmcore.measure.measure`.
+    Arguments are those of :func:`mmcore.measure.measure`, and what makes the observer of each launch.
 
     Raises:
         NoDevice: the device cannot count.
@@ -196,12 +221,12 @@ def profile_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phase
     countings: list[Counting] = []
     violations: list[Violation] = []
 
-    def counting(translation: Translation) -> Counting:
-        countings.append(Counting(translation.steps))
+    def observer(translation: Translation) -> Counting:
+        countings.append(counting(translation.steps))
         return countings[-1]
 
     with prepared_cell(cell, device, kernel, phases) as loaded, phases("count"):
-        for run in emulated_runs(loaded, counting):
+        for run in emulated_runs(loaded, observer):
             execute(run)
             violations += run.violations.values()
     by_launch = [each.lines for each in countings]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 
 from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.observer import Access, Observer
-from mmcore_emulator.profiler.coalescing import Active, Rows, sectors
+from mmcore_emulator.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.profiler.coalescing import Active, Rows, sectors, sectors_of_runs
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.profiler.patterns import Patterns
 from mmcore_emulator.step import Step
@@ -40,7 +40,17 @@ class _Batch(Observer):
         self.instructions += step.instructions * self._patterns.extent(mask).warps
 
     def access(self, access: Access) -> None:
-        if access.space == "global" and len(self._patterns) <= _MOST_PATTERNS:
+        if access.space == "global" and access.at.opcode[0] != "cp":
+            self._count(access)
+
+    def copy(self, read: Access, written: Access) -> None:
+        self._count(read)
+
+    def bulk_copy(self, transfer: BulkTransfer) -> None:
+        self.sectors += sectors_of_runs(transfer.begin, transfer.nbytes)
+
+    def _count(self, access: Access) -> None:
+        if len(self._patterns) <= _MOST_PATTERNS:
             self.sectors += self._patterns.cost(access)
 
 

@@ -23,7 +23,15 @@ from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_acc
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.scheduler import execute
 
-_WARNINGS = ("overwritten-output", "skipped-barrier", "split-barrier")
+_WARNINGS = (
+    "overwritten-output",
+    "skipped-barrier",
+    "split-barrier",
+    "phase-waited-twice",
+    "unawaited-copy",
+    "unfenced-mbarrier",
+    "misplaced-array",
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,10 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
         violations = _violations(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
-    violations.sort(key=lambda violation: (violation.source or "~", violation.line or 0))
+    # What others wait for in vain is a consequence more often than a cause.
+    violations.sort(key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
+    if any(each.kind == "deadlock" for each in violations):
+        violations = [each for each in violations if each.kind != "unawaited-copy"]
     warnings = tuple(violation for violation in violations if violation.kind in _WARNINGS)
     return Check(Launched.of(loaded, device), tuple(each for each in violations if each not in warnings), warnings)
 

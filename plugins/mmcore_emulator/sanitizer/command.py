@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from mmcore.cell import KernelReference
+from mmcore.cell import Cell, KernelReference
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
+from mmcore.registry import Registry
 from mmcore_emulator.api import checked
 from mmcore_emulator.sanitizer.check import Check
 
@@ -25,16 +29,33 @@ USUAL_SIZE = 128
 @launch_options(USUAL_SIZE)
 @device_option("auto: the emulator.")
 @timeout_option("everything together")
+@click.option("--with", "tool", metavar="TOOL", help="Check with another tool, on a GPU: compute-sanitizer.")
 @json_option
-def check(kernel: KernelReference, device: str, as_json: bool, **asked: Any) -> int:
+def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None, **asked: Any) -> int:
     """Look for races, stray accesses and deadlocks."""
-    found = loaded_registry().kernel(kernel)
-    result = checked(requested_cell(found, device, asked, USUAL_SIZE))
+    registry = loaded_registry()
+    found = registry.kernel(kernel)
+    look = checked if tool is None else _checker(registry, tool)
+    result = look(requested_cell(found, device, asked, USUAL_SIZE))
     if as_json:
         write_json(result.to_json())
     else:
         render(*report(result, found, auto=device == "auto"))
     return 1 if result.violations else 0
+
+
+def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
+    """What checks with a tool that a plugin brings.
+
+    Raises:
+        MmcoreError: no plugin brings it.
+    """
+    tools: dict[str, str] = dict(brought.item for brought in registry.collected("mmcore_checkers"))
+    if tool not in tools:
+        raise MmcoreError(f"there is no {tool!r} to check with; there is {', '.join(tools) or 'nothing'}")
+    module, _, function = tools[tool].partition(":")
+    checker: Callable[[Cell], Check] = getattr(import_module(module), function)
+    return checker
 
 
 def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
@@ -56,10 +77,10 @@ def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
 def _lines(violation: Violation, source: str, text: list[str]) -> list[str]:
     """A violation as a heading, the line of source, and a sentence."""
     what = "element" if violation.thread is None else "thread"
-    count = f"{violation.count:,} {what}{'' if violation.count == 1 else 's'}"
+    count = f", {violation.count:,} {what}{'' if violation.count == 1 else 's'}" if violation.count else ""
     place = f" at {violation.source}:{violation.line}" if violation.line else ""
     array = f" of {violation.array}" if violation.array else ""
-    lines = [f"{violation.kind}{array}{place}, {count}"]
+    lines = [f"{violation.kind}{array}{place}{count}"]
     if violation.source == source and violation.line is not None and violation.line <= len(text):
         lines.append(f"    {text[violation.line - 1].strip()}")
     return [*lines, f"  {violation.message}", ""]

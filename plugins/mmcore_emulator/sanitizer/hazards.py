@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore_emulator.control_flow import STRONG, destinations, reads, waits
+from mmcore_emulator.asynchronous.events import Event
+from mmcore_emulator.control_flow import STRONG, destinations, reads
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
 from mmcore_emulator.launch_run import place, place_in_source
+from mmcore_emulator.layout import Layout
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observer import Access, LaneViolation, Observer
 from mmcore_emulator.ptx import Function, Instruction
 from mmcore_emulator.ptx_types import FLOATS, TYPE_BYTES
+from mmcore_emulator.sanitizer.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.ordering import Clocks, Order
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import Accesses, Flags, Indices, LastAccess, Shadow
+from mmcore_emulator.sanitizer.wgmma_registers import RegisterUse
 from mmcore_emulator.step import Step
 from mmcore_emulator.translate import Translation
 from mmcore_emulator.warps import Warps
@@ -31,12 +36,16 @@ _MEANINGS = {
     "misaligned": "a GPU would stop the launch",
     "divergent-barrier": "on a GPU the block may hang, or go on too early",
     "deadlock": "on a GPU the launch would not end",
+    "assertion": "a GPU would stop the launch",
+    "trap": "a GPU would stop the launch",
+    "illegal-branch": "a GPU may go on anywhere",
 }
 _SKIPPED = (
     "has ended, and does not come to the barrier that other threads of its block are in; "
     "before compute capability 7.0 the others would wait for it"
 )
 # What data flows through from a read to the comparison that a thread waits with.
+_ASYNCHRONOUS = ("cp", "wgmma", "mbarrier", "mapa")
 _PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")
 
 
@@ -56,7 +65,9 @@ class _Hit:
     def what(self, entry: int) -> str:
         """What the thread of one entry does, and to which elements."""
         offset = int(self.address.reshape(-1)[self.lane[entry]]) - self.array.base
-        size = TYPE_BYTES[self.access.at.opcode[-1]]
+        size = TYPE_BYTES.get(self.access.at.opcode[-1])
+        if size is None:
+            return f"{_verb(self.access.at)} {self.access.nbytes} bytes of {self.name} (from byte {offset})"
         first, last = offset // size, (offset + self.access.nbytes) // size - 1
         elements = f"element {first}" if first == last else f"elements {first} to {last}"
         return f"{_verb(self.access.at)} {elements} of {self.name}"
@@ -99,12 +110,15 @@ class Checking(Observer):
         self._launch_recorder = recorder
         self._order = Order()
         instructions = [each for step in translation.steps for each in step.block.instructions]
+        self._asynchronous = any(each.opcode[0] in _ASYNCHRONOUS for each in instructions)
+        self._registers = RegisterUse(translation.steps)
         self._compared, self._seeing = _compared(instructions), _seeing(instructions)
         self.talking = bool(self._seeing) or any(each.opcode[0] == "ld" and self._strong(each) for each in instructions)
         # Every instruction that has accessed memory: LastAccess knows them by their index.
         self._instructions: list[Instruction] = []
         self._numbers: dict[int, int] = {}
         shadows.begin_launch()
+        recorder.add(_misplaced(translation.layout))
 
     def begin(self, batch: Batch) -> Checking:
         own = copy(self)
@@ -122,17 +136,42 @@ class Checking(Observer):
         self._block = np.broadcast_to(in_grid, batch.shape)
         self._order.blocks, self._order.block_size = batch.grid.size, batch.block.size
         self._clocks = Clocks(self._order, batch, self._warps, self._thread, self._block)
+        self._states = np.zeros(batch.lanes, np.int32)
+        self._asynchrony = None
+        if self._asynchronous:
+            self._asynchrony = Asynchrony(batch, self._warps, self._layout, self._clocks, self._recorder.record)
+            self._clocks.by_mbarriers = self._asynchrony.clocks
 
     def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
         assert isinstance(own, Checking)
+        if own._asynchrony is not None:
+            own._asynchrony.end()
         own._recorder.end()
+
+    def enter(self, step: Step, mask: Mask | None) -> None:
+        if self._registers.idle:
+            return
+        lanes = self._batch.spread(mask).reshape(-1)
+        for misuse, own in self._registers.enter(self._states, lanes, step):
+            clause = f"{misuse.clause} (there{_at_line(misuse.other)})"
+            found = LaneViolation(
+                "wgmma-order", None, misuse.at, own.reshape(self._batch.shape), _text(clause), misuse.other
+            )
+            self._recorder.record(found)
+
+    def happened(self, event: Event) -> None:
+        if self._asynchrony is not None:
+            self._asynchrony.happened(event)
 
     def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
         at = [self._batch.spread(mask) for _, mask in left]
         lanes = np.logical_or.reduce(at)
         self._clocks.barrier(lanes, number, count)
+        if self._asynchrony is not None:
+            self._asynchrony.barrier(lanes, number)
         for (step, _), here in zip(left, at, strict=True):
-            absent = ~lanes & here.any(axis=THREAD_AXES, keepdims=True) & (np.broadcast_to(count, lanes.shape) == 0)
+            of_all = here & (np.broadcast_to(count, lanes.shape) == 0)
+            absent = ~lanes & of_all.any(axis=THREAD_AXES, keepdims=True)
             if absent.any():
                 self._recorder.record(
                     LaneViolation("skipped-barrier", None, step.block.end, absent, lambda _: _SKIPPED)
@@ -140,28 +179,41 @@ class Checking(Observer):
         for (step, _), here in zip(left, at, strict=True):
             for (other, _), there in zip(left, at, strict=True):
                 apart = place_in_source(step.block.end) != place_in_source(other.block.end)
-                together = here & there.any(axis=THREAD_AXES, keepdims=True)
+                # Those that say how many they wait for are meant to meet others elsewhere.
+                together = here & there.any(axis=THREAD_AXES, keepdims=True) & (np.broadcast_to(count, here.shape) == 0)
                 if apart and together.any():
                     self._recorder.record(LaneViolation("split-barrier", None, step.block.end, together, _meets(other)))
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
-        self._clocks.arrive(self._batch.spread(mask), number)
+        lanes = self._batch.spread(mask)
+        self._clocks.arrive(lanes, number)
+        if self._asynchrony is not None:
+            self._asynchrony.arrive(lanes, number)
 
     def fence(self, scope: str, mask: Mask | None) -> None:
         self._clocks.fence(scope, self._batch.spread(mask))
 
     def meet(self, lanes: Values, named: Values) -> None:
         self._clocks.meet(lanes, named)
+        if self._asynchrony is not None:
+            self._asynchrony.meet(lanes, named)
 
     def meet_cluster(self, lanes: Values) -> None:
         self._clocks.cluster(lanes)
+        if self._asynchrony is not None:
+            self._asynchrony.meet_cluster(lanes)
 
     def violation(self, found: LaneViolation) -> None:
-        meaning = _MEANINGS[found.kind]
-        self._recorder.record(replace(found, text=lambda lane: f"{found.text(lane)}; {meaning}"))
+        meaning = _MEANINGS.get(found.kind)
+        if meaning is not None:
+            found = replace(found, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", found.text))
+        self._recorder.record(found)
 
     def access(self, access: Access) -> None:
-        look = {"load": self._load, "store": self._store, "atomic": self._store, "copy": self._copied}[access.kind]
+        looks = {"load": self._load, "store": self._store, "atomic": self._store}
+        look = looks.get(access.kind) or {"copy": self._copied, "fetch": self._fetched}[access.kind]
+        if access.space == "shared" and access.kind in looks and self._asynchrony is not None:
+            self._asynchrony.access(access)
         if access.space in ("global", "shared"):
             for hit in self._hits(access):
                 look(hit)
@@ -175,7 +227,7 @@ class Checking(Observer):
         for number in np.unique(ranges[lanes]).tolist():
             array = access.memory.at(number << access.memory.range_bits)
             if array is not None:
-                size = array.permits("read" if access.kind == "load" else "write")
+                size = array.permits("read" if access.kind in ("load", "fetch") else "write")
                 begin, end = np.uint64(array.base), np.uint64(array.base + size - access.nbytes)
                 inside = aligned & (ranges == np.uint64(number)) & (address >= begin) & (address <= end)
                 if size >= access.nbytes and inside.any():
@@ -216,6 +268,11 @@ class Checking(Observer):
     def _store(self, hit: _Hit) -> None:
         shadow, at = hit.shadow, hit.access.at
         atomic = hit.access.kind == "atomic"
+        if atomic and "mbarrier" in at.opcode:
+            # What these tell, :class:`Asynchrony` knows.
+            self._unwritten(hit)
+            self._races(hit, shadow.stores)
+            return
         strong = atomic or not STRONG.isdisjoint(at.opcode)
         if atomic:
             self._unwritten(hit)
@@ -240,8 +297,17 @@ class Checking(Observer):
         self._flags(hit, reads=sees, writes=True)
 
     def _copied(self, hit: _Hit) -> None:
-        """What a bulk copy has written, which those see who have waited for it."""
+        """What a bulk copy writes; who reads it has waited for it (:class:`Asynchrony`)."""
+        if hit.access.space == "shared":
+            self._races(hit, hit.shadow.loads)
+            self._races(hit, hit.shadow.stores)
         hit.shadow.written[hit.index] = hit.shadow.stored[hit.index] = hit.shadow.unread[hit.index] = True
+
+    def _fetched(self, hit: _Hit) -> None:
+        """What an asynchronous instruction reads; who may write there again, :class:`Asynchrony` knows."""
+        self._unwritten(hit)
+        self._races(hit, hit.shadow.stores)
+        hit.shadow.unread[hit.index] = False
 
     def _strong(self, at: Instruction) -> bool:
         """Whether a read is of what others may write meanwhile. A volatile one is if its value is compared: a flag."""
@@ -350,6 +416,20 @@ class Checking(Observer):
         return self._numbers[id(at)]
 
 
+def _misplaced(layout: Layout) -> Iterator[Violation]:
+    """Shared arrays that have not the alignment that they ask for."""
+    for name, address, align in layout.misplaced:
+        text = (
+            f"{name} asks for an alignment of {align} bytes and lies at {address:#x}: alignments count from "
+            f"{layout.shared_begin:#x}, where a block's shared memory begins"
+        )
+        yield Violation("misplaced-array", text, name, count=1)
+
+
+def _text(clause: str) -> Callable[[tuple[int, ...]], str]:
+    return lambda _: clause
+
+
 def _meets(other: Step) -> Callable[[tuple[int, ...]], str]:
     where = _at_line(other.block.end) if other.block.end else ""
     return lambda _: f"comes to a barrier together with threads of its block that come to one{where}"
@@ -359,7 +439,8 @@ def _verb(at: Instruction) -> str:
     """What an instruction does to memory."""
     if at.opcode[0] in ("atom", "red"):
         return "adds to" if "add" in at.opcode else "changes"
-    return "reads" if at.opcode[0] == "ld" else "writes"
+    reading = at.opcode[0] in ("ld", "ldmatrix", "wmma", "wgmma") or at.opcode[4:6] == ("global", "shared::cta")
+    return "reads" if reading and at.opcode[:2] != ("wmma", "store") else "writes"
 
 
 def _scope(at: Instruction, what: str) -> str:
@@ -370,9 +451,9 @@ def _scope(at: Instruction, what: str) -> str:
 
 
 def _seeing(instructions: Sequence[Instruction]) -> frozenset[int]:
-    """The atomics, by identity, whose result somebody reads, and what waits at mbarriers."""
+    """The atomics, by identity, whose result somebody reads."""
     read = {register for each in instructions for register in reads(each)}
-    asking = (each for each in instructions if each.opcode[0] == "atom" or waits(each))
+    asking = (each for each in instructions if each.opcode[0] == "atom")
     return frozenset(id(each) for each in asking if not read.isdisjoint(destinations(each)))
 
 

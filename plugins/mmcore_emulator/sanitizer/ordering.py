@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch
+from mmcore_emulator.sanitizer.event_clocks import EventClocks
 from mmcore_emulator.warps import BIT, PerWarp, Warps, groups
 
 Knowledge: TypeAlias = Mapping[tuple[str, int], int]
@@ -209,6 +210,7 @@ class Clocks:
     Attributes:
         order: the launch's.
         horizon: until when each lane knows its whole block.
+        by_mbarriers: what lanes know by mbarriers besides, if the kernel has any.
     """
 
     def __init__(self, order: Order, batch: Batch, warps: Warps, thread: Values, block: Values) -> None:
@@ -225,6 +227,7 @@ class Clocks:
         self._fenced_before: dict[str, NDArray[np.int64]] = {}
         self._arrived: dict[tuple[int, int], list[_Arrival]] = {}
         self._met = False
+        self.by_mbarriers: EventClocks | None = None
 
     def meet(self, lanes: Values, named: Values) -> None:
         """Lanes of a warp that name the same mask meet; those that do not name themselves meet nobody."""
@@ -343,6 +346,21 @@ class Clocks:
                     told["warp", block * self._warps.per_block + each] = min(until, int(self._between[warp, each]))
             told["thread", thread] = until
         return joined(told, self.order.told(thread, "" if until == self.order.now else scope)) if until else told
+
+    def of_block(self, lanes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Until when lanes know each thread of their blocks, by barriers: [lanes, threads]."""
+        now, place = self.order.tick(), self._place[lanes]
+        known = np.repeat(self.horizon.reshape(-1)[lanes, np.newaxis], self._warps.per_block * WARP, axis=1)
+        if self._between is not None:
+            known = np.maximum(known, np.repeat(self._between[place // WARP], WARP, axis=1))
+        in_block = place % known.shape[1]
+        own_warp = (in_block // WARP * WARP)[:, np.newaxis] + np.arange(WARP)
+        rows = np.arange(len(lanes))
+        known[rows[:, np.newaxis], own_warp] = np.maximum(
+            known[rows[:, np.newaxis], own_warp], self._among[place // WARP, place % WARP]
+        )
+        known[rows, in_block] = now
+        return known[:, : self._batch.block.size]
 
     def unknown_lanes(
         self, place: NDArray[np.int64], others: NDArray[np.uint32], time: NDArray[np.int32]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,12 @@ class Recorder:
     def violations(self) -> list[Violation]:
         """In the order in which they came up."""
         return [replace(violation, count=self._counts[key]) for key, violation in self._violations.items()]
+
+    def add(self, violations: Iterable[Violation]) -> None:
+        """Note what is no single thread's doing."""
+        for each in violations:
+            key = (each.kind, each.array)
+            self._violations[key], self._counts[key] = each, 1
 
     def of(self, batch: Batch) -> BatchRecorder:
         """A recorder of what the threads of a batch do."""

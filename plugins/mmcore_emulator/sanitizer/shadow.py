@@ -103,6 +103,12 @@ class LastAccess:
             chosen = index[in_block]
             unknown = who.clocks.unknown_warps(who.place[in_block], self._warps[chosen], self._time[chosen])
             unordered[in_block] = unknown != 0
+        if who.clocks.by_mbarriers is not None:
+            left = np.flatnonzero(unordered)
+            at = index[left]
+            unordered[left] = ~who.clocks.by_mbarriers.knows(
+                who.place[left], self._block[at], self._warps[at], self._lanes[at], self._time[at]
+            )
         if who.clocks.order.told_anything:
             for entry in np.flatnonzero(unordered).tolist():
                 thread, block = int(who.thread[entry]), int(who.block[entry])

@@ -114,8 +114,8 @@ def _check(capability: tuple[int, int], instruction: str, a_type: str, b_type: s
         and (instruction == "mma" or (instruction == "wgmma" and capability == (9, 0)))
     )
     if not known:
-        types = f"{result}.{a_type}.{b_type}"
-        raise UnsupportedInstruction(f"the arithmetic of {instruction} {types} on {capability} is not known")
+        what, where = f"{instruction} {result}.{a_type}.{b_type}", ".".join(map(str, capability))
+        raise UnsupportedInstruction(f"the arithmetic of {what} on compute capability {where} is not known")
 
 
 def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike, arithmetic: Arithmetic) -> Values:

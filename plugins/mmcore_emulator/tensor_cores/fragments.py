@@ -115,11 +115,11 @@ class Fragment:
         """
         held = np.stack(registers[: self.distinct], axis=1).reshape(-1, self.distinct * self.thread_count)
         lines = split_parts(np.take(held, self._places, axis=1), self.type).reshape(-1, *self._lines)
-        return lines if self._along_rows else lines.swapaxes(-1, -2)
+        return lines if self.along_rows else lines.swapaxes(-1, -2)
 
     def pack(self, raw: Values) -> Registers:
         """Registers ``[W, threads]`` that hold raw elements ``[W, rows, columns]``: what ``unpack`` was given."""
-        lines = raw if self._along_rows else raw.swapaxes(-1, -2)
+        lines = raw if self.along_rows else raw.swapaxes(-1, -2)
         words = join_parts(lines.reshape(-1, len(self._places), self._count(self.parts)), self.type)
         held = np.take(words, self._words, axis=1)
         return [held[:, register] for register in range(self.register_count)]
@@ -128,25 +128,30 @@ class Fragment:
     def coordinates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Row and column of each element, ``[registers, threads, parts]`` each."""
         elements = np.arange(prod(self.shape)).reshape(self.shape)
-        lines = np.broadcast_to(elements if self._along_rows else elements.T, self._lines)
+        lines = np.broadcast_to(elements if self.along_rows else elements.T, self._lines)
         row, column = np.divmod(lines.reshape(-1, self._count(self.parts))[self._words], self.shape[1])
         return row, column
 
     @property
-    def _along_rows(self) -> bool:
+    def register_parts(self) -> int:
+        """How many elements a register holds."""
+        return self._count(self.parts)
+
+    @property
+    def along_rows(self) -> bool:
         """Whether the parts of a register are neighbours in a row of the matrix, not in a column."""
         return self.columns.endswith(self.parts)
 
     @cached_property
     def _lines(self) -> tuple[int, ...]:
         """The shape of the matrices of a warp; transposed, unless a register's parts are along rows."""
-        return (*self._sizes(self.matrices), *(self.shape if self._along_rows else self.shape[::-1]))
+        return (*self._sizes(self.matrices), *(self.shape if self.along_rows else self.shape[::-1]))
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
         """For each word of the lines, its place among a warp's distinct registers."""
         held = self.registers.removeprefix(self._copied) + self.threads
-        lines = self.rows + self.columns if self._along_rows else self.columns + self.rows
+        lines = self.rows + self.columns if self.along_rows else self.columns + self.rows
         order = [held.index(digit) for digit in self.matrices + lines.removesuffix(self.parts)]
         return np.arange(self.distinct * self.thread_count).reshape(self._sizes(held)).transpose(order).reshape(-1)
 
@@ -432,7 +437,7 @@ def wmma_mma_kind(opcode: tuple[str, ...]) -> WmmaKind | None:
     d, *multiplied, c = plain[3:]
     a, b = multiplied or ("f16", "f16")
     kind = WmmaKind(shape, (plain[0], plain[1]), d, a, b, c, satfinite, rounding)
-    return kind if _sound_types(kind) and a == b and shape in _WMMA_SHAPES[a] else None
+    return kind if _sound_types(kind) and a == b and shape in _WMMA_SHAPES.get(a, ()) else None
 
 
 @dataclass(frozen=True)

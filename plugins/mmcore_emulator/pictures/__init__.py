@@ -1,0 +1,1 @@
+"""What people draw on paper: who holds which element of a matrix, and which bank each access touches."""

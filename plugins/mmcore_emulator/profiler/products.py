@@ -1,0 +1,56 @@
+"""Instructions of tensor cores: which matrices one multiplies, of which types."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+from mmcore_emulator.asynchronous.wgmma_operands import ROWS, WARPGROUP, parse_wgmma
+from mmcore_emulator.lanes import WARP
+from mmcore_emulator.tensor_cores.fragments import Shape, mma_kind, shape_named, wmma_mma_kind
+
+
+class Product(NamedTuple):
+    """One form of such an instruction.
+
+    Attributes:
+        kind: "mma", "wmma" or "wgmma".
+        shape: M, N and K.
+        types: PTX types of D, A and B.
+    """
+
+    kind: str
+    shape: Shape
+    types: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """As it is printed: "mma m16n8k16 f32.f16.f16"."""
+        m, n, k = self.shape
+        return f"{self.kind} m{m}n{n}k{k} {'.'.join(self.types)}"
+
+    @property
+    def flops(self) -> int:
+        """Floating-point or integer operations that a warp makes with it: 2·m·n·k, of ``wgmma`` a quarter of these."""
+        warps = WARPGROUP // WARP if self.kind == "wgmma" else 1
+        return 2 * math.prod(self.shape) // warps
+
+    @classmethod
+    def named(cls, name: str) -> Product:
+        """The product of a :attr:`name`."""
+        kind, shape, types = name.split()
+        return cls(kind, shape_named(shape) or (0, 0, 0), tuple(types.split(".")))
+
+
+@functools.cache
+def product_of(opcode: tuple[str, ...]) -> Product | None:
+    """What an opcode multiplies; None for another instruction."""
+    if kind := mma_kind(opcode):
+        return Product("mma", kind.shape, (kind.d, kind.a, kind.b))
+    if of_fragments := wmma_mma_kind(opcode):
+        return Product("wmma", of_fragments.shape, (of_fragments.d, of_fragments.a, of_fragments.b))
+    if of_warpgroup := parse_wgmma(opcode):
+        shape = (ROWS, of_warpgroup.n, of_warpgroup.k)
+        return Product("wgmma", shape, (of_warpgroup.accumulator, of_warpgroup.a, of_warpgroup.b))
+    return None
