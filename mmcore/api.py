@@ -234,9 +234,9 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
 
 def _leading(found: Kernel, label: str, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
     """Leading dimension of an array on a GPU, which is not copied and so must be laid out as the kernel reads it."""
-    if strides is None or len(shape) != 2 or min(shape) == 0:
+    if len(shape) != 2 or min(shape) == 0:
         return 0
-    line = "row"
+    strides, line = strides or (shape[1], 1), "row"
     if label in found.column_major:
         shape, strides, line = shape[::-1], strides[::-1], "column"
     leading = strides[0] if shape[0] > 1 else shape[1]

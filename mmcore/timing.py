@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +51,9 @@ def measure_times(several: Sequence[LoadedKernel], timing: Timing) -> list[Time]
     time.
     """
     with ExitStack() as timers:
-        made = [_timer(loaded, timing) for loaded in several]
-        for timer in made:
-            timers.callback(timer.close)
-            if timing.warmup_launches:
-                timer.seconds(timing.warmup_launches)
+        made = [timers.enter_context(closing(_timer(loaded, timing))) for loaded in several]
+        for timer in made if timing.warmup_launches else ():
+            timer.seconds(timing.warmup_launches)
         begun = [_calibrate(timer, timing) for timer in made]
         spent = sum(sum(readings) for _, readings in begun)
         rounds = [[readings[-1] / iterations] for iterations, readings in begun]

@@ -18,7 +18,8 @@ from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
 from mmcore_emulator.memory import DeviceMemory
 from mmcore_emulator.module_variables import ModuleMemory
 from mmcore_emulator.observer import Observer
-from mmcore_emulator.ptx import Function, parse
+from mmcore_emulator.ptx import Function
+from mmcore_emulator.ptx_reader import parse
 from mmcore_emulator.scheduler import execute
 from mmcore_emulator.translate import Translation, translate
 
@@ -70,7 +71,8 @@ def emulate(
     """Run the only kernel of ``source`` (or of PTX ``text``); arrays go to device memory and come back."""
     function = function_of(text or ptx_of(source, *options, architecture=architecture))
     memory = DeviceMemory()
-    translation = translate(function, ModuleMemory(memory).addresses(function))
+    capability = divmod(int(architecture.removesuffix("a")), 10)
+    translation = translate(function, ModuleMemory(memory).addresses(function), capability)
     held, values = [], []
     for number, argument in enumerate(arguments):
         if isinstance(argument, np.ndarray):

@@ -78,7 +78,7 @@ class FragileDevice(TimedEmulator):
         super().__init__(lambda source: 1e-4, flops=1e15)
 
     @property
-    def facts(self) -> Mapping[str, Any]:  # type: ignore[override]
+    def facts(self) -> Mapping[str, Any]:
         return {**super().facts, "process": os.getpid()}
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Any:

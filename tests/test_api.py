@@ -16,7 +16,8 @@ import pytest
 import mmcore
 from mmcore import Cell, Config, DeviceProperties, Kernel, Launch, Problem, Result, Scalar, Workspace
 from mmcore.api import cell
-from mmcore.devices.base import Device
+from mmcore.devices.base import Device, Operand
+from mmcore.kernel.problem import dtype_named
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from tests.conftest import DEVICES
@@ -125,7 +126,7 @@ def test_matmul_without_out_starts_an_accumulating_kernel_from_zero(device: Devi
         (normal(16, 16), normal(16, 16), {"block": "wide"}, "'wide' is not a block"),
         (normal(16, 16), normal(16, 16), {"block": (16, -16)}, "is not a block shape"),
         (normal(17, 17), normal(17, 17), {}, "poznan.v3: n = 17 is not a multiple of block.x = 16"),
-        (normal(16, 16), normal(16, 16), {"device": "cuda:x"}, "the number behind the colon"),
+        (normal(16, 16), normal(16, 16), {"device": "cuda:x"}, "there is no device 'cuda:x'"),
         (normal(16, 16), normal(16, 16), {"device": "abacus"}, "there is no device 'abacus'; there are auto, cuda"),
     ],
 )
@@ -387,14 +388,15 @@ def test_a_sum_that_met_unwritten_memory_is_wrong_but_not_unwritten(device: Devi
     assert not mismatch.unwritten
 
 
-def test_overwriting_an_input_is_a_violation(device: Device, source: Path) -> None:
+@pytest.mark.parametrize("matrix", ["A", "B"])
+def test_overwriting_an_input_is_a_violation(device: Device, source: Path, matrix: str) -> None:
     source.write_text(
-        'extern "C" __global__ void f(float* A, const float* B, float* C, int n) { A[3] = 7.0f; C[0] = B[0]; }'
+        f'extern "C" __global__ void f(float* A, float* B, float* C, int n) {{ {matrix}[3] = 7.0f; C[0] = B[0]; }}'
     )
     kernel = kernel_of(source)
     result = measured(kernel, device)
-    assert [(violation.kind, violation.array) for violation in result.violations] == [("input-overwritten", "A")]
-    assert "element 3 of A" in result.violations[0].message
+    assert [(violation.kind, violation.array) for violation in result.violations] == [("input-overwritten", matrix)]
+    assert f"element 3 of {matrix}" in result.violations[0].message
 
 
 def test_writing_between_the_rows_of_a_strided_c_is_a_violation(device: Device, source: Path) -> None:
@@ -472,3 +474,22 @@ def test_the_kernel_itself_comes_with_its_cell(source: Path) -> None:
     kernel = kernel_of(source)
     asked, nameless = cell(kernel, 8)
     assert (asked.kernel, nameless) == ("test.f", kernel)
+
+
+def test_a_launch_that_leaves_its_memory_is_an_error_and_out_is_as_it_was(source: Path) -> None:
+    source.write_text(
+        'extern "C" __global__ void f(const float* A, const float* B, float* C, int n)\n'
+        "{\n    C[0] = 7.0f;\n    C[n * n] = 7.0f;\n}\n"
+    )
+    out = np.full((8, 8), 3, np.float32)
+    with pytest.raises(mmcore.KernelError, match=r"^test\.f: .*the first byte past the end of C"):
+        mmcore.matmul(normal(8, 8), normal(8, 8), out, kernel=kernel_of(source), device="emulator")
+    assert (out == 3).all()
+
+
+@pytest.mark.parametrize(("dtype", "storage"), [("float32", "<f4"), ("bfloat16", "<u2"), ("float64", "<f8")])
+def test_a_library_is_given_the_place_of_a_matrix(dtype: str, storage: str) -> None:
+    size = np.dtype(storage).itemsize
+    assert Operand(4096, (3, 5), (8, 1), dtype_named(dtype)).__cuda_array_interface__ == {
+        "data": (4096, False), "shape": (3, 5), "strides": (8 * size, size), "typestr": storage, "version": 3,
+    }  # fmt: skip

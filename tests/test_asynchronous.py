@@ -259,7 +259,7 @@ def test_the_forms_of_mbarrier(opcode: str, kind: MbarrierKind | None) -> None:
 
 
 def test_an_object_is_described() -> None:
-    assert mbarriers.described(int(fresh(2)[0])) == "phase of parity 0: 2 of 2 arrivals and 0 bytes pending"
+    assert mbarriers.described(int(fresh(2)[0])) == "phase of parity 0: 2 of 2 arrivals and 0 bytes are missing"
     assert mbarriers.described(0) == "no mbarrier object"
 
 
@@ -299,7 +299,7 @@ def copied_box(layout: TensorLayout, content: Array, first: tuple[int, ...], des
     return dict(zip((destination + shared).tolist(), values.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(
+BOXES = pytest.mark.parametrize(
     ("shape", "box", "first", "swizzle", "others"),
     [
         ((100,), (64,), (16,), 0, {}),
@@ -317,6 +317,9 @@ def copied_box(layout: TensorLayout, content: Array, first: tuple[int, ...], des
         ((2, 3, 2, 5, 24), (1, 2, 2, 3, 16), (8, -1, 1, 2, 1), 32, {}),
     ],
 )
+
+
+@BOXES
 @pytest.mark.parametrize("destination", [0, 128, 0x400 + 896])
 def test_boxes_are_as_a_plain_loop_has_them(
     shape: tuple[int, ...],
@@ -332,6 +335,18 @@ def test_boxes_are_as_a_plain_loop_has_them(
     expected = naive_box(layout, content, first, destination)
     assert copied_box(layout, content, first, destination) == expected
     assert layout.nbytes == 2 * len(expected)
+
+
+@BOXES
+def test_rows_of_boxes_have_the_bytes_of_their_elements(
+    shape: tuple[int, ...], box: tuple[int, ...], first: tuple[int, ...], swizzle: int, others: dict[str, Any]
+) -> None:
+    layout = layout_of(shape, box, swizzle, **others)
+    offsets, inside, _ = tensor_maps.box_elements(layout, np.array(first, np.int32))
+    begin, nbytes = tensor_maps.box_rows(layout, np.array(first, np.int32))
+    rows = zip((begin - layout.address).tolist(), nbytes.tolist(), strict=True)
+    bytes_of_rows = [place for start, count in rows for place in range(start, start + count)]
+    assert sorted(bytes_of_rows) == sorted(place + byte for place in offsets[inside].tolist() for byte in range(2))
 
 
 def test_boxes_of_many_blocks_at_once() -> None:

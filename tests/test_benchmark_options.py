@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +18,9 @@ from hypothesis import strategies as st
 from pytest_benchmark.storage.file import FileStorage
 
 from mmcore import Config, Dim3, Kernel, Launch, Problem, Result, Space
-from mmcore.cell import Timing
+from mmcore.cell import BASELINE, Timing
 from mmcore.cli.output import rendered
+from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, LockFailed, MmcoreError
 from mmcore.file_locks import Holder
@@ -25,6 +28,7 @@ from mmcore.registry import Origin, Registered, registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
+from mmcore_pytest import plugin
 from mmcore_pytest.benchmark_internals import save, without_counterpart
 from mmcore_pytest.collection import Found, find_benchmarks
 from mmcore_pytest.fixture import DeviceClock, Measured, _what_is_wrong, options_of
@@ -44,12 +48,68 @@ def ids(**wanted: Any) -> list[str]:
     return [each.id for each in select(**wanted).benchmarks.values()]
 
 
+EVERY_OPTION = {
+    "kernels": (["--mm-kernel", "upc.*,poznan.v3", "--mm-kernel=upc.*"], ("upc.*", "poznan.v3")),
+    "sizes": (["--mm-size", "8, 1x2x3", "--mm-size=8"], (Sizes(8, 8, 8), Sizes(1, 2, 3))),
+    "blocks": (["--mm-block", "16,32x8"], ("16", "32x8")),
+    "configs": (["--mm-config", "BM=128,BN=64", "--mm-config=all"], ({"BM": 128, "BN": 64},)),
+    "all_configs": (["--mm-config=all"], True),
+    "dtypes": (["--mm-dtype", "f16,float64"], ("float16", "float64")),
+    "device": (["--mm-device", "cuda:1"], "cuda:1"),
+    "measures": (["--mm-measure=end-to-end,kernel"], ("end-to-end", "kernel")),
+    "memories": (["--mm-measure=end-to-end", "--mm-memory", "pinned"], ("pinned",)),
+    "caches": (["--mm-cold", "--mm-warm", "--mm-cold"], ("cold", "warm")),
+    "timeout": (["--mm-timeout", "2.5"], 2.5),
+    "baseline": (["--mm-baseline", "upc.*"], "upc.*"),
+    "against": (["--mm-against", "HEAD~1"], "HEAD~1"),
+    "inputs": (["--mm-inputs", "wide"], "wide"),
+}
+
+
+def test_without_options_the_usual_is_measured(pytester: pytest.Pytester) -> None:
+    assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=BASELINE)
+    assert EVERY_OPTION.keys() == vars(USUAL).keys()
+
+
+@pytest.mark.parametrize("name", EVERY_OPTION)
+def test_what_an_option_says_is_in_the_selection(pytester: pytest.Pytester, name: str) -> None:
+    words, told = EVERY_OPTION[name]
+    assert getattr(Selection.of(pytester.parseconfig(*words)), name) == told
+
+
+def test_no_baseline_is_called_none(pytester: pytest.Pytester) -> None:
+    assert Selection.of(pytester.parseconfig("--mm-baseline=none")).baseline == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("upc.*,", "'upc.*,' has nothing between two commas"), ("", "it is empty")]
+)
+def test_a_list_has_no_empty_word(pytester: pytest.Pytester, text: str, reason: str) -> None:
+    with pytest.raises(pytest.UsageError, match=f"argument --mm-kernel: {re.escape(reason)}"):
+        pytester.parseconfig(f"--mm-kernel={text}")
+
+
+def test_what_is_selected_is_in_every_cell(tmp_path: Path) -> None:
+    shutil.copy(registry().kernel("upc.kernel01").source, tmp_path)
+    wanted = replace(USUAL, timeout=2.5, baseline="upc.*", against=str(tmp_path), inputs="wide")
+    session = Session(begin_config({}))
+    vars(session).update(selection=wanted, device="timed:0")
+    benchmark = next(iter(select(kernels=("upc.kernel01",), inputs="wide").benchmarks.values()))
+    cell = session.begin("test_bench.py::test_one", benchmark, {"min_rounds": 77}, None).cell
+    assert (cell.timeout, cell.baseline, cell.inputs) == (2.5, "upc.*", "wide")
+    assert cell.against == str(tmp_path / "kernel01.cu")
+    assert cell.timings[0].min_rounds == 77
+    assert benchmark.id.endswith("-wide")
+    assert benchmark.group.endswith(", kernel time, warm L2, wide inputs")
+
+
 @pytest.mark.parametrize(
     ("text", "sizes"),
     [
         ("640", [(640, 640, 640)]),
         ("512x256x128", [(512, 256, 128)]),
         ("512×256×128", [(512, 256, 128)]),
+        ("512X256x128", [(512, 256, 128)]),
         ("8:24:8", [(8, 8, 8), (16, 16, 16), (24, 24, 24)]),
         ("8:23:8", [(8, 8, 8), (16, 16, 16)]),
         ("3:5", [(3, 3, 3), (4, 4, 4), (5, 5, 5)]),
@@ -85,6 +145,12 @@ def test_what_is_no_size_is_refused_in_a_sentence(text: str, reason: str) -> Non
     with pytest.raises(InvalidProblem) as refusal:
         parse_sizes(text)
     assert str(refusal.value) == reason
+
+
+def test_a_range_has_ten_thousand_sizes_at_most() -> None:
+    assert len(parse_sizes("2:20001:2")) == 10_000
+    with pytest.raises(InvalidProblem, match=r"^the range '2:20002:2' has 10001 sizes; 10000 are the most$"):
+        parse_sizes("2:20002:2")
 
 
 @given(st.integers(1, 5000), st.integers(0, 300), st.integers(1, 40))
@@ -283,18 +349,22 @@ def test_cold_launches_take_a_tenth_of_the_time_unless_the_mark_says_how_long() 
         assert timing(usual, cold, max_time=3.0).max_seconds == 3.0
 
 
+def begin_config(words: dict[str, list[str]]) -> Any:
+    """A run's config of which a session begins with a cell."""
+    options = {"benchmark_max_time": "2.0", "benchmark_min_rounds": 5, "benchmark_min_time": "0.1"}
+    options |= {"benchmark_calibration_precision": 10}
+    return SimpleNamespace(
+        invocation_params=SimpleNamespace(args=words.get("args", [])),
+        getini=lambda name: words.get(name, []),
+        getoption=lambda name, default: options.get(name, default),
+    )
+
+
 @pytest.mark.parametrize("where", ["args", "addopts", "PYTEST_ADDOPTS", ""])
 def test_the_usual_time_is_for_who_gives_none(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     words = {name: ["-x", "--benchmark-max-time=2.0"] if name == where else ["-x"] for name in ("args", "addopts")}
     monkeypatch.setenv("PYTEST_ADDOPTS", "-v --benchmark-max-time=2.0" if where == "PYTEST_ADDOPTS" else "-v")
-    options = {"benchmark_max_time": "2.0", "benchmark_min_rounds": 5, "benchmark_min_time": "0.1"}
-    options |= {"benchmark_calibration_precision": 10}
-    config: Any = SimpleNamespace(
-        invocation_params=SimpleNamespace(args=words["args"]),
-        getini=lambda name: words[name],
-        getoption=lambda name, default: options.get(name, default),
-    )
-    session = Session(config)
+    session = Session(begin_config(words))
     vars(session).update(selection=USUAL, device="timed:0")
     benchmark = next(iter(select(kernels=("upc.kernel01",)).benchmarks.values()))
     begun = session.begin("test_bench.py::test_one", benchmark, {}, None)
@@ -329,15 +399,16 @@ def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | No
     told = tuple(Time(Timing(), (seconds,), 1, "made up") for seconds in times)
     launched = more.pop("launched", (LaunchRecord("f", Dim3(1), benchmark.config.block, 8, 0),))
     cell = benchmark.cell("timed:0", Timing(), timeout=60)
+    more["compared"] = more.pop("compared_with", ())
     result = Result(cell, name, verification=verification, times=told, launched=launched, **more)
     return benchmark, result, result.to_json()
 
 
 def test_small_problems_come_first_and_in_each_the_fastest_and_all_are_compared_with_that() -> None:
     results = [
-        done("upc.kernel01", 64, times=(4e-3,)),
-        done("upc.kernel00", 64, times=(1e-3,)),
-        done("upc.kernel01", 32, times=(2e-3,)),
+        done("upc.kernel01", 128, times=(4e-3,)),
+        done("upc.kernel00", 128, times=(1e-3,)),
+        done("upc.kernel01", 64, times=(2e-3,)),
     ]
     groups = list(by_group(results).values())
     assert [[result.kernel for _, result, _ in members] for members in groups] == [
@@ -361,6 +432,39 @@ def test_the_table_says_which_products_were_sampled_and_what_block_was_launched(
     assert ends["upc.kernel00"][-1] == "sampled"
     assert ends["upc.kernel01"][-1] == "all"
     assert " ".join(ends["hpsee.simple"]).endswith("(8×4 launched) all")
+
+
+def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> Compared:
+    return Compared(kernel, kernel, Time(Timing(), (seconds,), 1, "made up"), "", faster, (faster, faster), **changes)
+
+
+def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None:
+    with_two = (beside("acme.slow", 4e-3, 2.0), beside("acme.fast", 1e-3, 0.5))
+    results = [
+        done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two, peak_flops=1e12),
+        done("upc.kernel00", 64, times=(4e-3,)),
+    ]
+    complete(results)
+    _, _, heading, *rows = rendered(*tables(results), terminal=False).splitlines()
+    names = ["kernel", "config", "median, µs", "spread", "GFLOP/s", "of peak", "of best", "of acme.fast"]
+    assert re.split("  +", heading) == [*names, "registers", "shared, B", "verified"]
+    assert re.split("  +", rows[0]) == [
+        *("upc.kernel01", "b32", "2000.00", "0.00 %", "0.262", "0.0 %", "100.0 %", "50.0 %", "8", "0", "all")
+    ]
+    assert re.split("  +", rows[1]) == [
+        *("upc.kernel00", "b32", "4000.00", "0.00 %", "0.131", "50.0 %", "8", "0", "all")
+    ]
+    write_csv(tmp_path / "out.csv", results)
+    first, second = csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines())
+    assert (first["baseline"], first["percent_of_baseline"], first["percent_of_best"]) == ("acme.fast", "50.0", "100.0")
+    assert (second["baseline"], second["percent_of_baseline"], second["percent_of_best"]) == ("", "", "50.0")
+    assert float(first["percent_of_peak"]) == pytest.approx(0.0262144)
+
+
+def test_a_line_says_what_the_kernel_was_compared_with_and_not_what_it_was_not() -> None:
+    with_two = (beside("acme.fast", 1e-3, 0.5), Compared("acme.lost", "", reason="it is lost"))
+    _, result, _ = done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two)
+    assert line(result) == ("verified, 2000.00 µs ±0.00 %, 0.262 GFLOP/s, 50.0 % of acme.fast (50.0–50.0 %)")
 
 
 def test_the_time_of_a_run_is_shared_out_among_its_phases() -> None:
@@ -425,7 +529,8 @@ class MadeUpLock:
         self.taken.append(self.name)
 
     def release(self) -> None:
-        self.taken.remove(self.name)
+        if self.name in self.taken:
+            self.taken.remove(self.name)
 
 
 @pytest.mark.parametrize(
@@ -458,9 +563,26 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
     for _ in range(2):
         session.hold_device()
         assert (MadeUpLock.taken, lines) == (taken, [] if said is None else [said])
-    if taken:
-        session.close()
-    assert MadeUpLock.taken == []
+    ended: list[str] = []
+    monkeypatch.setattr("mmcore_pytest.session.end_workers", lambda: ended.append("workers"))
+    session.close()
+    assert (MadeUpLock.taken, ended) == ([], ["workers"])
+
+
+def test_a_cell_takes_as_long_as_its_set_up_its_call_and_its_teardown_together() -> None:
+    used: Any = SimpleNamespace(duration=0.0)
+    session = Session(begin_config({}))
+    session.items, session.benchmarks["test_bench.py::test_one"] = 1, used
+    for name, seconds in (("one", 1.0), ("one", 2.0), ("another", 8.0), ("one", 4.0)):
+        config = SimpleNamespace(stash={plugin._SESSION: session})
+        item: Any = SimpleNamespace(config=config, nodeid=f"test_bench.py::test_{name}")
+        report: Any = SimpleNamespace(duration=seconds)
+        wrapper = plugin.pytest_runtest_makereport(item)
+        next(wrapper)
+        with pytest.raises(StopIteration) as done:
+            wrapper.send(report)
+        assert done.value.value is report
+    assert used.duration == 7.0
 
 
 def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mmcore.errors import DeviceError
 from mmcore.executor import worker
 from mmcore.registry import Origin, Registered, registry
 from tests.timed_emulator import TimedEmulator, TimedProvider
@@ -327,7 +328,12 @@ def test_the_emulators_run_is_one_table_of_counts_in_eighty_columns(
     output = result.stdout.str()
     assert not any(word in output for word in ("GFLOP/s", "median", "EMULATION", "Name (time"))
     assert output.count("upc.kernel01") == 3
-    result.stdout.fnmatch_lines(["mmcore: emulator; counts, no times: *", "32×32×32 C=AB float32: counts, no times: *"])
+    result.stdout.fnmatch_lines(
+        [
+            "mmcore: emulator (emulates compute capability 9.0*); counts, no times: *",
+            "32×32×32 C=AB float32: counts, no times: *",
+        ]
+    )
     table = output[output.index("32×32×32 C=") : output.index("7 cells in")]
     assert max(map(len, table.splitlines())) <= 80
     assert table.index("upc.kernel00 b32") < table.index("upc.kernel00 b16") < table.index("upc.kernel01 b32")
@@ -373,6 +379,37 @@ def test_a_tests_mark_says_how_it_is_timed_and_grouped(pytester: pytest.Pytester
     (benchmark,) = saved(pytester)[0]["benchmarks"]
     assert (benchmark["group"], benchmark["stats"]["rounds"]) == ("mine", 9)
     assert benchmark["stats"]["median"] == pytest.approx(120e-6)
+
+
+@pytest.mark.parametrize("option", ["-v", "-q"])
+@pytest.mark.usefixtures("use")
+def test_kernels_that_are_left_out_for_their_bugs_are_told_unless_it_is_quiet(
+    pytester: pytest.Pytester, option: str
+) -> None:
+    output = run(pytester, "--mm-kernel", "upc.*", *SMALL, "--collect-only", option).stdout.str()
+    said = "mmcore: left out for their known bugs unless named: upc.kernel11_naive_guard"
+    assert (said in output) == (option == "-v")
+
+
+@pytest.mark.usefixtures("use")
+def test_a_device_that_cannot_be_opened_fails_every_cell_and_a_comparison(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--mm-kernel", KERNEL, *SMALL)
+    run(pytester, *options)
+
+    def lost(*_: object) -> None:
+        raise DeviceError("the card is lost")
+
+    monkeypatch.setattr(worker, "opened", lost)
+    result = run(pytester, *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["the card is lost"])
+    assert "Traceback" not in result.stdout.str()
+    compared = run(pytester, *options, "--benchmark-compare")
+    assert compared.ret == pytest.ExitCode.USAGE_ERROR
+    compared.stderr.fnmatch_lines(["ERROR: the card is lost"])
+    assert len(saved(pytester)) == 1
 
 
 @pytest.mark.usefixtures("use")
@@ -500,6 +537,10 @@ def test_cells_on_each_device_of_this_machine(pytester: pytest.Pytester, device:
     info = [each["extra_info"] for each in saved(pytester)[0]["benchmarks"]]
     assert len(info) == 8
     assert all((each["gflops"] is not None) == device.supports_timing for each in info)
+    for each in saved(pytester)[0]["benchmarks"]:
+        told = each["extra_info"]["median_ms" if device.supports_timing else "emulation_ms"]
+        assert each["stats"]["median"] == pytest.approx(told * 1e-3)
+        assert told > 0
 
 
 @pytest.mark.usefixtures("use")

@@ -29,6 +29,13 @@ def test_a_cell_is_one_launch_on_any_device_without_times_or_limit() -> None:
     )  # fmt: skip
 
 
+def test_a_time_is_of_launches_with_warm_caches_for_a_second_in_five_rounds() -> None:
+    assert Timing() == Timing(
+        "kernel", "warm", max_seconds=1.0, min_rounds=5, min_round_seconds=5e-6, max_rounds=0, resolutions=10,
+        warmup_launches=0, precision=0.0, confidence=0.99,
+    )  # fmt: skip
+
+
 def test_json_of_a_cell_says_everything() -> None:
     document = CELL.to_json()
     cold = document.pop("timings")[0]

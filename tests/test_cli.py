@@ -27,6 +27,7 @@ EVERY_COMMAND = (
     ("check", "upc.kernel00", *SMALL),
     ("conform", "hpsee.simple", "--device", "emulator"),
     ("experiment", "--list"),
+    ("explain", "upc.kernel10", "--size", "8", "--block", "8"),
     ("new-plugin", "acme.tiled"),
     ("occupancy", "upc.kernel00", "--cc", "9.0"),
     ("plot", str(RESULTS), "-o", "figure.svg"),

@@ -16,6 +16,7 @@ from mmcore.cli.doctor import DEPENDENCIES
 from mmcore.devices.base import Device
 from mmcore.errors import CompilerMissing
 from mmcore.registry import Origin, Registered, Registry, registry
+from mmcore_emulator.architectures import CAPABILITIES
 from tests.command_line import install, installed, kernel_module, mmcore
 
 
@@ -66,7 +67,7 @@ def test_a_machine_that_can_run_kernels() -> None:
     assert found["can_run"] is True
     assert re.fullmatch(r"1[23]\.\d+", found["compilers"]["nvrtc"]["version"])
     assert "of CUDA " in found["compilers"]["nvrtc"]["findings"]["headers"]
-    assert {device["name"] for device in found["devices"]} == {"cuda", "emulator"}
+    assert {device["name"] for device in found["devices"]} == {"cuda", *CAPABILITIES}
     assert found["auto"]["device"] == api.run("upc.kernel01", 8).device
     assert found["distributions"] == {"mmcore-cuda": len(api.kernels())}
     assert found["commands"]["check"] == "emulator of mmcore-cuda"
@@ -77,8 +78,14 @@ def test_the_text_says_what_the_json_says() -> None:
     found, text = examined(), mmcore("doctor").stdout
     assert text.endswith("\nKernels can be run here.\n")
     nvrtc = found["compilers"]["nvrtc"]["version"]
-    for value in (found["python"], found["mmcore"], nvrtc, found["cache"]["directory"]):
+    for value in (found["python"], found["executable"], found["mmcore"], nvrtc, found["cache"]["directory"]):
         assert value in text
+    assert all(
+        re.search(f"  {name} {version or 'is not installed'}\n", text)
+        for name, version in found["dependencies"].items()
+    )
+    assert f"mmcore-cuda: {len(api.kernels())} kernels\n" in text
+    assert f"{found['auto']['device']}\n" in text
     for device in found["devices"]:
         assert all(f"{name}: {finding}" in text for name, finding in device["findings"].items())
     assert all(f"{name}: {origin}\n" in text for name, origin in found["commands"].items())
@@ -171,3 +178,15 @@ def test_a_cache_that_cannot_be_written_is_no_obstacle(monkeypatch: pytest.Monke
     cache = examined()["cache"]
     assert (cache["writable"], cache["problem"]) == (False, "/dev/null is not writable")
     assert "every kernel is compiled each time" in mmcore("doctor").stdout
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("MMCORE_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", home)
+    problem = "RuntimeError: Could not determine home directory"
+    assert examined()["cache"] == {"directory": None, "writable": False, "megabytes": 0.0, "problem": problem}
+    assert f"none: {problem}; every kernel is compiled each time\n" in mmcore("doctor").stdout

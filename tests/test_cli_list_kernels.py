@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore.cli.list_kernels import _select, typed_operation
+from mmcore.cli.list_kernels import _select, configs, typed_operation
+from mmcore.registry import Registry
 from tests.command_line import install, mmcore
 
 ENTRIES = {
@@ -113,6 +114,34 @@ def test_off_the_terminal_every_kernel_has_one_whole_row() -> None:
 )
 def test_a_sum_that_is_narrower_than_the_matrices_is_no_secret(types: dict[str, Any], said: str) -> None:
     assert typed_operation(dataclasses.replace(api.kernels()["upc.kernel01"], **types)) == said
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ([{"block": (16, 16)}, {"block": (32, 8)}, {"block": 64}], "16×16 32×8 64×1"),
+        ([{"block": 128, "BM": 64, "TM": "{BM}"}, {"block": 64, "BM": 32, "TM": "{BM}"}], "128×1 BM=64, 64×1 BM=32"),
+        ([{"TILE": 8, "block": "{TILE}"}], "8×1 TILE=8"),
+    ],
+)
+def test_configs_are_told_by_their_blocks_and_the_parameters_that_follow_from_none(
+    declared: list[dict[str, Any]], said: str
+) -> None:
+    assert configs(dataclasses.replace(api.kernels()["upc.kernel01"], configs=declared)) == said
+
+
+def test_a_library_has_no_configs_to_tell() -> None:
+    assert configs(api.kernels()["cublas.float32"]) == "a library"
+
+
+def test_without_any_kernel_a_filter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore.cli.list_kernels.loaded_registry", Registry)
+    assert (
+        mmcore("list-kernels", "upc").stderr == "Error: no kernel's name matches 'upc'; there are no kernels at all\n"
+    )
+    assert mmcore("list-kernels", "--dtype", "f32").stderr == (
+        "Error: none of these kernels takes float32; they take nothing: there are none\n"
+    )
 
 
 def test_kernels_that_are_wrong_on_purpose_are_marked() -> None:

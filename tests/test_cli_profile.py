@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 import mmcore as api
 import mmcore_emulator
+from bench import tensor_kernels
 from mmcore_emulator.profiler.counters import NAMES
 from tests.command_line import mmcore
 
@@ -123,3 +125,33 @@ def test_what_cannot_be_profiled_is_refused_with_one_sentence(arguments: tuple[s
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     assert said in line
+
+
+TENSOR = (str(Path(tensor_kernels.__file__).parent / "mma_sync.cu"), "--size", "64", "--block", "128x1")
+
+
+def test_tensor_cores_and_copies_have_rows_of_their_own() -> None:
+    """One block multiplies 64³ in products of 16×8×16, of tiles that 128 threads copy 16 bytes at a time."""
+    output = mmcore("profile", *TENSOR, "--config", "SWIZZLE=1").stdout
+    table = rows(output)
+    assert table["instructions of tensor cores"] == ["128", "128", "1"]
+    assert table["mma m16n8k16 f32.f16.f16"] == ["128", "128", "1"]
+    assert table["operations of tensor cores"] == table["f32.f16.f16"] == ["524,288", "524,288", "4,096"]
+    assert table["async copies"] == ["1,024", "1,024", "8"]
+    assert table["ldmatrix wavefronts"] == ["256", "256", "2"]
+    assert "fused multiply-adds" not in table
+    assert "CGMA" not in output, "it says nothing of tensor cores"
+    assert "intensity  10.67 useful floating-point operations" in output
+
+
+def test_lines_have_their_products_and_copies() -> None:
+    output = mmcore("profile", *TENSOR, "--config", "SWIZZLE=0", "--by-line", "--source").stdout
+    assert "128 instructions, 128 mma m16n8k16 f32.f16.f16" in output
+    assert "32 matrix requests, 1,024 wavefronts, 896 conflicts" in output
+    assert re.search(r"instructions, 32 copy requests, 512 sectors copied, 128 wavefronts\n", output)
+    heading, *shown = output.partition("\ninstr.")[2].splitlines()
+    assert heading.split() == ["sectors", "conflicts", "tensor", "mma_sync.cu"]
+    (product,) = (row.split()[:2] for row in shown if 'asm volatile("mma.sync.aligned' in row)
+    assert product == ["128", "128"], "instructions, and those of tensor cores"
+    (copy,) = (row.split()[:2] for row in shown if 'asm volatile("cp.async.cg' in row)
+    assert copy[1] == "512", "sectors"

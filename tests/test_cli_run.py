@@ -209,6 +209,37 @@ def test_times_are_given_in_milliseconds_with_their_rates(result: Result) -> Non
     assert said["host memory"] == "pinned"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "rate"), [(64**3 * 2 / 10e9, "10.0"), (64**3 * 2 / 9.9994e9, "9.9994"), (64**3 * 2 / 123.45e9, "123.5")]
+)
+def test_a_rate_has_a_decimal_from_10_on_and_four_below(result: Result, seconds: float, rate: str) -> None:
+    times = (Time(Timing("kernel", "warm"), (seconds,), 1, "made up"),)
+    assert facts(printed(replace(result, times=times)))["kernel time"].endswith(f" ms, {rate} GFLOP/s")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "held"),
+    [([], ""), (["sw_power_cap"], ", held back by sw power cap"), (["x_y", "z"], ", held back by x y, z")],
+)
+def test_the_conditions_are_told_with_what_held_the_clock_back(result: Result, reasons: list[str], held: str) -> None:
+    seen = {"clock_mhz": 1979.6, "power_w": 612.4, "temperature_c": 54.7, "clock_reasons": reasons, "throttled": False}
+    said = facts(printed(replace(result, conditions=seen)))
+    assert said["conditions"] == f"1980 MHz, 612 W, 55 °C{held}"
+    assert "conditions" not in facts(printed(result))
+
+
+def test_a_device_that_chose_itself_or_has_no_description_is_told_so(result: Result) -> None:
+    plain = replace(result, device_description="")
+    assert facts(printed(plain))["device"] == "emulator"
+    chosen = rendered(*report(plain, api.kernels()[result.kernel], auto=True), terminal=False)
+    assert facts(chosen)["device"] == "emulator (chosen by auto)"
+
+
+def test_numbers_of_all_exponents_have_no_largest_error(result: Result) -> None:
+    wide = replace(result, cell=replace(result.cell, inputs="wide"))
+    assert facts(printed(wide))["verification"] == "every element against float64; numbers of all exponents"
+
+
 def test_several_launches_are_all_reported_and_of_many_the_first(result: Result) -> None:
     one, two = LaunchRecord("f", Dim3(4, 4), Dim3(16, 16), 8, 0), LaunchRecord("f", Dim3(1), Dim3(1), 16, 64)
     said = facts(printed(replace(result, launched=(one, two))))

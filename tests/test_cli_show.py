@@ -10,7 +10,19 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem
+from mmcore import (
+    Config,
+    DeviceProperties,
+    FlatBlock,
+    Kernel,
+    Launch,
+    Multiple,
+    Problem,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 from mmcore.cli.show import examples
 from mmcore.registry import Origin, Registry
 from tests.command_line import install, kernel_module, mmcore
@@ -164,3 +176,51 @@ def test_a_launch_rule_is_shown_and_not_what_is_inferred(
     assert document["launch_rule"].startswith("def rule(problem: Problem, ")
     assert document["launched"] == ["f(A, B, C)"]
     assert shown("acme.grid")["inferred"] == ["entry"]
+
+
+def registered(monkeypatch: pytest.MonkeyPatch, *several: Kernel) -> None:
+    """Have these kernels alone to be shown."""
+    found = Registry()
+    for kernel in several:
+        found.kernels.enter(kernel.name, kernel, Origin(kernel.name, "acme"))
+    monkeypatch.setattr("mmcore.cli.show.loaded_registry", lambda: found)
+
+
+def test_everything_that_a_function_takes_is_shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace("sums", 64)
+    arguments = (
+        *("A", "lda", Scalar(3, "uint8"), Scalar("k", "int64"), workspace, TensorMap("B", (8, 16))),
+        *(Struct(("C", Scalar(2.5, "float32"), workspace, b"abcd")), b"xyz"),
+    )
+    registered(monkeypatch, declared(cu_file, entry="f", arguments=arguments))
+    assert shown("acme.own")["launched"] == [
+        "f(A, lda, uint8 3, int64 k, workspace sums (64 bytes), tensor map of B in boxes of 8×16, "
+        "{C, float32 2.5, workspace sums (64 bytes), 4 bytes}, 3 bytes)"
+    ]
+
+
+def test_what_a_kernel_declares_is_shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = declared(
+        cu_file, title="a tile for each block", reference="Acme, page 3", dtype="float16", output="float16",
+        accumulator="float32", alpha=0.5, column_major="BA", initial_c="zeros", known_bugs=("it is slow", "it is late"),
+        constraints=(FlatBlock(), Multiple("m", 4)), configs=[{"block": (8, 4), "TILE": 8}, {"block": 16, "TILE": 4}],
+    )  # fmt: skip
+    registered(monkeypatch, kernel)
+    lines = mmcore("show", "acme.own").stdout.splitlines()
+    assert lines[0] == "acme.own: a tile for each block"
+    facts = {line[:11].strip() or number: line[11:].strip() for number, line in enumerate(lines[2:17])}
+    assert [facts.get(name) for name in ("reference", "operation", "types", "by columns", "C before", "launches")] == [
+        "Acme, page 3", "C=0.5AB", "float16 in, summed in float32, float16 out", "A B", "zeros", "f(A, B, C)",
+    ]  # fmt: skip
+    assert (facts["inferred"], facts["plugin"]) == ("entry, arguments, grid", "acme.own of acme")
+    assert facts["configs"] == "8×4 TILE=8, 16×1 TILE=4"
+    text = "\n".join(line.strip() for line in lines)
+    needs = "needs        the block has one thread along z\nm is a multiple of 4\n"
+    assert f"{needs}known bugs   it is slow\nit is late\nfor example" in text
+
+
+def test_a_rule_without_source_is_told_by_its_docstring(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[str, Any] = {}
+    exec('def rule(problem, config):\n    """One block."""\n    return (1,)', made)
+    registered(monkeypatch, declared(cu_file, grid=made["rule"]))
+    assert shown("acme.own")["launch_rule"] == "One block."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -48,12 +49,15 @@ def entries() -> list[Path]:
     return [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
 
 
-def compiled(cu_file: Path, declarations: str = "", *options: str, value: str = "EXTRA") -> CompiledModule:
-    """The code of a kernel that writes ``value`` below ``declarations``, as another process would get it."""
+def compiled(
+    cu_file: Path, declarations: str = "", *options: str, value: str = "EXTRA", again: bool = False
+) -> CompiledModule:
+    """The code of a kernel that writes ``value`` below ``declarations``, in another process or, ``again``, in this."""
     text = f"{declarations}\n{SOURCE}"
     if not cu_file.exists() or cu_file.read_text() != text:
         cu_file.write_text(text)
-    forget()
+    if not again:
+        forget()
     return compiler.compile_plan(planned(cu_file, value, options=options), "90")
 
 
@@ -70,8 +74,13 @@ def check_followed(compilations: list[str], header: Path, cu_file: Path, *asked:
     assert compiled(cu_file, *asked) == first
     assert len(compilations) == 1
     write(header, "#define EXTRA 2.0f\n")
-    assert compiled(cu_file, *asked).cubin != first.cubin
+    second = compiled(cu_file, *asked)
+    assert second.cubin != first.cubin
     assert len(compilations) == 2
+    write(header, "#define EXTRA 3.0f\n")
+    for _ in range(2):
+        assert compiled(cu_file, *asked, again=True).cubin not in (first.cubin, second.cubin)
+    assert len(compilations) == 3
 
 
 def test_the_source_its_macros_and_the_architecture_make_an_entry_each(cu_file: Path, compilations: list[str]) -> None:
@@ -154,6 +163,13 @@ def test_a_header_in_a_folder_of_an_option(tmp_path: Path, compilations: list[st
     asked = [each.replace("{}", "../sub") for each in options]
     source = write(tmp_path / "own" / "kernel.cu", "")
     check_followed(compilations, tmp_path / "sub" / "mine.cuh", source, "#include <mine.cuh>", *asked)
+
+
+def test_a_header_in_angle_brackets_is_looked_for_beside_the_source_last(
+    tmp_path: Path, compilations: list[str]
+) -> None:
+    source = write(tmp_path / "own" / "mine.cuh", "#define EXTRA 9.0f\n").with_name("kernel.cu")
+    check_followed(compilations, tmp_path / "sub" / "mine.cuh", source, "#include <mine.cuh>", "-I../sub")
 
 
 @pytest.mark.parametrize("options", [("-include=mine.cuh",), ("--pre-include", "{}"), ("-include", "mine.cuh")])
@@ -260,15 +276,79 @@ def test_links_that_go_round_are_walked_once(tmp_path: Path, compilations: list[
     check_followed(compilations, own / "sub" / "mine.cuh", own / "kernel.cu", '#include "sub/back/sub/mine.cuh"')
 
 
+@pytest.mark.parametrize("again", [False, True])
 def test_relative_paths_begin_in_the_working_directory_of_the_moment(
-    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compilations: list[str], again: bool
 ) -> None:
     codes = []
-    for value in (1, 2):
-        write(tmp_path / f"place{value}" / "sub" / "mine.cuh", f"#define EXTRA {value}.0f\n")
-        monkeypatch.chdir(tmp_path / f"place{value}")
-        codes.append(compiled(cu_file, "#include <mine.cuh>", "-Isub"))
-    assert codes[0].cubin != codes[1].cubin
+    for value, name in enumerate(("one", "two", "two", "one")):
+        place = tmp_path / name
+        write(place / "sub" / "mine.cuh", f"#define EXTRA {value}.0f\n")
+        monkeypatch.chdir(place)
+        codes += [compiled(cu_file, "#include <mine.cuh>", "-Isub", again=again).cubin for _ in range(2)]
+    assert codes[::2] == codes[1::2]
+    assert len(set(codes)) == len(compilations) == 4
+
+
+def test_an_entry_that_cannot_be_finished_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, target: Path) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    cache.write_entry(b"key", cache.Entry({}, None, "it does not compile"))
+    assert [path for path in cache_directory().rglob("*") if path.is_file()] == []
+
+
+def test_what_the_code_depends_on_is_the_source_its_headers_and_the_options(cu_file: Path) -> None:
+    header = write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+    cu_file.write_text(f'#include "mine.cuh"\n{SOURCE}')
+    first = compiler.compile_inputs(planned(cu_file), "90")
+    assert first["text"] == cu_file.read_text()
+    assert first["options"] == compiler.compile_options(planned(cu_file), "90")
+    assert str(header) in first["headers"]
+    write(header, "#define EXTRA 22.0f\n")
+    assert compiler.compile_inputs(planned(cu_file), "90")["headers"] != first["headers"]
+
+
+def test_each_header_that_an_option_names_is_followed_in_one_process(
+    cu_file: Path, tmp_path: Path, compilations: list[str]
+) -> None:
+    codes: list[bytes] = []
+    for name in ("one.cuh", "two.cuh", "two.cuh", "one.cuh"):
+        write(tmp_path / name, f"#define EXTRA {len(codes)}.0f\n")
+        codes.append(compiled(cu_file, "#include HEADER", f'-DHEADER="{tmp_path / name}"', again=True).cubin)
+    assert len(set(codes)) == len(compilations) == 4
+
+
+def test_a_key_tells_its_texts_apart() -> None:
+    several = [("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("c", "ab"), ()]
+    assert len({cache.cache_key(*each) for each in several}) == len(several)
+    assert cache.cache_key("a", "\udcff") == cache.cache_key("a", "\udcff")
+
+
+def test_who_writes_an_entry_at_the_same_time_writes_another_file(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = cache.Entry({}, None, "it does not compile")
+    unfinished: list[str] = []
+    write_bytes = Path.write_bytes
+
+    def told(path: Path, content: bytes) -> int:
+        unfinished.append(str(path))
+        return write_bytes(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", told)
+    for key in (b"one", b"two"):
+        cache.write_entry(key, entry)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: 1)
+        cache.write_entry(b"one", entry)
+    other = threading.Thread(target=cache.write_entry, args=(b"one", entry))
+    other.start()
+    other.join()
+    assert len(set(unfinished)) == 4
+    assert cache.read_entry(b"one") == entry
+    assert not any(map(os.path.exists, unfinished))
 
 
 def test_a_header_that_changes_while_nvrtc_works_spoils_no_entry(
@@ -319,15 +399,19 @@ def test_a_library_of_thousands_of_headers_is_looked_through_in_an_instant(
     begin = time.process_time()
     compiled(cu_file, "#include <7/1007.h>", *asked)
     assert time.process_time() - begin < 0.3
-    assert len(compilations) == 2
+    assert len(compilations) == 3
 
 
 def test_a_name_that_the_preprocessor_makes_leaves_the_cache_out(cu_file: Path, compilations: list[str]) -> None:
     write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
-    for _ in range(2):
-        compiled(cu_file, "#define TEXT(x) #x\n#define NAME(x) TEXT(x.cuh)\n#include NAME(mine)")
-    assert len(compilations) == 2
-    assert entries() == []
+    write(cu_file.with_name("other.cuh"), "// includes nothing\n")
+    making = "#define TEXT(x) #x\n#define NAME(x) TEXT(x.cuh)\n#include NAME(mine)"
+    for declarations in (making, f'{making}\n#include "other.cuh"'):
+        compilations.clear()
+        for _ in range(2):
+            compiled(cu_file, declarations)
+        assert len(compilations) == 2
+        assert entries() == []
 
 
 def test_a_name_that_a_macro_of_another_folder_has(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
@@ -340,11 +424,11 @@ def test_declared_folders_are_searched_relative_to_the_source(tmp_path: Path, co
     source = write(tmp_path / "own" / "kernel.cu", f"#include <mine.cuh>\n{SOURCE}")
     codes = []
     for number in (1, 1, 2):
-        header = tmp_path / "sub" / "mine.cuh"
+        header = tmp_path / "own" / "sub" / "mine.cuh"
         if number == 2 or not header.exists():
             write(header, f"#define EXTRA {number}.0f\n")
         forget()
-        codes.append(compiler.compile_plan(planned(source, "EXTRA", include=("../sub",)), "90").cubin)
+        codes.append(compiler.compile_plan(planned(source, "EXTRA", include=("sub",)), "90").cubin)
     assert codes[0] == codes[1] != codes[2]
     assert len(compilations) == 2
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +15,9 @@ import pytest
 import mmcore
 from mmcore import DeviceProperties, Kernel
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.compile.compiler import compile_plan
+from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.planning.plan import Plan, plan
-from mmcore_nvrtc import compiler
+from mmcore_nvrtc import Nvrtc, compiler
 from mmcore_nvrtc.compilation import compile_source
 from mmcore_nvrtc.nvrtc import nvrtc_version
 
@@ -132,6 +134,35 @@ def test_the_options_of_a_plan_are_its_architecture_its_macros_and_its_own(cu_fi
     assert {"-std=c++17", "-lineinfo", "--no-cache"} < {*asked}
 
 
+def test_every_macro_and_folder_of_a_declaration_is_an_option(cu_file: Path) -> None:
+    one = planned(cu_file)
+    kernel = replace(
+        one.kernel, defines={"ROWS": "{m}", "ALL": "1"}, configs=[{"block": 1, "TILE": 8}], include=("a", "b/c")
+    )
+    asked = compiler.compile_options(plan(kernel, one.problem, kernel.usual_configs[0], DeviceProperties()), "90")
+    folder = cu_file.parent
+    assert asked[-5:] == (f"-I{folder}/a", f"-I{folder}/b/c", "-DALL=1", "-DROWS=8", "-DTILE=8")
+
+
+def test_an_option_that_nvrtc_does_not_know_is_quoted(cu_file: Path) -> None:
+    said = failure(cu_file, SOURCE, options=("--no-such-option",))
+    assert said.startswith("test.f: kernel.cu does not compile:\n")
+    assert "--no-such-option" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "takes"),
+    [
+        ({"source": Path("a.cu")}, True),
+        ({"source": Path("a.ptx"), "arguments": ("A",)}, False),
+        ({"source": Path("a.cubin"), "arguments": ("A",)}, False),
+        ({"build": print, "arguments": ("A",)}, False),
+    ],
+)
+def test_nvrtc_takes_what_is_neither_compiled_nor_built(changes: dict[str, Any], takes: bool) -> None:
+    assert Nvrtc().takes(Kernel(name="test.f", configs=[{"block": 1}], **changes)) == takes
+
+
 @pytest.mark.parametrize(
     "option", ["-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only"]
 )
@@ -226,3 +257,49 @@ def test_what_nvrtc_was_given_is_destroyed_even_if_it_does_not_compile(
         compile_source("test.f", cu_file, text, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
     assert made == destroyed
     assert made
+
+
+@pytest.mark.parametrize("known", [["nvrtc", "acme"], []])
+def test_a_source_that_no_compiler_takes_is_told_with_the_compilers_that_there_are(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, known: list[str]
+) -> None:
+    compilers = {name: SimpleNamespace(item=SimpleNamespace(name=name, takes=lambda kernel: False)) for name in known}
+    monkeypatch.setattr("mmcore.compile.compiler.registry", lambda: SimpleNamespace(compilers=compilers))
+    kernel = mmcore.Kernel(name="test.f", source=cu_file, configs=[{"block": 1}])
+    there = ", ".join(known) or "none"
+    with pytest.raises(mmcore.InvalidKernel, match=f"^test.f: no compiler takes kernel.cu; there is {there}$"):
+        compiler_of(kernel)
+
+
+@pytest.mark.parametrize("function", ["CreateProgram", "AddNameExpression", "GetPTX", "GetCUBINSize", "GetLoweredName"])
+def test_an_error_of_nvrtc_itself_names_its_function(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    from cuda.bindings import nvrtc
+
+    out_of_memory = nvrtc.nvrtcResult.NVRTC_ERROR_OUT_OF_MEMORY
+    monkeypatch.setattr(nvrtc, f"nvrtc{function}", lambda *asked: (out_of_memory, None))
+    said = f"^test.f: NVRTC's {function} failed with NVRTC_ERROR_OUT_OF_MEMORY$"
+    with pytest.raises(mmcore.CompileError, match=said):
+        compile_source("test.f", cu_file, SOURCE, compiler.compile_options(planned(cu_file), "90"), ("f",))
+
+
+@pytest.mark.parametrize(("text", "log"), [(SOURCE, ""), ("#warning look here\n" + SOURCE, ":\nkernel.cu(1): warning")])
+def test_a_compilation_that_nvrtc_does_not_end_has_its_log(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str, log: str
+) -> None:
+    from cuda.bindings import nvrtc
+
+    compile_program = nvrtc.nvrtcCompileProgram
+
+    def fail(*asked: Any) -> Any:
+        compile_program(*asked)
+        return (nvrtc.nvrtcResult.NVRTC_ERROR_INTERNAL_ERROR,)
+
+    monkeypatch.setattr(nvrtc, "nvrtcCompileProgram", fail)
+    quiet = ("-arch=sm_90", "-DVALUE=1.0f")
+    with pytest.raises(mmcore.CompileError) as raised:
+        compile_source("test.f", Path("kernel.cu"), text, quiet, ("f",))
+    said = "test.f: NVRTC failed with NVRTC_ERROR_INTERNAL_ERROR"
+    assert str(raised.value).startswith(said + log)
+    assert log or str(raised.value) == said

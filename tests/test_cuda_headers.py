@@ -54,6 +54,22 @@ def test_a_toolkit_has_all_of_them_in_one_folder(tmp_path: Path, located: dict[s
     assert (found.version, found.missing, found.unpacked) == ((12, 4), (), "")
 
 
+@pytest.mark.parametrize(("number", "version"), [("12090", (12, 9)), ("13000", (13, 0)), ("13110", (13, 11))])
+def test_the_version_of_headers_is_their_runtimes(
+    tmp_path: Path, located: dict[str, Path], number: str, version: tuple[int, int]
+) -> None:
+    located["cudart"] = made(tmp_path / "include", "cuda_runtime.h", version=number)
+    assert cuda_headers.cuda_headers().version == version
+
+
+def test_headers_that_do_not_say_their_version_have_none(tmp_path: Path, located: dict[str, Path]) -> None:
+    located["cudart"] = made(tmp_path / "include", "cuda_runtime.h", version="of its own")
+    assert cuda_headers.cuda_headers().version is None
+    (tmp_path / "include" / "cuda_runtime_api.h").unlink()
+    cuda_headers.cuda_headers.cache_clear()
+    assert cuda_headers.cuda_headers().version is None
+
+
 def test_python_packages_may_have_a_folder_each(tmp_path: Path, located: dict[str, Path]) -> None:
     parts = {"cudart": "cuda_runtime.h", "cccl": "cuda/std/version", "nvcc": "crt/host_defines.h"}
     located.update({library: made(tmp_path / library, header) for library, header in parts.items()})
@@ -88,6 +104,13 @@ def test_headers_of_another_version_are_told() -> None:
         f"CUDA's headers in /cuda/include are of CUDA 11.8, NVRTC is of {major}.{minor}"
     }
     assert CudaHeaders(("/cuda/include",), nvrtc_version(), ()).differing() == ""
+    unknown = CudaHeaders(("/cuda/include",), None, ("cccl",))
+    assert (unknown.differing(), unknown.options) == ("", ("-I/cuda/include",))
+    assert unknown.findings() == {
+        "headers": "/cuda/include (of an unknown version); some of CUDA's headers are not installed; "
+        f"python -m pip install 'cuda-toolkit[cccl]=={major}.{minor}.*' brings them"
+    }
+    assert CudaHeaders((), None, ("cccl",), "/cache").findings() == {"headers": "those that NVRTC brings, in /cache"}
 
 
 def test_an_error_in_headers_of_another_version_says_so(

@@ -22,7 +22,7 @@ from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw_mixed
 from mmcore.verify.verify_launches import rows_of_product, verify_launches
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx import parse
+from mmcore_emulator.ptx_reader import parse
 from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.translate import translate
 from tests.emulation import function_of, ptx_kernel

@@ -172,9 +172,12 @@ def test_what_could_not_be_saved_is_not_measured(pytester: pytest.Pytester, opti
 @pytest.mark.filterwarnings("ignore:Not saving anything", "ignore:Can't compare")
 def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
-    result = pytester.runpytest(*OPTIONS, "--benchmark-json=new.json", "--benchmark-compare=0007")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (pytester.path / "old.json").write_text("of another run")
+    for name in ("new.json", "old.json"):
+        result = pytester.runpytest(*OPTIONS, f"--benchmark-json={name}", "--benchmark-compare=0007")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert not (pytester.path / "new.json").exists()
+    assert (pytester.path / "old.json").read_text() == "of another run"
 
 
 # The readers of committed results, which make the documentation's tables.

@@ -239,6 +239,11 @@ def test_a_template_over_its_tiles_is_one_kernel_with_many_configs(tmp_path: Pat
             {},
             r"the parameter 'float\* k' of f has none of the usual names and types",
         ),
+        (
+            EXACT.replace("float* C", "float C"),
+            {},
+            "the parameter 'float C' of f has none of the usual names and types",
+        ),
     ],
 )
 def test_what_cannot_be_read_off_the_source_must_be_declared(
@@ -293,6 +298,11 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"launch": print, "grid": print}, "it has a launch rule, .*: leave out grid and over_read"),
         ({"over_read": "tile"}, "over_read is \"tiles\", elements by matrix or a function, not 'tile'"),
         ({"dtype": "float8"}, "tests.own: 'float8' is not an element type"),
+        ({"algorithm": "winograd"}, "algorithm is \"strassen\" or left out, not 'winograd'"),
+        ({"call": print, "grid": print}, r"a library is called or kernels are launched: \['grid', 'call'\]"),
+        ({"call": 3}, "its call rule is not callable"),
+        ({"build": 3, "arguments": ("A",)}, "its build rule is not callable"),
+        ({"build": print}, "no signature tells its arguments: arguments= must"),
         ({"beta": math.nan}, "alpha and beta are numbers, alpha not 0, instead of 1.0 and nan"),
         ({"alpha": 0}, "alpha and beta are numbers, alpha not 0, instead of 0.0 and 0.0"),
         ({"dtype": "int8", "beta": 0.5}, "of whole numbers alpha is 1 and beta 0 or 1, not 1.0 and 0.5"),
@@ -301,6 +311,9 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"initial_c": "ones"}, 'initial_c is "poison", or "zeros" where beta is 0, not \'ones\''),
         ({"unit": "tensor"}, "'tensor' is not an element type"),
         ({"min_compute_capability": 9.0}, r"a pair of whole numbers such as \(9, 0\), not 9.0"),
+        ({"min_compute_capability": (9,)}, r"a pair of whole numbers such as \(9, 0\), not \(9,\)"),
+        ({"min_compute_capability": (9, 0, 0)}, r"a pair of whole numbers such as \(9, 0\), not \(9, 0, 0\)"),
+        ({"min_compute_capability": (9.0, 0)}, r"a pair of whole numbers such as \(9, 0\), not \(9.0, 0\)"),
         ({"architecture": "sm_90"}, "architecture 'sm_90' is not of the form 90 or 90a"),
     ],
 )
@@ -391,6 +404,25 @@ def test_arguments_are_read_off_the_function_that_an_entry_names(cu_file: Path, 
 @pytest.mark.parametrize(("of", "found"), [(4096, 4096), (4097, 4097), (4098, 1)])
 def test_a_size_that_is_allowed_is_looked_for_as_far_as_4096_further(of: int, found: int) -> None:
     assert declared(constraints=(Multiple("m", of=of),)).square_problem(1).n == found
+
+
+class AtMost:
+    """Sizes up to 5, but not 3."""
+
+    description = "n is at most 5, and not 3"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return None if problem.n <= 5 and problem.n != 3 else f"n = {problem.n}"
+
+
+@pytest.mark.parametrize(("least", "found"), [(6, 5), (5, 5), (3, 4), (640, 5)])
+def test_where_none_further_is_allowed_the_next_size_below_is_taken(least: int, found: int) -> None:
+    assert declared(constraints=(AtMost(),)).square_problem(least).n == found
+
+
+def test_a_library_has_configs_only_where_it_declares_some() -> None:
+    assert [dict(config) for config in declared(configs=(), call=print).usual_configs] == [{}]
+    assert [config.id for config in declared(configs=[{"TILE": 4}], call=print).usual_configs] == ["TILE4"]
 
 
 def test_a_size_that_one_of_the_configs_allows_will_do() -> None:

@@ -234,12 +234,12 @@ def test_comparisons_with_nan_are_false_or_unordered(name: str, expected: bool) 
 
 @pytest.mark.parametrize(
     "opcode",
-    ["add.sat.s32", "add.cc.u32", "add.rz.f32", "add.rz.ftz.f32", "fma.ftz.rn.f32", "fma.rz.f32", "div.approx.f32",
-     "add.ftz.f64", "add.ftz.s32", "add.ftz.f16", "fma.rn.ftz.ftz.f32", "div.approx.ftz.f32", "selp.ftz.f32",
-     "cvt.ftz.rzi.s32.f32", "cvt.rzi.ftz.s32.f64", "cvt.rpi.f32.f64", "cvt.rni.f32.s32", "cvt.rpi.f16.f16", "ftz.f32",
-     "div.full.f32", "rcp.approx.f32", "sqrt.approx.f32", "ex2.approx.f32", "cvt.rna.tf32.f64", "cvt.rp.f32.f64",
-     "cvt.sat.u8.s32", "cvt.rna.f16x2.f32", "setp.lt.f16", "min.NaN.f32", "shf.l.b32", "lop3.b32", "prmt.b32.f4e",
-     "mul.wide.u64", "mad.hi.cc.u32", "fma.rn.f32x2", "popc.b16", "add", "add.", ""],
+    ["add.sat.u32", "add.cc.u32", "add.ftz.rz.f32", "add.rna.f32", "fma.ftz.rn.f32", "fma.f32", "div.approx.f64",
+     "add.ftz.f64", "add.ftz.s32", "add.ftz.bf16", "fma.rn.ftz.ftz.f32", "div.ftz.approx.f32", "selp.ftz.f32",
+     "cvt.ftz.rzi.s32.f32", "cvt.rzi.ftz.s32.f64", "cvt.rpi.f32.f64", "cvt.rni.f32.s32", "cvt.rpi.f16.f32", "ftz.f32",
+     "div.full.f64", "rcp.approx.f64", "sqrt.approx.f16", "ex2.approx.bf16", "cvt.rna.tf32.f64", "cvt.rpp.f32.f64",
+     "cvt.sat.u32.u8", "cvt.rna.f16x2.f32", "setp.lt.f16x2", "min.NaN.f64", "shf.l.b32", "lop3.or.b32", "prmt.b32.f5e",
+     "mul.wide.u64", "mad.hi.cc.u32", "fma.rn.f32x2", "fma.rn.oob.f16", "popc.b16", "add", "add.", ""],
 )  # fmt: skip
 def test_an_opcode_with_an_unknown_modifier_is_an_unknown_opcode(opcode: str) -> None:
     assert operation(tuple(opcode.split("."))) is None

@@ -12,7 +12,7 @@ from mmcore.devices.base import BoundLaunch
 from mmcore.errors import DeviceError, UnsupportedInstruction
 from mmcore.kernel.launch import Launch
 from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx import parse
+from mmcore_emulator.ptx_reader import parse
 from mmcore_emulator.ptx_types import Constant, PtxError
 from mmcore_emulator.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, words
@@ -82,14 +82,14 @@ def test_a_line_of_a_header_is_told_by_the_line_that_calls_it() -> None:
     .loc 1 20 3
     .loc 2 489 9, function_name $L__info_string0, inlined_at 1 20 3
     .loc 3 87 13, function_name $L__info_string1, inlined_at 2 489 9
-    add.rz.f32 %f1, %f1, %f1;"""
+    add.xx.f32 %f1, %f1, %f1;"""
     files = '.file 2 "/cuda/include/outer.h"\n.file 3 "/cuda/include/inner.h"\n'
-    with pytest.raises(UnsupportedInstruction, match=r"add\.rz\.f32 \(test\.cu:20\)$"):
+    with pytest.raises(UnsupportedInstruction, match=r"add\.xx\.f32 \(test\.cu:20\)$"):
         translate(function_of(ptx_kernel(body, module=files)))
 
 
 def test_a_line_of_the_same_file_is_its_own_wherever_it_was_inlined() -> None:
-    body = ".loc 1 20 3\n.loc 1 4 3, function_name $L__info_string0, inlined_at 1 20 3\nadd.rz.f32 %f1, %f1, %f1;"
+    body = ".loc 1 20 3\n.loc 1 4 3, function_name $L__info_string0, inlined_at 1 20 3\nadd.xx.f32 %f1, %f1, %f1;"
     with pytest.raises(UnsupportedInstruction, match=r"\(test\.cu:4\)$"):
         translate(function_of(ptx_kernel(body)))
 

@@ -24,8 +24,9 @@ extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, f
     auto fetch = [&](int tile) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                      :: "r"(at(&a[tile % 2][t * 8])), "l"(A + (t / 2) * 64 + tile * 16 + t % 2 * 8));
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;"
-                     :: "r"(at(&b[tile % 2][t % 16 * 8])), "l"(B + (tile * 16 + t % 16) * 8), "r"(16));
+        if (t < 16)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;"
+                         :: "r"(at(&b[tile % 2][t * 8])), "l"(B + (tile * 16 + t) * 8), "r"(16));
         asm volatile("cp.async.commit_group;");
     };
     fetch(0);
@@ -201,7 +202,7 @@ def test_a_cluster_reads_its_neighbours_memory() -> None:
         asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
         out[blockIdx.x] = got;
     }"""
-    from mmcore_emulator.ptx import parse
+    from mmcore_emulator.ptx_reader import parse
     from tests.emulation import ptx_of
 
     (function,) = parse(ptx_of(source, architecture="90a")).values()

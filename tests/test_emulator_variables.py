@@ -24,7 +24,7 @@ from mmcore_emulator.declarations import Variable, module_variables, variable
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.layout import as_written
 from mmcore_emulator.profiler.counters import Counters
-from mmcore_emulator.ptx import parse
+from mmcore_emulator.ptx_reader import parse
 from mmcore_emulator.ptx_types import PtxError
 from mmcore_emulator.sanitizer.over_read import over_read_elements
 from tests.emulation import emulate, ptx_kernel, ptx_of, words

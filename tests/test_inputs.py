@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem
+from mmcore.verify import elements
 from mmcore.verify.elements import POISON_HALFWORD, is_poison, poison, widen
 from mmcore.verify.inputs import draw, fresh_seed
 from tests.narrowing import narrow
@@ -111,6 +112,23 @@ def test_other_nans_and_single_changed_bits_are_not_poison(dtype: str) -> None:
     expected[1, 2] = expected[2, 0] = False
     assert np.array_equal(is_poison(elements), expected)
     assert np.array_equal(is_poison(elements.T), expected.T)
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "int8", "uint8", "int32"])
+def test_the_poison_of_narrow_types_and_whole_numbers_is_known_by_its_bytes(dtype: str) -> None:
+    elements = poison((3, 8), dtype)
+    assert elements.tobytes() == POISON_HALFWORD.to_bytes(2, "little") * (elements.nbytes // 2)
+    assert is_poison(elements).all()
+    elements[1, 2:4] = 0
+    assert np.argwhere(~is_poison(elements)).tolist() == [[1, 2], [1, 3]]
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_every_8_bit_number_is_narrowed_to_itself_by_mmcore(dtype: str) -> None:
+    bits = np.arange(256, dtype=np.uint8)
+    values = widen(bits, dtype)
+    finite = np.isfinite(values)
+    assert np.array_equal(elements.narrow(values[finite], dtype), bits[finite])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

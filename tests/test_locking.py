@@ -210,3 +210,15 @@ def test_a_holder_is_known_by_its_command_in_a_line(
         assert lock._holder.read_text() == f"{os.getpid()} {command}"
     finally:
         lock.release()
+
+
+def test_who_waits_is_told_of_the_holder_once_and_waits_until_it_is_free(
+    lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [Holder("1", "one"), Holder("1", "one"), Holder("2", "two"), None]
+    told: list[Holder] = []
+    waited: list[float] = []
+    monkeypatch.setattr(lock, "try_to_take", lambda: answers.pop(0))
+    monkeypatch.setattr("mmcore.file_locks.time.sleep", waited.append)
+    lock.take(told.append)
+    assert (answers, told, len(waited)) == ([], [Holder("1", "one")], 2)

@@ -231,3 +231,30 @@ def test_sizes_that_do_not_fit_are_refused(gpus: SimpleNamespace) -> None:
         mmcore.matmul(a, b, kernel="upc.kernel01")
     with pytest.raises(InvalidProblem, match=r"^B must have two dimensions, but has shape \(8,\)$"):
         mmcore.matmul(a, flat, a, kernel="upc.kernel01")
+
+
+def test_a_matrix_that_is_stored_by_columns_lies_so_on_the_gpu(
+    gpus: SimpleNamespace, written: Callable[..., Kernel], cu_file: Path
+) -> None:
+    a, b, zeros = normal(9, 5), normal(5, 11), np.zeros((9, 11), np.float32)
+    kernel = written(strided=True, column_major="B")
+    cu_file.write_text(cu_file.read_text().replace("B[p * ldb + column]", "B[p + column * ldb]"))
+    arrays = [WithInterface(gpus.first, a), WithInterface(gpus.first, b, order="F"), WithInterface(gpus.first, zeros)]
+    np.testing.assert_allclose(mmcore.matmul(*arrays, kernel=kernel).content, a @ b, rtol=0, atol=1e-5)
+    arrays[1] = WithInterface(gpus.first, b)
+    with pytest.raises(InvalidProblem, match=r"^B is not stored column by column, and on a GPU it is used where it "):
+        mmcore.matmul(*arrays, kernel=kernel)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_code_that_is_built_takes_matrices_at_multiples_of_16_bytes(
+    gpus: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, which: int
+) -> None:
+    arrays = [WithInterface(gpus.first, normal(8, 8)) for _ in range(3)]
+    kernel = Kernel(
+        name="tests.built", configs=[{"block": 8}], build=lambda *asked: None, arguments=("A", "B", "C"), entry="f"
+    )
+    monkeypatch.setattr(arrays[which], "buffer", SimpleNamespace(address=arrays[which].buffer.address + 8))
+    said = f"^{'ABC'[which]} begins at no multiple of 16 bytes, as tests.built is built for$"
+    with pytest.raises(InvalidProblem, match=said):
+        mmcore.matmul(*arrays, kernel=kernel)

@@ -7,6 +7,7 @@ import math
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,7 @@ from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify import verify_launches as verify_launches_module
 from mmcore.verify.comparison import verify_product
-from mmcore.verify.inputs import Kind, draw
+from mmcore.verify.inputs import Kind, draw, draw_wide
 from mmcore.verify.outcome import Verification
 from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_again, verify_launches
 from tests.command_line import install, installed
@@ -128,7 +129,8 @@ def test_repeated_launches_are_compared_with_the_shortest_round_of_a_warm_time(
 
     monkeypatch.setattr("mmcore.measure.compare_repeats", compare)
     timings = tuple(Timing(*way, max_seconds=0.1, min_rounds=12) for way in ways)
-    assert measure(Cell("upc.kernel01", 4, 4, 4, timings=timings), TimedEmulator(lambda source: 2e-3)).verified
+    seconds = itertools.cycle((3e-3, 3e-3, 2e-3, 3e-3, 4e-3))
+    assert measure(Cell("upc.kernel01", 4, 4, 4, timings=timings), TimedEmulator(lambda source: next(seconds))).verified
     assert compared == [shortest if shortest is None else pytest.approx(shortest)]
 
 
@@ -248,8 +250,9 @@ def test_a_launch_that_fails_when_it_is_timed_leaves_no_time() -> None:
 
 def test_what_is_wrong_when_it_is_run_again_has_no_time_and_its_own_verification(cu_file: Path) -> None:
     kernel = own(cu_file, "static __device__ int launched; C[0] = launched++ ? 1e30f : A[0] * B[0];", block=(1,))
-    result = measure(Cell(kernel.name, 1, 1, 1, timings=BRIEF), TimedEmulator(lambda source: 1e-3), kernel)
-    assert (result.verified, result.times) == (False, ())
+    cell = Cell(kernel.name, 1, 1, 1, timings=BRIEF, baseline="upc.kernel01")
+    result = measure(cell, TimedEmulator(lambda source: 1e-3), kernel)
+    assert (result.verified, result.times, result.compared) == (False, (), ())
     assert result.verification is not None
     assert result.verification.wrong == 1
 
@@ -393,6 +396,25 @@ def test_only_code_that_keeps_subnormal_numbers_is_given_any(
     assert (Kind.SUBNORMAL in kinds) == keeps
 
 
+@pytest.mark.parametrize("inputs", ["usual", "wide"])
+def test_strassens_product_is_given_numbers_of_one_kind(loaded: LoadedKernel, inputs: str) -> None:
+    plan = replace(loaded.plan, kernel=replace(loaded.plan.kernel, algorithm="strassen"))
+    strassen: Any = SimpleNamespace(plan=plan, compiled=loaded.compiled)
+    given, drawn = mixed_inputs(strassen, plan.problem, 1, inputs), draw(plan.problem, 1)
+    assert (given.rows, given.columns) == (None, None)
+    assert np.array_equal(given.a, drawn.a)
+    assert np.array_equal(given.b, drawn.b)
+
+
+@pytest.mark.parametrize("algorithm", ["", "strassen"])
+def test_what_strassens_product_errs_by_is_right_for_it_alone(cu_file: Path, algorithm: str) -> None:
+    kernel = own(cu_file, "C[0] = A[0] * B[0] * (1 + 2e-6f);", block=(1,), algorithm=algorithm)
+    result = measure(Cell(kernel.name, 1, 1, 1, seed=1, timings=BRIEF), TimedEmulator(lambda source: 1e-3), kernel)
+    assert result.verified == bool(algorithm)
+    assert result.verification is not None
+    assert ("within the norm-wise bound of Strassen's algorithm" in result.verification.method) == bool(algorithm)
+
+
 def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(cu_file: Path) -> None:
     own(cu_file, "C[0] = A[0] * B[0];")
     cell = Cell({"file": str(cu_file), "name": "upc.kernel01", "configs": [{"block": [1]}]}, 1, 1, 1)
@@ -426,6 +448,23 @@ def test_what_is_timed_is_verified_with_those_inputs_and_then_with_others_of_the
         assert given[1][2] == pytest.approx(given[2][2])
     first = draw(Cell("upc.kernel01", 20, 21, 22).problem(mmcore.kernels()["upc.kernel01"]), 3).a
     assert np.array_equal(given[0][1], first) == (timing and bool(timings))
+
+
+@pytest.mark.parametrize("timings", [(), BRIEF])
+def test_who_asks_for_all_exponents_has_them_verified_first(
+    monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...]
+) -> None:
+    given: list[Any] = []
+
+    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any) -> Verification:
+        given.append(np.array(matrices.a))
+        return verify_product(problem, accumulator, matrices, *others)
+
+    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
+    cell = Cell("upc.kernel01", 20, 21, 22, seed=3, timings=timings, inputs="wide")
+    assert measure(cell, TimedEmulator(lambda source: 1e-3)).verified
+    problem = cell.problem(mmcore.kernels()["upc.kernel01"])
+    assert np.array_equal(given[0], draw_wide(problem, "float32", 3).a)
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -466,6 +505,47 @@ def test_another_version_is_timed_in_the_config_that_is_asked_for(tmp_path: Path
     (found,) = measure(cell, TimedByBlock(lambda source: 1e-3)).compared
     assert found.label == "before"
     assert found.faster == pytest.approx(1, rel=0.02)
+
+
+def test_what_is_compared_takes_turns_in_the_kernels_own_memory(tmp_path: Path) -> None:
+    class Counting(TimedEmulator):
+        def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Any:
+            allocated.append(label)
+            return super().allocate(label, nbytes, over_read_bytes)
+
+    allocated: list[str] = []
+    other = shutil.copy(kernels()["upc.kernel01"].source, tmp_path)
+    result = measure(Cell("upc.kernel01", 8, 8, 8, timings=BRIEF, against=str(other)), Counting(lambda source: 1e-3))
+    assert [each.label for each in result.compared] == ["before"]
+    assert [label for label in allocated if len(label) == 1] == ["A", "B", "C"]
+
+
+# Conditions.
+
+
+@pytest.mark.parametrize(
+    ("throttled", "attempts"), [((False, True), 1), ((True, False), 2), ((True, True, False), 2), ((None,), 1)]
+)
+def test_what_is_timed_while_the_clock_is_held_back_is_timed_once_more(
+    throttled: tuple[bool | None, ...], attempts: int
+) -> None:
+    class Hot(TimedEmulator):
+        attempts = 0
+
+        @contextmanager
+        def conditions(self) -> Iterator[dict[str, Any]]:
+            self.attempts += 1
+            seen: dict[str, Any] = {}
+            yield seen
+            if (held := throttled[self.attempts - 1]) is not None:
+                seen.update(throttled=held, attempt=self.attempts)
+
+    device = Hot(lambda source: 1e-3 * device.attempts)
+    result = measure(Cell("upc.kernel01", 8, 8, 8, timings=BRIEF), device)
+    assert device.attempts == attempts
+    assert result.kernel_seconds == pytest.approx(1e-3 * attempts)
+    last = throttled[attempts - 1]
+    assert result.conditions == ({} if last is None else {"throttled": last, "attempt": attempts})
 
 
 @pytest.mark.parametrize("count", [6, 7, 10, 20, 37, 100])

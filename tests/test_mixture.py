@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
-from mmcore.verify.elements import widen
+from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
 from mmcore.verify.reference import suspect_rows
 from mmcore_conform.inputs import with_a_row_not_finite
@@ -163,7 +163,7 @@ def test_the_mixture_is_another_each_time_and_the_same_for_a_seed() -> None:
 
 def test_sums_of_whole_numbers_are_exact_in_every_type_that_they_pass() -> None:
     for dtype, accumulator, output in TYPES:
-        for k in (1, 640, 70_000):
+        for k in (1, 512, 640, 70_000):
             problem = Problem(4, 40, k, dtype, output, beta=1)
             matrices = draw_mixed(problem, accumulator, 3)
             rows, columns = matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE
@@ -307,17 +307,19 @@ def test_of_more_than_two_rows_or_columns_the_ends_stay(m: int, n: int) -> None:
 def test_no_product_leaves_the_range_of_c_and_sums_of_whole_numbers_are_exact(
     dtype: str, accumulator: str, output: str
 ) -> None:
-    for k, accumulate in itertools.product((1, 3, 300), (False, True)):
-        problem = Problem(60, 60, k, dtype, output, beta=accumulate)
+    for k, (alpha, beta) in itertools.product((1, 3, 300), ((1, 0), (1, 1), (-20, 0), (1, 20_000))):
+        problem = Problem(60, 60, k, dtype, output, alpha=alpha, beta=beta)
         matrices = draw_mixed(problem, accumulator, 3)
         a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
-        before = widen(matrices.c, output) if accumulate else np.zeros((60, 60))
+        before = beta * widen(matrices.c, output) if beta else np.zeros((60, 60))
         assert np.isfinite(a).all()
         assert np.isfinite(b).all()
-        largest = np.abs(a) @ np.abs(b) + np.abs(before)
+        largest = abs(alpha) * (np.abs(a) @ np.abs(b)) + np.abs(before)
         assert np.isfinite(widen(narrow(largest, output), output)).all()
         assert matrices.rows is not None
         assert matrices.columns is not None
+        if not problem.keeps_whole:
+            continue
         whole = largest[np.ix_(matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE)]
         assert whole.size
         # A float16 sum of scaled numbers of a wider type may leave its range.
@@ -357,3 +359,43 @@ def test_a_row_that_is_not_finite_may_be_left_out_where_it_meets_zeros_alone() -
         assert verified == (kind == Kind.ZERO or not columns.size), kind
     assert matrices.columns is not None
     assert Kind.ZERO in set(matrices.columns)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "k", "extremes"),
+    [
+        ("int8", 64, {-128, -127}),
+        ("uint8", 64, {255, 254}),
+        ("int32", 64, {-(2**12), -(2**12) + 1}),
+        ("int8", 131_069, {-128, -127}),
+        ("int8", 131_070, set()),  # 128²·k would be more than int32 holds
+    ],
+)
+def test_some_rows_and_columns_of_whole_numbers_are_of_the_greatest(dtype: str, k: int, extremes: set[int]) -> None:
+    matrices = draw_mixed(Problem(40, 30, k, dtype, "int32"), "int32", 1)
+    for lines in (matrices.a, matrices.b.T):
+        extreme = np.isin(lines[:, :64], list(extremes)).all(axis=1)
+        assert (0.1 < extreme.mean() < 0.5) == bool(extremes)
+        assert set(np.unique(lines[extreme])) == extremes
+    assert matrices.rows is None
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
+def test_rearranged_whole_numbers_stay_in_the_range_of_their_type(dtype: str) -> None:
+    problem = Problem(40, 30, 50, dtype, "int32")
+    before, after = draw_mixed(problem, "int32", 1), rearranged(problem, draw_mixed(problem, "int32", 1), 1)
+    rows = [number for number, (one, other) in enumerate(zip(before.a, after.a, strict=True)) if (one != other).any()]
+    assert 10 < len(rows) < 30
+    # Each is another's -1 - x, in the type: for uint8, 255 - x.
+    assert sorted(map(tuple, after.a[rows])) == sorted(map(tuple, np.invert(before.a[rows])))
+    assert {tuple(column) for column in after.b.T} == {tuple(column) for column in before.b.T}
+    assert not np.array_equal(after.b, before.b)
+
+
+@pytest.mark.parametrize("initial_c", ["poison", "zeros"])
+def test_rearranged_inputs_come_with_numbers_in_c_unless_that_is_of_zeros(initial_c: str) -> None:
+    problem = Problem(20, 30, 5, ldc=33, initial_c=initial_c)
+    c = rearranged(problem, draw(problem, 1), 2).c
+    assert c.base is not None
+    assert is_poison(c.base[:, 30:]).all()
+    assert (np.abs(c) >= 0.5).all() if initial_c == "poison" else (c == 0).all()

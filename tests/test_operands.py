@@ -316,11 +316,24 @@ def test_a_workspace_is_filled_once_and_a_counter_in_it_goes_on(device: Device, 
 # Bad declarations.
 
 
+@pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
+def test_a_tensor_maps_swizzle_is_one_that_the_hardware_has(swizzle: int) -> None:
+    tiles = TensorMap("A", box=(8, 8), swizzle=swizzle)
+    assert Kernel(name="tests.own", configs=[{"block": 8}], arguments=(tiles,)).arguments == (tiles,)
+
+
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
         ({"column_major": "D"}, "column_major is such as 'B', not 'D'"),
         ({"column_major": "b"}, "column_major is such as 'B', not 'b'"),
+        *(
+            (
+                {"arguments": (TensorMap("A", box=(8, 8), swizzle=swizzle),)},
+                f"a tensor map's swizzle is 0, 32, 64 or 128 bytes, not {swizzle}",
+            )
+            for swizzle in (16, 65, 96, 256)
+        ),
         (
             {"arguments": (TensorMap("A", box=(64,)),)},
             "a tensor map has a box, extents and strides of as many axes, 1 to 5, not (64,), () and ()",

@@ -99,6 +99,7 @@ def test_a_multiple_of_a_parameter() -> None:
     constraint = Multiple("n", of="BN")
     assert violation(constraint, 1, 128, 1, BN=64) is None
     assert violation(constraint, 1, 96, 1, BN=64) == "n = 96 is not a multiple of BN = 64"
+    assert violation(Multiple("k", of="block.z"), 1, 1, 6, block=(1, 1, 4)) == "k = 6 is not a multiple of block.z = 4"
 
 
 def test_an_index_counts_whole_tiles_and_the_gaps_between_rows() -> None:
@@ -206,7 +207,9 @@ def test_a_device_of_a_lower_compute_capability() -> None:
     [
         (Problem(8, 8, 8, "float64"), "tests.own computes float32, not float64"),
         (Problem(8, 8, 8, output="float64"), "tests.own computes float32, not float32→float64"),
-        (Problem(8, 8, 8, beta=1), "tests.own computes C=AB"),
+        (Problem(8, 8, 8, beta=1), "tests.own computes C=AB float32"),
+        (Problem(8, 8, 8, alpha=2), "tests.own computes C=AB float32"),
+        (Problem(8, 8, 8, column_major="B"), "tests.own computes C=AB float32"),
     ],
 )
 def test_a_product_of_other_types_or_another_operation(problem: Problem, said: str) -> None:
@@ -226,13 +229,15 @@ def rule(*launches: Launch) -> Callable[[Problem, Config, DeviceProperties], tup
 
 def test_memory_for_matrices_over_reads_and_workspaces() -> None:
     parts = Launch((1,), (1,), over_read={"A": 3, "B": 5}, arguments=("A", "B", Workspace("parts", 1000)))
-    more = Launch((1,), (1,), over_read={"A": 7}, entry="add", arguments=(Workspace("parts", 1000), "C"))
+    more = Launch(
+        (1,), (1,), over_read={"A": 7}, entry="add", arguments=(Workspace("parts", 1000), "C", Workspace("flags", 8))
+    )
     own = kernel(launch=rule(parts, more), accumulator="float64")
     planned = plan(own, own.problem(2, 3, 4), own.usual_configs[0], DEVICE)
     assert (planned.over_read("A"), planned.over_read("B"), planned.over_read("C")) == (7, 5, 0)
-    assert planned.workspaces == {"parts": Workspace("parts", 1000)}
+    assert planned.workspaces == {"parts": Workspace("parts", 1000), "flags": Workspace("flags", 8)}
     assert planned.entries == ("own", "add")
-    assert planned.device_bytes == 4 * (8 + 7) + 4 * (12 + 5) + 8 * 6 + 1000
+    assert planned.device_bytes == 4 * (8 + 7) + 4 * (12 + 5) + 8 * 6 + 1000 + 8
     assert reasons(own, 2, 3, 4, device=DeviceProperties(memory_bytes=planned.device_bytes)) == ()
     (said,) = reasons(own, 2, 3, 4, device=DeviceProperties(memory_bytes=planned.device_bytes - 1))
     assert said.startswith("the matrices and what may be read behind them and workspaces take 0.0 GB")

@@ -9,8 +9,9 @@ import pytest
 
 from mmcore import DeviceProperties, Dim3, InvalidBlock, InvalidProblem, Problem
 from mmcore.kernel.geometry import ceil_div, dim3, native, parse_shape
-from mmcore.kernel.problem import dtype_named, three_sizes
+from mmcore.kernel.problem import accumulator_named, dtype_named, three_sizes
 from mmcore.planning.peaks import Peaks
+from mmcore.verify.elements import widen
 from mmcore_cuda.peaks import peaks
 
 SIZES: dict[str, Any] = {"m": 2, "n": 3, "k": 5, "lda": 7, "ldb": 11, "ldc": 13}
@@ -82,17 +83,6 @@ def test_numpys_whole_numbers_become_pythons() -> None:
     assert {type(getattr(problem, name)) for name in SIZES} == {int}
     assert (type(native(np.uint8(3))), native(True), native(2.5)) == (int, True, 2.5)
     assert type(native(True)) is bool
-
-
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
-def test_an_element_type_has_a_short_name_a_size_and_a_precision(name: str) -> None:
-    dtype = dtype_named(name)
-    assert dtype_named(name.replace("loat", "")) is dtype
-    assert (dtype.name, dtype.itemsize) == (name, np.dtype(dtype.storage).itemsize)
-    if name != "bfloat16":  # which numpy does not know
-        assert (dtype.storage, dtype.unit_roundoff) == (name, float(np.finfo(name).eps) / 2)
-    else:
-        assert (dtype.storage, dtype.unit_roundoff) == ("uint16", 2**-8)
 
 
 def test_sizes_are_given_as_one_or_as_three() -> None:
@@ -224,3 +214,71 @@ def test_peak_rates_are_those_of_the_data_sheets(
     assert (found.bytes_per_second, found.cache_bytes) == (3e12, 50 << 20)
     for dtype, rate in teraflops.items():
         assert found.flops[dtype] == pytest.approx(1e12 * rate, rel=0.02), dtype
+
+
+# Element types
+
+TYPES = (
+    *("float16", "bfloat16", "float32", "float64", "tf32", "float8_e4m3fn", "float8_e5m2"),
+    *("int8", "uint8", "int32"),
+)
+
+
+def numbers_of(dtype: str) -> Any:
+    """All positive numbers of a type of 8 or 16 bits, ascending."""
+    named = dtype_named(dtype)
+    bits = np.arange(2 ** (8 * named.itemsize - 1), dtype=f"u{named.itemsize}")
+    values = widen(bits.view(named.storage), dtype)
+    return values[np.isfinite(values) & (values > 0)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_what_is_said_of_a_type_is_true_of_its_numbers(dtype: str) -> None:
+    named, numbers = dtype_named(dtype), numbers_of(dtype)
+    above_one = numbers[np.searchsorted(numbers, 1.0) + 1]
+    assert named.unit_roundoff == (above_one - 1) / 2
+    distances = np.diff(numbers)
+    # Subnormal numbers are as far apart as the least normal ones; from there on it doubles at each power of two.
+    assert numbers[np.argmax(distances > distances[0])] == 2.0 ** (named.exponents[0] + 1)
+    largest = named.exponents[1] + (dtype == "float8_e4m3fn")  # up to 448
+    assert 2.0**largest <= numbers[-1] < 2.0 ** (largest + 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numpys_types_are_as_numpy_has_them(dtype: str) -> None:
+    named, known = dtype_named(dtype), np.finfo(dtype)
+    assert (named.itemsize, named.storage) == (np.dtype(dtype).itemsize, dtype)
+    assert named.unit_roundoff == known.eps / 2
+    assert named.exponents == (known.minexp, known.maxexp - 1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
+def test_whole_numbers_are_as_numpy_has_them_and_are_not_rounded(dtype: str) -> None:
+    named = dtype_named(dtype)
+    assert (named.itemsize, named.storage, named.unit_roundoff) == (np.dtype(dtype).itemsize, dtype, 0)
+    assert named.exponents == (0, np.iinfo(dtype).max.bit_length() - 1)
+    assert named.is_integer
+
+
+@pytest.mark.parametrize(("name", "bits"), [("tf32", 10), ("float22", 13), ("bfloat16", 7)])
+def test_narrower_types_have_the_exponents_of_float32_and_fewer_bits(name: str, bits: int) -> None:
+    named, float32 = accumulator_named(name), dtype_named("float32")
+    assert named.exponents == float32.exponents
+    # What is cut off errs by as much as a whole unit in the last place, what is rounded by half of one.
+    assert named.unit_roundoff == 2.0 ** -(bits + (name != "float22"))
+    assert not named.is_integer
+    assert named.storage == ("uint16" if name == "bfloat16" else "float32")
+
+
+SHORT = {
+    "f16": "float16", "half": "float16", "bf16": "bfloat16", "f32": "float32", "float": "float32", "f64": "float64",
+    "double": "float64", "e4m3": "float8_e4m3fn", "float8_e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
+    "s8": "int8", "u8": "uint8", "s32": "int32",
+}  # fmt: skip
+
+
+def test_a_type_is_known_by_its_name_and_for_short() -> None:
+    assert [dtype_named(name).name for name in TYPES] == list(TYPES)
+    assert {name: dtype_named(name).name for name in SHORT} == SHORT
+    with pytest.raises(InvalidProblem, match=f"^'f12' is not an element type; there are {', '.join(TYPES)}$"):
+        dtype_named("f12")

@@ -13,7 +13,20 @@ import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, Int32Index, Kernel, Launch, Multiple, Problem, Scalar, Square, Workspace, hookimpl, hookspec
+from mmcore import (
+    Dim3,
+    Int32Index,
+    Kernel,
+    Launch,
+    Multiple,
+    Problem,
+    Scalar,
+    Square,
+    TensorMap,
+    Workspace,
+    hookimpl,
+    hookspec,
+)
 from mmcore.cli.list_kernels import descriptions
 from mmcore.registry import DISTRIBUTION, Registry, registry
 from tests.command_line import install, installed, kernel_module
@@ -315,6 +328,19 @@ def test_a_launch_that_makes_no_sense_is_rejected_in_words(launch: dict[str, Any
     assert str(error.value) == reason
 
 
+def test_a_launch_is_of_a_grid_and_a_block_and_nothing_else_unless_it_is_said() -> None:
+    assert Launch((8,), (32,)) == Launch(
+        (8, 1, 1), (32, 1, 1), shared_bytes=0, cluster=None, cooperative=False, dependent=False, over_read={},
+        entry=None, arguments=None,
+    )  # fmt: skip
+
+
+def test_a_cluster_is_of_blocks_along_three_axes() -> None:
+    assert Launch((8,), (32,), cluster=[2]).cluster == Dim3(2, 1, 1)
+    assert Launch((8,), (32,), cluster=(2, 4)).cluster == Dim3(2, 4, 1)
+    assert Launch((8,), (32,)).cluster is None
+
+
 def test_a_launch_takes_numpys_whole_numbers_and_lists() -> None:
     one: Any = np.int64(1)
     two: Any = np.int32(2)
@@ -328,6 +354,25 @@ def test_a_launch_takes_numpys_whole_numbers_and_lists() -> None:
 @pytest.mark.parametrize(("type", "value"), [("float32", 3.4e38), ("float16", 65519.0), ("float32", float("inf"))])
 def test_a_scalar_may_be_whatever_its_type_holds(type: str, value: float) -> None:
     assert kernel(arguments=(Scalar(value, type),)).arguments == (Scalar(value, type),)
+
+
+@pytest.mark.parametrize(
+    ("type", "beyond"),
+    [("float16", 65520), ("float32", 2**128 - 2**103), ("float64", 2**1024 - 2**970), ("int8", 128), ("uint64", 2**64)],
+)
+def test_a_scalar_is_less_than_what_its_type_rounds_to_infinity_or_does_not_hold(type: str, beyond: int) -> None:
+    assert kernel(arguments=(Scalar(beyond - 1, type),)).arguments == (Scalar(beyond - 1, type),)
+    for number in (beyond, -beyond - (type == "int8")):
+        with pytest.raises(mmcore.InvalidKernel, match=f" is no {type}$"):
+            kernel(arguments=(Scalar(number, type),))
+
+
+def test_what_an_argument_is_unless_it_is_said() -> None:
+    assert Scalar(1) == Scalar(1, "int32")
+    assert Workspace("sums") == Workspace("sums", 0, b"")
+    array: Any = np.zeros(3, np.int16)
+    assert Workspace("sums", content=array) == Workspace("sums", 6, bytes(6))
+    assert TensorMap("A", (8, 8)) == TensorMap("A", (8, 8), swizzle=0, extents=(), strides=(), pointer=False)
 
 
 @pytest.mark.parametrize(
@@ -417,6 +462,29 @@ def test_the_digest_of_a_package_is_of_the_names_and_contents_of_its_files(
     assert (digest() != before) == another
 
 
+def test_a_digest_is_of_one_distribution_and_mmcores_of_the_core_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "acme", "acme.own", kernel_module("acme.own"))
+    (tmp_path / "acme_module.cu").write_text("// empty\n")
+    read: list[Path] = []
+    read_bytes = Path.read_bytes
+
+    def told(path: Path) -> bytes:
+        read.append(path)
+        return read_bytes(path)
+
+    with installed(tmp_path):
+        found = registry()
+        monkeypatch.setattr(Path, "read_bytes", told)
+        found.content("acme")
+        assert {path.name for path in read} == {"acme_module.py", "acme_module.cu"}
+        read.clear()
+        found.content(DISTRIBUTION)
+        assert {"measure.py", "cache.py", "kernel11.cu"} <= {path.name for path in read}
+        assert not any(path.is_relative_to(tmp_path) for path in read)
+
+
 def test_devices_and_commands_that_several_bring_are_conflicts_too() -> None:
     registry = Registry()
     for word in ("one", "two"):
@@ -443,6 +511,15 @@ def test_a_source_that_leads_out_of_its_package_is_not_its_own(tmp_path: Path, b
         assert str(other) in failed.reason
         assert "outside its package" in failed.reason
         assert "acme.borrowed" not in registry().kernels
+
+
+def test_a_source_may_include_another_of_its_package_and_one_that_is_not_there(tmp_path: Path) -> None:
+    install(tmp_path, "acme", "acme.own", kernel_module("acme.own"))
+    (tmp_path / "mine.cu").write_text("// mine\n")
+    (tmp_path / "acme_module.cu").write_text('#include "mine.cu"\n#include "generated.cu"\n')
+    with installed(tmp_path):
+        assert registry().failed == []
+        assert "acme.own" in registry().kernels
 
 
 def test_a_reason_is_no_longer_than_a_few_lines() -> None:

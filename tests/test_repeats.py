@@ -114,6 +114,12 @@ def test_a_slow_kernel_is_not_read_again_because_its_copies_take_now_longer_now_
     assert sum(map(sum, made.readings)) < 4
 
 
+def test_copies_of_a_small_part_of_a_launch_are_quiet_enough(loaded: LoadedKernel) -> None:
+    made = Comparison(loaded, always(1e-3), always(1e-3), lambda reading: 4e-6 * (1 + reading % 2))
+    assert not made.found
+    assert [len(readings) for readings in made.readings] == [3, 4, 3]
+
+
 def test_an_accused_slow_kernel_is_read_three_times(loaded: LoadedKernel) -> None:
     made = Comparison(loaded, always(1.1), always(2.2), always(4e-6))
     assert len(made.found) == 1

@@ -165,6 +165,7 @@ def test_json_of_a_cell_that_was_not_launched_has_nothing_of_launches() -> None:
     assert flags == {**dict.fromkeys(flags, False), "timed_out": True}
     assert (document["emulation_ms"], document["measure"]) == (250.0, "kernel")
     assert document["caches"] is document["memory"] is None
+    assert Result(Cell("acme.fast", 2, 3, 5), "acme.fast").host_seconds == 0
 
 
 @pytest.mark.parametrize("result", [RESULT, WRONG], ids=["right", "wrong"])
@@ -185,7 +186,12 @@ def test_the_first_that_is_timed_is_the_measure_and_each_time_has_a_name_of_its_
 
 @pytest.mark.parametrize(
     ("rounds", "seconds", "spread"),
-    [((2.0,), 2.0, 0.0), ((1.0, 3.0), 2.0, 0.5), ((5.0, 1.0, 2.0, 4.0, 3.0), 3.0, 2 / 3)],
+    [
+        ((2.0,), 2.0, 0.0),
+        ((1.0, 3.0), 2.0, 0.5),
+        ((5.0, 1.0, 2.0, 4.0, 3.0), 3.0, 2 / 3),
+        ((90.0, 1.0, 2.0), 2.0, 22.25),
+    ],
 )
 def test_a_time_is_the_median_of_its_rounds_and_its_spread_lies_between_quartiles(
     rounds: tuple[float, ...], seconds: float, spread: float

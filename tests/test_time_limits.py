@@ -56,7 +56,7 @@ def test_a_command_that_reached_the_limit_says_where_and_exits_with_2(endless: K
     assert WHERE in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "soon", "nan"])
+@pytest.mark.parametrize("limit", ["0", "-1", "soon", "nan", "inf", ""])
 def test_a_limit_is_a_number_of_seconds(limit: str) -> None:
     result = mmcore("run", "upc.kernel01", "--timeout", limit)
     assert result.exit_code == 2

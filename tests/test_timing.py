@@ -49,6 +49,27 @@ def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
         assert timer.closed
 
 
+def in_turns(readings: Sequence[Reading], **options: Any) -> tuple[list[Time], list[tuple[int, int]]]:
+    """The times of several kernels, and which of them each reading was of, and how many launches."""
+    made: list[tuple[int, int]] = []
+
+    def told(number: int, reading: Reading) -> Reading:
+        def read(count: int, index: int) -> float:
+            made.append((number, count))
+            return reading(count, index)
+
+        return read
+
+    timers = [MadeUpTimer(told(number, reading)) for number, reading in enumerate(readings)]
+    loaded: Any = [
+        SimpleNamespace(module=SimpleNamespace(timer=lambda calls, cold: calls), calls=each) for each in timers
+    ]
+    try:
+        return measure_times(loaded, Timing(**options)), made
+    finally:
+        assert all(timer.closed for timer in timers)
+
+
 def each_takes(seconds: float) -> Reading:
     return lambda count, number: count * seconds
 
@@ -98,7 +119,7 @@ def test_launches_that_warm_up_come_first_and_are_no_round() -> None:
 
 
 def test_rounds_end_when_the_mean_is_precise() -> None:
-    noise = itertools.cycle((0.99, 1.01))
+    noise = itertools.cycle((0.995, 0.995, 0.995, 1.03))
 
     def reading(count: int, number: int) -> float:
         return count * 1e-3 * next(noise)
@@ -111,7 +132,7 @@ def test_rounds_end_when_the_mean_is_precise() -> None:
         for precision in (0.0, 0.003, 0.1)
     )
     assert (len(exact) > 1000, len(coarse)) == (True, 4)
-    assert 70 <= len(precise) <= 80
+    assert 150 <= len(precise) <= 190
     assert margin(precise) <= 0.003 < min(margin(precise[:n]) for n in range(4, len(precise)))
     assert measured(each_takes(1e-3), min_rounds=1, precision=0.1)[0].rounds == (1e-3, 1e-3)
 
@@ -151,9 +172,41 @@ def test_a_kernel_lost_in_the_noise_at_first_is_launched_more_often() -> None:
     assert time.iterations >= 100
 
 
-def test_the_timer_is_closed_when_a_launch_fails() -> None:
-    def reading(count: int, number: int) -> float:
+@pytest.mark.parametrize("options", [{}, {"warmup_launches": 1}])
+@pytest.mark.parametrize("failing", [0, 1])
+def test_the_timers_are_closed_when_a_launch_fails(failing: int, options: dict[str, Any]) -> None:
+    def fails(count: int, number: int) -> float:
         raise KernelError("the launch failed")
 
     with pytest.raises(KernelError):
-        measured(reading)
+        in_turns([fails if number == failing else each_takes(1e-3) for number in range(2)], **options)
+
+
+# Several kernels.
+
+
+def test_kernels_take_turns_forth_and_back_in_rounds_of_as_many_launches_as_each_needs() -> None:
+    times, made = in_turns([each_takes(seconds) for seconds in (1e-3, 1e-5, 2e-4)], max_rounds=6, warmup_launches=42)
+    assert made[:3] == [(0, 42), (1, 42), (2, 42)]
+    assert [time.seconds for time in times] == pytest.approx([1e-3, 1e-5, 2e-4])
+    assert [len(time.rounds) for time in times] == [6, 6, 6]
+    for time, seconds in zip(times, (1e-3, 1e-5, 2e-4), strict=True):
+        assert 1e-3 <= time.iterations * seconds <= 1.3e-3
+    turns = [made[-15:][start : start + 3] for start in range(0, 15, 3)]
+    assert all(sorted(turn) == [(number, times[number].iterations) for number in range(3)] for turn in turns)
+    assert all(turn == following[::-1] for turn, following in itertools.pairwise(turns))
+
+
+def test_the_limit_of_time_is_for_all_kernels_together() -> None:
+    times, made = in_turns([each_takes(1e-3), each_takes(9e-3)], max_seconds=0.5)
+    spent = sum(count * (1e-3, 9e-3)[number] for number, count in made)
+    assert 0.5 <= spent < 0.5 + 2e-2
+    assert 40 < len(times[0].rounds) < 50
+
+
+def test_the_first_kernel_decides_when_it_is_precise_enough() -> None:
+    noise = itertools.cycle((0.5, 1.5))
+    steady, noisy = each_takes(1e-3), lambda count, number: count * 1e-3 * next(noise)
+    options: dict[str, Any] = {"max_seconds": 2.0, "min_rounds": 4, "precision": 0.001}
+    assert len(in_turns([steady, noisy], **options)[0][1].rounds) == 4
+    assert len(in_turns([noisy, steady], **options)[0][1].rounds) > 100

@@ -6,6 +6,7 @@ import json
 import math
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.verify import comparison, reference
 from mmcore.verify.comparison import sampled_rows, verify_product
 from mmcore.verify.elements import poison, widen
-from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.inputs import Kind, Matrices, draw
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
@@ -41,8 +42,8 @@ def regime(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def exact(problem: Problem, matrices: Matrices) -> NDArray[np.float64]:
-    product = widen(matrices.a, problem.dtype) @ widen(matrices.b, problem.dtype)
-    return product + widen(matrices.c, problem.output) if problem.accumulate else product
+    product = problem.alpha * (widen(matrices.a, problem.dtype) @ widen(matrices.b, problem.dtype))
+    return product + problem.beta * widen(matrices.c, problem.output) if problem.accumulate else product
 
 
 def right(problem: Problem, matrices: Matrices) -> NDArray[Any]:
@@ -382,6 +383,38 @@ def test_storing_in_a_narrower_type_is_allowed_its_rounding_and_no_more() -> Non
     assert place(verify_product(problem, "float32", matrices, c)) == (3, 4)
 
 
+@pytest.mark.parametrize(("alpha", "beta", "more"), [(1, 0, 0), (1, 1, 0), (2, 0, 2), (-1, 1, 2), (1, 3, 2), (2, 3, 2)])
+@pytest.mark.parametrize("accumulator", ["float16", "float32"])
+def test_a_factor_is_allowed_two_roundings(accumulator: str, alpha: float, beta: float, more: int) -> None:
+    plain = tolerance(Problem(4, 5, 7, beta=bool(beta)), accumulator)
+    scaled = tolerance(Problem(4, 5, 7, alpha=alpha, beta=beta), accumulator)
+    unit = {"float16": 2.0**-11, "float32": 2.0**-24}[accumulator]
+    assert scaled.summing - plain.summing == pytest.approx(more * (unit + 2.0**-53))
+    assert scaled.last_bits - plain.last_bits == more * unit
+
+
+@pytest.mark.parametrize("algorithm", ["", "strassen"])
+def test_strassens_errors_are_allowed_to_strassens_algorithm(algorithm: str, regime: str) -> None:
+    problem = Problem(M, N, 64, "float32", "float64")
+    matrices = draw(problem, seed=1)
+    c = exact(problem, matrices)
+    c[39] += 20 * 64 * tolerance(problem, "float32").summing  # |A|·|B| is less than 64
+    assert verify_product(problem, "float32", matrices, c, algorithm=algorithm).verified == bool(algorithm)
+
+
+@pytest.mark.parametrize(("kind", "accumulator", "allowed"), [
+    (Kind.SCALED, "float22", True), (Kind.UNIFORM, "float22", False), (Kind.SCALED, "float32", False),
+])  # fmt: skip
+def test_terms_that_differ_much_are_cut_off_where_the_largest_is(kind: Kind, accumulator: str, allowed: bool) -> None:
+    """Tensor cores cut a sum of 32 terms off once: of terms of one size that is less than each term's own rounding."""
+    problem = Problem(3, 40, 64, "float8_e4m3fn", "float64")
+    matrices = replace(draw(problem, seed=1), rows=np.array([0, kind, 0]), columns=np.zeros(40, int))
+    [panel] = reference.panels(problem, matrices, np.arange(3))
+    c = panel.product.copy()
+    c[1] += 3 * tolerance(problem, accumulator).summing * panel.magnitude[1]
+    assert verify_product(problem, accumulator, matrices, c).verified == allowed
+
+
 # Accumulation.
 
 
@@ -395,6 +428,26 @@ def test_the_old_c_is_added_once_where_it_is_asked_for(k: int, regime: str) -> N
     assert not verify_product(problem, "float32", matrices, product + 2 * matrices.c).verified
     assert verify_product(Problem(M, N, k), "float32", matrices, product).verified
     assert not verify_product(Problem(M, N, k), "float32", matrices, product + matrices.c).verified
+
+
+@pytest.mark.parametrize("by_device", [False, True])
+@pytest.mark.parametrize(("alpha", "beta"), [(2, 0), (-0.75, 0), (1, -1), (1, 0.25), (-3, 1), (0.5, 40)])
+def test_a_product_is_right_with_its_factors_and_with_no_others(
+    alpha: float, beta: float, by_device: bool, regime: str
+) -> None:
+    problem = Problem(M, N, 17, alpha=alpha, beta=beta)
+    matrices = draw(problem, seed=1)
+    a, b = (widen(matrix, "float32") for matrix in (matrices.a, matrices.b))
+    products = (a @ b, (np.abs(a) @ np.abs(b)).astype(np.float32)) if by_device else None
+
+    def verified(alpha: float, beta: float) -> bool:
+        old = beta * widen(matrices.c, "float32") if beta else 0.0
+        c = narrow(alpha * (a @ b) + old, "float32")
+        return verify_product(problem, "float32", matrices, c, products=products).verified
+
+    assert verified(alpha, beta)
+    others = [(-alpha, beta), (alpha * 1.01, beta), (alpha, -beta), (alpha, beta + 0.01 * bool(beta)), (1, bool(beta))]
+    assert not any(verified(*other) for other in others if other != (alpha, beta))
 
 
 def test_an_element_that_kept_the_old_c_is_wrong_and_not_called_unwritten(regime: str) -> None:
@@ -439,6 +492,11 @@ def test_a_result_of_another_shape_or_type_cannot_be_verified() -> None:
         verify_product(problem, "float32", matrices, np.zeros((5, 4), np.float32))
     with pytest.raises(InvalidProblem, match="a float32 matrix is stored as float32, but the array holds float64"):
         verify_product(problem, "float32", matrices, np.zeros((4, 5)))
+
+
+@pytest.mark.parametrize(("got", "noted"), [(99.001, True), (100.999, True), (98.999, False), (101.001, False)])
+def test_an_error_of_a_hundredth_at_most_is_told_beside_what_is_allowed(got: float, noted: bool) -> None:
+    assert ("off; 0.5 is allowed)" in str(Mismatch(1, 2, 100.0, got, allowed=0.5))) == noted
 
 
 def test_verifying_leaves_the_matrices_alone(regime: str) -> None:
@@ -545,21 +603,22 @@ def suspects(problem: Problem, matrices: Matrices, c: NDArray[Any], accumulator:
     ("dtype", "output"),
     [("float32", "float32"), ("float64", "float64"), ("float16", "float16"), ("bfloat16", "bfloat16")],
 )
-@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize(("alpha", "beta"), [(1, 0), (1, 1.5), (-2, -1)])
 @pytest.mark.parametrize("k", [5, 17, 640])
-def test_no_row_of_a_right_product_is_suspect(k: int, accumulate: bool, dtype: str, output: str) -> None:
-    problem = Problem(500, 200, k, dtype, output, beta=accumulate)
+def test_no_row_of_a_right_product_is_suspect(k: int, alpha: float, beta: float, dtype: str, output: str) -> None:
+    problem = Problem(500, 200, k, dtype, output, alpha=alpha, beta=beta)
     matrices = draw(problem, seed=k)
     accumulator = "float64" if dtype == "float64" else "float32"
     a, b = (widen(matrix, dtype).astype(accumulator) for matrix in (matrices.a, matrices.b))
-    c = a @ b + widen(matrices.c, output).astype(accumulator) if accumulate else a @ b
+    c = alpha * (a @ b) + beta * widen(matrices.c, output).astype(accumulator) if beta else alpha * (a @ b)
     assert not suspects(problem, matrices, narrow(c, output), accumulator)
 
 
+@pytest.mark.parametrize(("alpha", "beta"), [(1, 0), (2, 0), (-1, 2)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mistake", IN_ONE_ROW)
-def test_exactly_the_wrong_rows_are_suspect(mistake: str, dtype: str) -> None:
-    problem = Problem(300, 200, 640, dtype)
+def test_exactly_the_wrong_rows_are_suspect(mistake: str, dtype: str, alpha: float, beta: float) -> None:
+    problem = Problem(300, 200, 640, dtype, alpha=alpha, beta=beta)
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
     rng = np.random.default_rng(1)
@@ -651,6 +710,23 @@ def test_each_suspect_row_is_told_and_compared_once_however_many_blocks_suspect_
     verification = verify_product(problem, "float32", matrices, c, 0)
     assert place(verification) == (199, 0)
     assert (verification.wrong, verification.compared) == (64, 32 * 64)
+
+
+def test_suspect_rows_are_compared_up_to_the_first_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "PANEL_ELEMENTS", 1)  # a row at a time
+    monkeypatch.setattr(comparison, "sampled_rows", lambda m, rng: np.arange(1, m, 2))
+    problem = Problem(40, N, 17)
+    matrices = draw(problem, seed=1)
+    for wrong, row, counted, compared in [
+        ([9, 20, 31], 9, 2, 20),  # of the sampled rows 9 and 31 are wrong: no row behind 9 can be the first
+        ([4, 8, 9], 4, 2, 21),  # 4, which was not sampled, comes before 9: 8 is compared no more
+        ([20, 22], 20, 1, 21),
+    ]:
+        c = right(problem, matrices)
+        c[wrong, 5] += 1
+        verification = verify_product(problem, "float32", matrices, c, 0)
+        assert place(verification) == (row, 5)
+        assert (verification.wrong, verification.compared) == (counted, compared * N)
 
 
 @pytest.mark.parametrize(("m", "sampled"), [(31, False), (32, False), (33, True)])

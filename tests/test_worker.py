@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import DeviceError, MmcoreError, NoDevice
+from mmcore import DeviceError, MmcoreError, NoDevice, executor
 from mmcore.cell import Cell, Timing
 from mmcore.errors import (
     CompileError,
@@ -179,6 +181,54 @@ def test_phases_that_follow_each_other_for_ever_reach_the_time_limit(
     assert not process.alive
 
 
+SLOW = """import json, socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[-1]))
+while connection.recv(1 << 16):
+    time.sleep(1)
+    connection.sendall(json.dumps({"result": "late"}).encode() + b"\\n")
+"""
+
+
+def test_a_process_has_time_of_its_own_to_start_and_later_requests_have_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            return subprocess.Popen([sys.executable, str(script), str(theirs.fileno())], pass_fds=(theirs.fileno(),))
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    monkeypatch.setattr(worker_client, "_GRACE_SECONDS", 0.1)
+    process = WorkerProcess("slow")
+    assert process.ask("module:function", [], 0.1) == "late"
+    assert process.ask("module:function", [], None) == "late"
+    with pytest.raises(TimeLimit, match=r"^the phase 'start' had not ended after 0\.1 s$"):
+        process.ask("module:function", [], 0.1)
+    assert not process.alive
+
+
+def test_a_worker_reads_nothing_of_the_commands_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "reads_input.py").write_text(
+        "import os\ndef read(device, phases):\n    return os.read(0, 99).decode()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    ours, theirs = os.pipe()
+    os.write(theirs, b"the command's")
+    kept = os.dup(0)
+    os.dup2(ours, 0)
+    try:
+        process = WorkerProcess("fragile:0")
+        assert process.ask("reads_input:read", [], 60.0) == ""
+        assert os.read(0, 99) == b"the command's"
+        process.end()
+    finally:
+        os.dup2(kept, 0)
+        for each in (ours, theirs, kept):
+            os.close(each)
+
+
 def test_an_answer_may_arrive_in_several_parts(tmp_path: Path) -> None:
     """A compiler's log of a megabyte and more."""
     source = tmp_path / "long.cu"
@@ -331,6 +381,56 @@ def test_a_device_has_a_while_to_stop_a_kernel_itself_and_to_say_where(monkeypat
         request = {"target": "module:function", "arguments": [], "timeout": 0.1}
         answer = worker_module._answer("fragile:0", request, connection)
     assert (answer, given_up) == ({"result": "stopped", "lost": False}, [])
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        ("plan", "its launch rule or a constraint had not answered after 2.5 s, at test_worker.py:"),
+        ("compile", "NVRTC had not ended after 2.5 s"),
+        ("verify", "the kernel had not ended after 2.5 s"),
+        ("time", "the kernel had not ended, launched to be timed, after 2.5 s"),
+        ("allocate", "the phase 'allocate' had not ended after 2.5 s"),
+    ],
+)
+def test_a_worker_says_what_the_time_limit_found_it_doing_and_ends(
+    monkeypatch: pytest.MonkeyPatch, phase: str, said: str
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(worker_module, "_send", lambda connection, message: sent.append(message))
+    monkeypatch.setattr(os, "_exit", lambda status: sent.append(status))
+    connection: Any = None
+    worker_module._give_up(connection, phase, 2.5, threading.get_ident())
+    message, status = sent
+    assert (message["error"], message["lost"], status) == ("TimeLimit", True, 1)
+    assert re.fullmatch(re.escape(said) + r"\d*", message["text"])
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(0, "ended with status 0"), (3, "ended with status 3"), (None, "ended with status None"),
+     (-11, "was killed by SIGSEGV"), (-9, "was killed by SIGKILL")],
+)  # fmt: skip
+def test_a_process_that_is_no_more_has_a_cause(status: int | None, said: str) -> None:
+    ended: list[str] = []
+    process = SimpleNamespace(wait=lambda limit: None, poll=lambda: status)
+    dead: Any = SimpleNamespace(_process=process, end=lambda: ended.append("ended"))
+    assert WorkerProcess._death(dead) == f"the process that ran it {said}"
+    assert ended == ["ended"]
+
+
+@pytest.mark.parametrize(("value", "here"), [("1", True), ("0", False), ("", False), (None, False)])
+def test_everything_is_done_in_this_process_where_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, here: bool
+) -> None:
+    if value is not None:
+        monkeypatch.setenv(IN_PROCESS, value)
+    there = SimpleNamespace(alive=True, ask=lambda *asked: "there")
+    monkeypatch.setattr(executor, "call", lambda *asked: "here")
+    monkeypatch.setitem(executor._workers, "fragile:0", there)
+    assert run("fragile:0", DESCRIBE) == ("here" if here else "there")
+    kernel: Any = object()
+    assert run("fragile:0", DESCRIBE, kernel=kernel) == "here"
 
 
 def test_only_the_process_that_started_a_worker_ends_it() -> None:

@@ -9,6 +9,7 @@ from mmcore import hookimpl
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
 from mmcore.devices.base import Buffer, Call, HostArray, Refresh
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks
 from mmcore_emulator.device import EmulatedModule, Emulator
 
@@ -37,7 +38,7 @@ class TimedModule(EmulatedModule):
     """A module whose times are made up, by the name of its .cu file."""
 
     def __init__(self, memory: Any, code: CompiledModule, deadline: Deadline, seconds: Seconds) -> None:
-        super().__init__(memory, code, deadline)
+        super().__init__(memory, code, DeviceProperties(), deadline)
         self._source = code.source
         self._made_up = seconds
 
@@ -87,7 +88,7 @@ class TimedEmulator(Emulator):
         return self._product
 
     @property
-    def facts(self) -> Mapping[str, Any]:  # type: ignore[override]
+    def facts(self) -> Mapping[str, Any]:
         return {"name": self._product, "compute_capability": [9, 0], "multiprocessors": 1, "clock_mhz": 1000}
 
     def load(self, code: CompiledModule) -> TimedModule:

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     memory.GUARD_BYTES = 0
     device, kernels = open_device("cuda"), mmcore.kernels()
-    sound = [name for name, kernel in kernels.items() if not kernel.known_bugs and not kernel.is_code]
+    sound = [name for name, kernel in kernels.items() if not (kernel.known_bugs or kernel.is_code or kernel.call)]
     for name in options.names or sound:
         kernel = kernels[name]
         if options.without_over_read:

@@ -15,8 +15,8 @@ class Violation:
 
     Attributes:
         kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
-            "deadlock", "input-overwritten", "illegal-address", "launch-failure", "timeout", "process-death" or
-            "unrepeatable"; a sanitizer has further kinds.
+            "deadlock", "assertion", "trap", "illegal-branch", "input-overwritten", "illegal-address", "launch-failure",
+            "timeout", "process-death" or "unrepeatable"; a sanitizer has further kinds.
         message: one sentence on what happened.
         array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's or variable's name).
         source: name of the .cu file.

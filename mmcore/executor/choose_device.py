@@ -40,12 +40,11 @@ def chosen(spec: str) -> tuple[DeviceProvider, int]:
             if _asked(provider, provider.count):
                 return provider, 0
         raise NoDevice("no device was found; mmcore doctor says why")
-    name, colon, index = spec.partition(":")
-    if name not in providers:
-        raise NoDevice(f"there is no device {spec!r}; there are auto, {', '.join(sorted(providers))}")
-    if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
-        raise NoDevice(f"{spec!r} is not a device: the number behind the colon must be 0 or more")
-    return providers[name], int(index or 0)
+    name, _, index = (spec, "", "0") if spec in providers else spec.rpartition(":")
+    if name not in providers or not (index.isascii() and index.isdigit() and len(index) < 10):
+        there = f"there are auto, {', '.join(sorted(providers))}, and each with a number, as in cuda:1"
+        raise NoDevice(f"there is no device {spec!r}; {there}")
+    return providers[name], int(index)
 
 
 def _asked(provider: DeviceProvider, question: Callable[[], _T]) -> _T:

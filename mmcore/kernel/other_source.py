@@ -31,21 +31,23 @@ def other_source(kernel: Kernel, version: str) -> str:
         if not found:
             raise InvalidKernel(f"{kernel.name}: there is no {source.name} in {version}")
         return str(found[0])
-    top = Path(_git(kernel, source, "rev-parse", "--show-toplevel").decode().strip())
-    commit = _git(kernel, source, "rev-parse", "--verify", "--quiet", f"{version}^{{commit}}").decode().strip()
+    unknown = f"{kernel.name}: {version} is neither a folder, nor a revision of the Git repository of {source}"
+    top = Path(_git(source.parent, unknown, "rev-parse", "--show-toplevel").decode().strip())
+    commit = _git(top, unknown, "rev-parse", "--verify", "--quiet", f"{version}^{{commit}}").decode().strip()
     inside, folder = source.relative_to(top), cache_directory() / "revisions" / commit
+    absent = f"{kernel.name}: there is no {inside} in {version}"
     if not (folder / inside).is_file():
-        archive = _git(kernel, source, "-C", str(top), "archive", commit, str(inside.parent))
+        archive = _git(top, absent, "archive", commit, str(inside.parent))
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
             files.extractall(folder, filter="data")
     if not (folder / inside).is_file():
-        raise InvalidKernel(f"{kernel.name}: there is no {inside} in {version}")
+        raise InvalidKernel(absent)
     return str(folder / inside)
 
 
-def _git(kernel: Kernel, source: Path, *words: str) -> bytes:
+def _git(folder: Path, failure: str, *words: str) -> bytes:
+    """What Git says in a folder; :class:`InvalidKernel` of that text where it fails."""
     try:
-        return subprocess.run(["git", *words], cwd=source.parent, capture_output=True, check=True).stdout
+        return subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        shown = f"a folder, nor a revision of the Git repository of {source}"
-        raise InvalidKernel(f"{kernel.name}: {words[-1].partition('^')[0]} is neither {shown}") from None
+        raise InvalidKernel(failure) from None

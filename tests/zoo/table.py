@@ -9,7 +9,6 @@ MEASURED = "verified and measured"
 
 _NEVER_WRITTEN = r"\d+:\d+: expected \S+ - got NaN \(never written\)"
 _WRONG = r"\d+:\d+: expected \S+ - got (-?\d|NaN|-?inf)"
-_UNKNOWN = r"the emulator does not know the instruction "
 _AGAIN = "unrepeatable: it was verified at first, and run again on other inputs it is wrong"
 _NOT_ITS_OWN = "unrepeatable: |implausible: "
 _FAILED = r"plugin zoo\.\w+ of zoo-\S+ failed to load: "
@@ -174,7 +173,12 @@ _THREADS = (
         r"deadlock: thread \(0, 0\) of block \(0, 0\) waits here for a value in memory .* at kernel\.cu:\d+",
         r"timeout: ",
     ),
-    BadPlugin("traps", "traps", _UNKNOWN + "trap", r"launch-failure: |illegal-instruction: "),
+    BadPlugin(
+        "traps",
+        "traps",
+        r"trap: thread \(0, 0\) of block \(0, 0\) comes to a trap at kernel\.cu:\d+",
+        r"launch-failure: |illegal-instruction: ",
+    ),
 )
 
 _RESOURCES = (
@@ -202,7 +206,7 @@ _SOURCES = (
         "includes a header that is not there",
         r"kernel\.cu includes a header that is not found: my_private_tiles\.h",
     ),
-    BadPlugin("prints_on_device", "prints megabytes on the device", _UNKNOWN + r"call\.uni of vprintf", r"timeout: "),
+    BadPlugin("prints_on_device", "prints megabytes on the device", MEASURED, r"timeout: "),
 )
 
 _PYTHON = (

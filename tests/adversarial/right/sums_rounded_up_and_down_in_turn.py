@@ -1,7 +1,5 @@
 """Additions round down and up in turn, and products toward zero: other last bits, all within what is allowed."""
 
-EMULATED = False
-
 SOURCE = """
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
 {

@@ -1,0 +1,249 @@
+"""What a check finds wrong with asynchronous copies, products of warpgroups and clusters, line by line."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mmcore.devices.violations import Violation
+from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows
+from mmcore_emulator.sanitizer.recording import Recorder
+from mmcore_emulator.translate import Translation
+from tests.emulation import emulate
+from tests.test_emulator_tensor_cores import HANDING_ON, PIPELINE, STEPS, WARPGROUP
+
+# Tiles go through shared memory and back to global memory by bulk copies, each thread's element doubled on the way.
+THROUGH = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(const float* in, float* out) {
+    __shared__ __align__(128) float tile[2][64];
+    for (int step = 0; step < 4; ++step) {
+        float* mine = tile[step % 2];
+        if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+        __syncthreads();
+        mine[threadIdx.x] = 2 * in[step * 64 + threadIdx.x];
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;"
+                         :: "l"(out + step * 64), "r"(at(mine)) : "memory");
+            asm volatile("cp.async.bulk.commit_group;");
+        }
+    }
+    if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}"""
+
+# Two products under way at a time, of tiles that take turns.
+TURNS = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
+    __shared__ __align__(128) unsigned short a[2][64 * 16], b[2][8 * 16];
+    const int t = threadIdx.x;
+    float d[4] = {};
+    for (int tile = 0; tile < 6; ++tile) {
+        unsigned short* own = a[tile % 2];
+        for (int i = t; i < 64 * 16; i += 128) own[i / 128 * 128 + i % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = A[i];
+        b[tile % 2][t % 16 / 8 * 64 + t / 16 * 8 + t % 8] = B[t];
+        asm volatile("fence.proxy.async.shared::cta;");
+        __syncthreads();
+        auto descriptor = [](const void* p) {
+            const unsigned long long begin = (unsigned)__cvta_generic_to_shared(p);
+            return (begin & 0x3FFFF) >> 4 | 128ull >> 4 << 16 | 256ull >> 4 << 32;
+        };
+        asm volatile("wgmma.fence.sync.aligned;");
+        asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "l"(descriptor(own)), "l"(descriptor(b[tile % 2])));
+        asm volatile("wgmma.commit_group.sync.aligned;");
+        asm volatile("wgmma.wait_group.sync.aligned 1;");
+        __syncthreads();
+    }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]));
+    float* mine = C + (t / 32 * 16 + t % 32 / 4) * 8 + t % 4 * 2;
+    mine[0] = d[0]; mine[1] = d[1]; mine[64] = d[2]; mine[65] = d[3];
+}"""
+
+NEIGHBOURS = r"""
+extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
+    __shared__ unsigned mine;
+    unsigned rank, other, got;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    mine = 100 + blockIdx.x;
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(other) : "r"((unsigned)__cvta_generic_to_shared(&mine)), "r"(rank ^ 1));
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(got) : "r"(other));
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); // end
+    out[blockIdx.x] = got;
+}"""
+
+# Two warps hand tiles on to two others at numbered barriers.
+NUMBERED = r"""
+extern "C" __global__ void f(const float* in, float* out) {
+    __shared__ float tile[64];
+    const int t = threadIdx.x % 64;
+    for (int step = 0; step < 2; ++step)
+        if (threadIdx.x < 64) {
+            tile[t] = in[step * 64 + t];
+            asm volatile("bar.arrive 1, 128;" ::: "memory");
+            asm volatile("bar.sync 2, 128;" ::: "memory"); // taken
+        } else {
+            asm volatile("bar.sync 1, 128;" ::: "memory"); // given
+            out[step * 64 + t] = tile[63 - t];
+            asm volatile("bar.sync 2, 128;" ::: "memory");
+        }
+}"""
+
+HALF = np.ones((64, 16), np.float16).view(np.uint16)
+OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
+    PIPELINE: ([np.ones(1024, np.uint16), np.ones(512, np.uint16), np.zeros(128, np.float32)], {"block": (32,)}),
+    HANDING_ON: ([STEPS, np.zeros(64, np.float32)], {"block": (96,)}),
+    WARPGROUP: ([HALF, HALF[:8], np.zeros(512, np.float32)], {"block": (128,), "options": ("-DADD=1",)}),
+    TURNS: ([HALF, HALF[:8], np.zeros(512, np.float32)], {"block": (128,)}),
+    THROUGH: ([np.ones(256, np.float32), np.zeros(256, np.float32)], {"block": (64,)}),
+    NUMBERED: ([np.ones(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
+    NEIGHBOURS: ([np.zeros(6, np.uint32)], {"grid": (6,), "block": (1,), "cluster": (2, 1, 1)}),
+}
+
+
+def hazards(source: str, of: str) -> list[Violation]:
+    """What a check finds in a kernel that takes the operands ``of`` another, but for what its arrays hold at first."""
+    arrays, geometry = OPERANDS[of]
+    recorder = Recorder()
+
+    def observers(translation: Translation) -> tuple[Checking, ...]:
+        return (Checking(GlobalShadows(2, None), recorder, translation),)  # type: ignore[arg-type]
+
+    emulate(source, *arrays, architecture="90a", observers=observers, **geometry)
+    return [
+        each
+        for each in recorder.violations
+        if (each.array or "shared") not in "PQRST" or each.kind != "uninitialized-read"
+    ]
+
+
+@pytest.mark.parametrize(
+    "source", OPERANDS, ids=["cp.async", "mbarriers", "wgmma", "groups", "stores", "barriers", "cluster"]
+)
+def test_nothing_is_wrong_with_a_right_kernel(source: str) -> None:
+    assert hazards(source, source) == []
+
+
+class Fault(NamedTuple):
+    """An edit of a right kernel, and the finding that is to name a line with some text, there or as the other line."""
+
+    source: str
+    right: str
+    wrong: str
+    kind: str
+    line: str
+    says: str = ""
+
+
+WAITS = 'if (tile < 3) asm volatile("cp.async.wait_group 1;"); else asm volatile("cp.async.wait_group 0;");'
+FAULTS = {
+    "no wait for a group": Fault(PIPELINE, WAITS, "", "unfinished-copy", "ldmatrix.sync.aligned.m8n8.x4", "wait_group"),
+    "a wait for too few groups": Fault(
+        PIPELINE, "wait_group 1", "wait_group 2", "unfinished-copy", "ldmatrix.sync.aligned.m8n8.x4"
+    ),
+    "a copy over what is copied": Fault(
+        PIPELINE, "&b[tile % 2][t * 8]", "&b[0][t * 8]", "unfinished-copy", "cp.async.ca"
+    ),
+    "no barrier behind the wait": Fault(
+        PIPELINE, "        __syncwarp();\n        unsigned", "        unsigned", "shared-race", "m8n8.x4"
+    ),
+    "a phase waited for twice": Fault(
+        HANDING_ON, "await(&full, step % 2)", "await(&full, 0)", "phase-waited-twice", "mbarrier.try_wait"
+    ),
+    "a phase never waited for": Fault(HANDING_ON, "await(&full, step % 2);", "", "uninitialized-read", "tile[63"),
+    "no wait for an empty buffer": Fault(
+        HANDING_ON, "await(&empty, step % 2 ^ 1);", "", "unfinished-copy", "cp.async.bulk"
+    ),
+    "an arrival before the read": Fault(
+        HANDING_ON,
+        """sum += tile[63 - t];
+            asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(&empty)));""",
+        """asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(&empty)));
+            sum += tile[63 - t];""",
+        "",
+        "tile[63",
+    ),
+    "no barrier behind mbarrier.init": Fault(HANDING_ON, "__syncthreads();", "", "shared-race", "mbarrier.init"),
+    "no fence before a product": Fault(
+        WARPGROUP, 'asm volatile("fence.proxy.async.shared::cta;");', "", "missing-proxy-fence", "a[i / 16"
+    ),
+    "no wgmma.fence": Fault(
+        WARPGROUP, 'asm volatile("wgmma.fence.sync.aligned;");', "", "wgmma-order", "setp.ne.b32 add"
+    ),
+    "no wgmma.wait_group": Fault(
+        WARPGROUP, 'asm volatile("wgmma.wait_group.sync.aligned 0;");', "", "wgmma-order", "mine[0]", "wgmma.wait_group"
+    ),
+    "a sum changed without wgmma.fence": Fault(
+        TURNS, 'asm volatile("wgmma.fence.sync.aligned;");',
+        'if (tile == 0) asm volatile("wgmma.fence.sync.aligned;"); if (tile == 5) d[0] *= 2;',
+        "wgmma-order", "d[0] *= 2"
+    ),
+    "a sum read while it is made": Fault(
+        TURNS, 'asm volatile("wgmma.wait_group.sync.aligned 0;"', 'asm volatile("wgmma.wait_group.sync.aligned 1;"',
+        "wgmma-order", "mine[0]"
+    ),
+    "one buffer for two products": Fault(TURNS, "a[tile % 2]", "a[0]", "overwritten-in-flight", "own[i / 128"),
+    "a wait for too few products": Fault(
+        TURNS, "wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;", "overwritten-in-flight", "own[i"
+    ),
+    "no wait for a store": Fault(
+        THROUGH, 'if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");', "",
+        "overwritten-in-flight", "2 * in[", "cp.async.bulk.wait_group.read"
+    ),
+    "a wait for too few stores": Fault(THROUGH, "read 1;", "read 2;", "overwritten-in-flight", "2 * in["),
+    "no barrier behind the wait for a store": Fault(
+        THROUGH, '::: "memory");\n        __syncthreads();\n        mine', '::: "memory");\n        mine',
+        "overwritten-in-flight", "2 * in["
+    ),
+    "no fence before a store": Fault(
+        THROUGH, 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");', "", "missing-proxy-fence", "2 * in["
+    ),
+    "no barrier before a store": Fault(
+        THROUGH, '::: "memory");\n        __syncthreads();\n        if', '::: "memory");\n        if', "", "2 * in["
+    ),
+    "a block that leaves its cluster": Fault(
+        NEIGHBOURS,
+        'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); // end', "",
+        "cluster-exit", "ld.shared::cluster"
+    ),
+    "a barrier of half the threads": Fault(NUMBERED, "bar.sync 2, 128", "bar.sync 2, 64", "shared-race", "63 - t"),
+    "a barrier of more threads than come": Fault(
+        NUMBERED, 'bar.sync 1, 128;" ::: "memory"); // given', 'bar.sync 1, 160;" ::: "memory"); // given',
+        "deadlock", "// given"
+    ),
+    "a barrier of other counts": Fault(
+        NUMBERED, 'bar.sync 2, 128;" ::: "memory"); // taken', 'bar.sync 2, 96;" ::: "memory"); // taken',
+        "barrier-count", "// taken"
+    ),
+    "no barrier before the next tile": Fault(
+        NUMBERED, 'asm volatile("bar.sync 2, 128;" ::: "memory"); // taken', "", "deadlock", "// given"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_on_its_line(name: str) -> None:
+    fault = FAULTS[name]
+    assert fault.right in fault.source
+    source = fault.source.replace(fault.right, fault.wrong)
+    lines = {number for number, line in enumerate(source.splitlines(), 1) if fault.line in line}
+    assert lines
+    found = hazards(source, fault.source)
+    named = [each for each in found if each.line in lines or any(f":{line}" in each.message for line in lines)]
+    assert any(fault.kind in ("", each.kind) and fault.says in each.message for each in named), found
+
+
+@pytest.mark.parametrize(("align", "found"), [(128, []), (1024, []), (2048, ["misplaced-array"])])
+def test_an_alignment_that_the_hardware_does_not_honour_is_told(align: int, found: list[str]) -> None:
+    source = THROUGH.replace("__align__(128)", f"__align__({align})")
+    told = hazards(source, THROUGH)
+    assert [each.kind for each in told] == found
+    assert all("tile asks for an alignment of 2048 bytes and lies at 0x400" in each.message for each in told)

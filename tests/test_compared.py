@@ -1,0 +1,262 @@
+"""What a kernel takes turns with: kernels of the same product, and another version of its source."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore import InvalidKernel, Kernel, kernels
+from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.compared import Compared, compared_kernels
+from mmcore.kernel.other_source import other_source
+from mmcore.measure import measure
+from mmcore.registry import Origin, Registered, registry
+from mmcore.timing import Time
+from tests.command_line import install, installed, mmcore
+from tests.timed_emulator import TimedEmulator
+
+KERNEL = "upc.kernel01"
+BRIEF = (Timing(max_seconds=0.05, min_rounds=3),)
+SECONDS = {"kernel01.cu": 2e-3, "kernel10.cu": 1e-3, "kernel11.cu": 4e-3, "kernel00.cu": 1e-3}
+
+
+def names(baseline: str, kernel: str = KERNEL) -> list[str]:
+    return [each.name for each in compared_kernels(Cell(kernel, 8, 8, 8, baseline=baseline), kernels()[kernel])]
+
+
+@pytest.fixture
+def others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that differ from upc.kernel01 in what is computed."""
+    changes: dict[str, dict[str, Any]] = {
+        "dtype": {"dtype": "bfloat16", "output": "float32"}, "output": {"output": "float64"}, "alpha": {"alpha": 2},
+        "beta": {"beta": 1}, "column_major": {"column_major": "B"}, "same": {"title": "another"},
+    }  # fmt: skip
+    for name, changed in changes.items():
+        kernel = replace(kernels()[KERNEL], **{"accumulator": "", "output": "", "name": f"acme.{name}"} | changed)
+        monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+
+
+def test_without_a_baseline_there_is_none_and_mmcores_own_is_cublas() -> None:
+    assert names("") == []
+    assert BASELINE == "cublas.best"
+
+
+@pytest.mark.usefixtures("others")
+def test_a_baseline_is_another_kernel_of_the_same_product_whose_name_matches() -> None:
+    assert names("acme.*") == ["acme.same"]
+    assert names("upc.kernel1?") == ["upc.kernel10", "upc.kernel11"]
+    assert KERNEL not in names("upc.*")
+    assert names("no.such") == []
+
+
+def test_a_plugin_may_offer_a_baseline_for_a_product(tmp_path: Path) -> None:
+    offers = """
+from dataclasses import replace
+from mmcore import hookimpl
+@hookimpl
+def mmcore_baselines(kernel):
+    return replace(kernel, name="acme.best") if kernel.dtype == "float32" else None
+"""
+    install(tmp_path, "acme", "acme", offers)
+    with installed(tmp_path):
+        assert names("acme.best") == ["acme.best"]
+        assert names("acme.b?st") == ["acme.best"]
+        assert names("acme.worst") == []
+        assert names("acme.best", "lezione9.kernel1") == []
+
+
+def test_another_version_is_the_same_kernel_with_another_source() -> None:
+    (before,) = compared_kernels(Cell(KERNEL, 8, 8, 8, against="/some/kernel.cu"), kernels()[KERNEL])
+    assert before == replace(kernels()[KERNEL], title="before", source=Path("/some/kernel.cu"))
+
+
+def compared(own: list[float], theirs: list[float], **changes: Any) -> Compared:
+    times = [Time(Timing(), tuple(rounds), 1, "made up") for rounds in (own, theirs)]
+    return Compared.of(replace(kernels()["upc.kernel10"], **changes), *times)
+
+
+def test_a_kernel_is_as_many_times_as_fast_as_the_other_takes_times_as_long() -> None:
+    found = compared([1.0, 1.0, 2.0], [0.5, 0.25, 1.0])
+    assert (found.kernel, found.faster, found.reason) == ("upc.kernel10", 0.5, "")
+    assert found.interval == pytest.approx((0.25 * 0.999, 0.5 * 1.001))
+    assert found.time is not None
+    assert found.time.rounds == (0.5, 0.25, 1.0)
+    assert Compared.from_json({**vars(found), "time": None, "interval": [1, 2]}).interval == (1, 2)
+
+
+def test_a_comparison_in_words() -> None:
+    assert str(compared([1.0] * 3, [0.75] * 3)) == "75.0 % of upc.kernel10 (74.9–75.1 %)"
+    assert str(compared([1.0] * 3, [2.0] * 3, title="cuBLAS")) == "200.0 % of cuBLAS (199.8–200.2 %)"
+    assert str(Compared("acme.fast", "Fast and wide", reason="it is lost")) == "not compared with acme.fast: it is lost"
+
+
+# Measured.
+
+
+def timed(**asked: Any) -> Any:
+    return measure(Cell(KERNEL, 16, 16, 16, timings=BRIEF, **asked), TimedEmulator(SECONDS.__getitem__, flops=1e12))
+
+
+def test_the_fastest_of_several_baselines_is_the_one_that_a_result_names() -> None:
+    result = timed(baseline="upc.kernel1?")
+    assert [each.kernel for each in result.compared] == ["upc.kernel10", "upc.kernel11"]
+    assert [each.faster for each in result.compared] == pytest.approx([0.5, 2.0], rel=0.02)
+    document = result.to_json()
+    assert document["baseline"] == "upc.kernel10"
+    assert document["percent_of_baseline"] == pytest.approx(50, rel=0.02)
+    assert [each["kernel"] for each in document["compared"]] == ["upc.kernel10", "upc.kernel11"]
+
+
+def test_a_baseline_runs_in_a_config_of_its_own_that_fits() -> None:
+    result = timed(baseline="upc.kernel10", config={"block": [8, 8, 1]})
+    assert result.compared[0].faster == pytest.approx(0.5, rel=0.02)
+
+
+def test_what_cannot_be_compared_has_a_reason_and_costs_no_result() -> None:
+    result = measure(
+        Cell(KERNEL, 17, 17, 17, timings=BRIEF, baseline="upc.kernel?0"), TimedEmulator(SECONDS.__getitem__, flops=1e12)
+    )
+    assert result.verified
+    assert result.kernel_seconds == pytest.approx(2e-3)
+    assert [each.time for each in result.compared] == [None, None]
+    assert all(str(each).startswith(f"not compared with {each.kernel}: {each.kernel}: ") for each in result.compared)
+    assert "17 is not a multiple of block.x" in result.compared[0].reason
+    document = result.to_json()
+    assert (result.baseline, document["baseline"], document["percent_of_baseline"]) == (None, None, None)
+
+
+def test_another_version_is_no_baseline(tmp_path: Path) -> None:
+    result = timed(against=str(shutil.copy(kernels()[KERNEL].source, tmp_path)))
+    assert [each.label for each in result.compared] == ["before"]
+    document = result.to_json()
+    assert (result.baseline, document["baseline"], document["percent_of_baseline"]) == (None, None, None)
+
+
+def test_the_first_kernel_time_alone_is_compared() -> None:
+    ways = [("end-to-end", "pinned"), ("kernel", "cold"), ("kernel", "warm")]
+    timings = tuple(Timing(*way, max_seconds=0.05, min_rounds=3) for way in ways)
+    cell = Cell(KERNEL, 16, 16, 16, timings=timings, baseline="upc.kernel10")
+    result = measure(cell, TimedEmulator(SECONDS.__getitem__, flops=1e12))
+    (found,) = result.compared
+    assert found.time is not None
+    assert str(found.time.timing) == "kernel-cold"
+
+
+@pytest.fixture
+def _timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    site = tmp_path_factory.mktemp("site")
+    install(site, "timed-device", "timed", "from tests.timed_emulator import mmcore_devices\n")
+    with installed(site):
+        yield
+
+
+@pytest.mark.usefixtures("_timed")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--baseline", "upc.kernel10"), ["100.0 % of upc.kernel10"]),
+        (("--baseline", "upc.kernel1?"), ["100.0 % of upc.kernel10", "100.0 % of upc.kernel11"]),
+        (("--baseline", "none"), []),
+        (("--baseline", "none", "--against", "{}"), ["100.0 % of before"]),
+    ],
+)
+def test_a_command_says_how_fast_it_is_beside_others(tmp_path: Path, words: tuple[str, ...], said: list[str]) -> None:
+    shutil.copy(kernels()[KERNEL].source, tmp_path)
+    options = [word.format(tmp_path) for word in words]
+    result = mmcore("run", KERNEL, "--size", "16", "--device", "timed", "--timeout", "60", *options)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    begin = [number for number, line in enumerate(lines) if line.startswith("speed")]
+    shown = (
+        [line.removeprefix("speed").strip().partition(" (")[0] for line in lines[begin[0] :][: len(said)]]
+        if begin
+        else []
+    )
+    assert shown == said
+
+
+# Another version of a source.
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A Git repository with two versions of a kernel in a folder, and a header beside it."""
+    folder = tmp_path / "repository" / "kernels"
+    folder.mkdir(parents=True)
+    git(folder.parent, "init", "--quiet")
+    for text in ("old", "new"):
+        for name in ("tiled.cu", "tiled.cuh"):
+            (folder / name).write_text(f"// {text} {name}")
+        git(folder.parent, "add", ".")
+        git(folder.parent, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "-m", text)
+        git(folder.parent, "tag", text)
+    return folder.parent
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True)
+
+
+def of(source: Path) -> Kernel:
+    return Kernel(name="acme.tiled", configs=[{"block": 8}], source=source)
+
+
+def test_no_version_is_no_source() -> None:
+    assert other_source(of(Path("/nowhere/tiled.cu")), "") == ""
+
+
+@pytest.mark.parametrize("revision", ["old", "HEAD~1"])
+def test_a_revision_is_unpacked_with_what_lies_beside_the_source(repository: Path, revision: str) -> None:
+    kernel = of(repository / "kernels" / "tiled.cu")
+    kernel.source.write_text("// being edited")
+    for _ in range(2):
+        found = Path(other_source(kernel, revision))
+        assert found.read_text() == "// old tiled.cu"
+        assert found.with_suffix(".cuh").read_text() == "// old tiled.cuh"
+    assert Path(other_source(kernel, "HEAD")).read_text() == "// new tiled.cu"
+    assert kernel.source.read_text() == "// being edited"
+
+
+def test_a_revision_by_the_path_of_a_link_is_that_of_the_file(repository: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.cu"
+    link.symlink_to(repository / "kernels" / "tiled.cu")
+    assert Path(other_source(of(link), "old")).read_text() == "// old tiled.cu"
+
+
+def test_in_a_folder_the_nearest_file_of_that_name_is_taken(tmp_path: Path) -> None:
+    for place in ("a/b/c", "z/y", "."):
+        (tmp_path / "other" / place).mkdir(parents=True, exist_ok=True)
+    (tmp_path / "other" / "a" / "b" / "c" / "tiled.cu").write_text("deep")
+    (tmp_path / "other" / "z" / "y" / "tiled.cu").write_text("near")
+    kernel = of(tmp_path / "tiled.cu")
+    assert Path(other_source(kernel, str(tmp_path / "other"))).read_text() == "near"
+    (tmp_path / "other" / "tiled.cu").write_text("nearest")
+    assert Path(other_source(kernel, str(tmp_path / "other"))).read_text() == "nearest"
+
+
+def test_a_version_that_is_not_there_is_one_sentence(repository: Path, tmp_path: Path) -> None:
+    tiled, added = (repository / "kernels" / name for name in ("tiled.cu", "added.cu"))
+    later = repository / "later" / "tiled.cu"
+    later.parent.mkdir()
+    for each in (added, later):
+        each.write_text("// not in Git yet")
+    (tmp_path / "tiled.cu").write_text("// in no repository")
+    (tmp_path / "empty").mkdir()
+    neither = "acme.tiled: {} is neither a folder, nor a revision of the Git repository of {}"
+    sentences = [
+        (tiled, "no-such", neither.format("no-such", tiled)),
+        (tmp_path / "tiled.cu", "HEAD", neither.format("HEAD", tmp_path / "tiled.cu")),
+        (later, "old", "acme.tiled: there is no later/tiled.cu in old"),
+        (added, "old", "acme.tiled: there is no kernels/added.cu in old"),
+        (tiled, str(tmp_path / "empty"), f"acme.tiled: there is no tiled.cu in {tmp_path / 'empty'}"),
+    ]
+    for source, version, sentence in sentences:
+        with pytest.raises(InvalidKernel) as raised:
+            other_source(of(source), version)
+        assert str(raised.value) == sentence
