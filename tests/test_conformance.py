@@ -173,6 +173,7 @@ def test_the_right_declaration_conforms(tmp_path: Path, right: Wrong) -> None:
     assert found.conforms, found.failures
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_what_only_tiles_larger_than_the_block_show_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 19)
@@ -556,6 +557,7 @@ def conform_by_pytest(pytester: pytest.Pytester, *options: str) -> pytest.RunRes
     return pytester.runpytest_inprocess(*always, *options)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_pytest_makes_a_test_of_each_kernel_and_property(
     pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

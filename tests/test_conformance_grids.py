@@ -22,6 +22,8 @@ from tests.test_conformance import EMULATOR, conformance, failing, few, tiles
 
 __all__ = ["few", "tiles"]
 
+pytestmark = pytest.mark.slow
+
 STRIDED = (
     ("int k)", "int k, int lda, int ldb, int ldc)"),
     ("A[row * k + p] * B[p * n + column]", "A[row * lda + p] * B[p * ldb + column]"),

@@ -33,7 +33,13 @@ CHANGING = re.compile(
 TOLD = ("plugins.md", "CHANGELOG.md")
 
 
-@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        pytest.param(command, shown, id=command, marks=pytest.mark.slow if re.search(r"size 64[01]", command) else ())
+        for command, shown in EXAMPLES
+    ],
+)
 def test_the_pages_show_what_the_command_prints(
     command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from tests.fuzzing.trying import Disagreement, try_case
 
 SUBJECTS = subjects()
 CASES = [draw_case(0, number, SUBJECTS, EXTENTS["emulator"]) for number in range(250)]
-SOME = 80
+SOME = 50
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,8 @@ from tests.zoo.table import HARMFUL, INSTALLED, MEASURED, ZOO, BadPlugin
 SIZES = {"emulator": 40, "cuda": 640}
 TIMEOUTS = {"emulator": 20, "cuda": 20}
 
+pytestmark = pytest.mark.slow
+
 every_plugin = pytest.mark.parametrize("plugin", INSTALLED, ids=lambda plugin: plugin.name)
 
 

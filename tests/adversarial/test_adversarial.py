@@ -16,8 +16,13 @@ ATTEMPTS = 4
 
 
 def each(*kinds: str) -> pytest.MarkDecorator:
-    chosen = [one for one in CORPUS if one.kind in kinds]
-    return pytest.mark.parametrize("one", chosen, ids=lambda one: f"{one.kind}-{one.name}")
+    """Every kernel of these kinds; every other one is among the slow tests."""
+    chosen = [
+        pytest.param(one, id=f"{one.kind}-{one.name}", marks=pytest.mark.slow if number % 2 else ())
+        for number, one in enumerate(CORPUS)
+        if one.kind in kinds
+    ]
+    return pytest.mark.parametrize("one", chosen)
 
 
 def verdicts(one: Adversary, folder: Path, device: str) -> list[str]:

@@ -176,7 +176,7 @@ _THREADS = (
     BadPlugin(
         "traps",
         "traps",
-        r"trap: thread \(0, 0\) of block \(0, 0\) comes to a trap at kernel\.cu:\d+",
+        r"trap: thread \(\d+, \d+\) of block \(0, 0\) comes to a trap at kernel\.cu:\d+",
         r"launch-failure: |illegal-instruction: ",
     ),
 )
