@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 import mmcore
-from mmcore import Config, Kernel, Problem, Scalar, Struct, TensorMap, Workspace, ceil_div
+from mmcore import Config, Kernel, Launch, Problem, Scalar, Struct, TensorMap, Workspace, ceil_div
 from mmcore.cell import Cell, brief_timings
 from mmcore.cli import main
 from mmcore.devices.base import Device
@@ -313,6 +313,80 @@ def test_a_workspace_is_filled_once_and_a_counter_in_it_goes_on(device: Device, 
     assert measured(resets, device, timings=timings).verified
 
 
+PACKED = """
+struct alignas(64) Map { unsigned long long words[16]; };
+extern "C" __global__ void pack(const float* A, float* packed, int m, int k, int width)
+{
+    const int p = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (p < width)
+        packed[row * width + p] = p < k ? A[row * k + p] : 0;
+}
+extern "C" __global__ void own(const __grid_constant__ Map map, const float* B, float* C, int m, int n, int k)
+{
+    __shared__ __align__(128) float tile[8][8];
+    __shared__ unsigned long long full;
+    const bool first = threadIdx.x + threadIdx.y == 0;
+    const unsigned barrier = __cvta_generic_to_shared(&full);
+    if (first)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(barrier));
+    __syncthreads();
+    const int row = blockIdx.y * 8 + threadIdx.y, column = blockIdx.x * 8 + threadIdx.x;
+    float sum = 0;
+    for (int start = 0, phase = 0; start < k; start += 8, phase ^= 1) {
+        if (first)
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;"
+                         " cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                         " [%1], [%2, {%3, %4}], [%0];"
+                         :: "r"(barrier), "r"((unsigned)__cvta_generic_to_shared(tile)), "l"(&map), "r"(2 * start),
+                            "r"(blockIdx.y * 8) : "memory");
+        for (unsigned done = 0; !done;)
+            asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done) : "r"(barrier), "r"(phase) : "memory");
+        for (int p = 0; p < 8 && start + p < k; ++p)
+            sum += column < n ? tile[threadIdx.y][p] * B[(start + p) * n + column] : 0;
+        __syncthreads();
+    }
+    if (row < m && column < n)
+        C[row * n + column] = sum;
+}
+"""
+
+
+def packed(path: Path, nbytes: int, *, name: str = "packed") -> Kernel:
+    """A copy of A whose rows have a multiple of 8 floats, and a tensor map that takes each for two of float16."""
+    path.write_text(PACKED)
+
+    def launch(problem: Problem, config: Config, device: object) -> list[Launch]:
+        width = 8 * ceil_div(problem.k, 8)
+        copy = ("A", Workspace("packed", nbytes), "m", "k", Scalar(width))
+        map = TensorMap(name, (8, 16), extents=(problem.m, 2 * width), strides=(2 * width, 1), dtype="float16")
+        grid = ceil_div(problem.n, 8), ceil_div(problem.m, 8)
+        return [
+            Launch((ceil_div(width, 32), problem.m), (32,), entry="pack", arguments=copy),
+            Launch(grid, config.block, entry="own", arguments=(map, "B", "C", "m", "n", "k")),
+        ]
+
+    return Kernel(
+        name="tests.own", source=path, configs=[{"block": (8, 8)}], launch=launch, min_compute_capability=(9, 0)
+    )
+
+
+def test_a_tensor_map_is_over_a_workspace_and_has_a_type_of_its_own(device: Device, cu_file: Path) -> None:
+    assert measured(packed(cu_file, M * 8 * ceil_div(K, 8) * 4), device).verified
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [({"nbytes": 400}, "workspace 'packed' has 400"), ({"name": "lost"}, "no launch has a workspace 'lost'")],
+)
+def test_a_tensor_map_over_more_than_there_is_is_one_sentence(
+    device: Device, cu_file: Path, kernel: dict[str, Any], said: str
+) -> None:
+    nbytes = M * 8 * ceil_div(K, 8) * 4
+    with pytest.raises(InvalidKernel, match=f"^tests.own: a tensor map is over {nbytes} bytes, but {said}$"):
+        measured(packed(cu_file, **{"nbytes": nbytes, **kernel}), device)
+
+
 # Bad declarations.
 
 
@@ -350,11 +424,20 @@ def test_a_tensor_maps_swizzle_is_one_that_the_hardware_has(swizzle: int) -> Non
             {"arguments": (TensorMap("A", box=(8, 8), swizzle=48),)},
             "a tensor map's swizzle is 0, 32, 64 or 128 bytes, not 48",
         ),
-        ({"arguments": (TensorMap("D", box=(8, 8)),)}, "a tensor map is over A, B or C, not 'D'"),
+        (
+            {"arguments": (TensorMap("D", box=(8, 8)),)},
+            "a tensor map is over A, B or C, or over a workspace, whose extents, strides and dtype it must give: 'D' "
+            "is neither",
+        ),
+        (
+            {"arguments": (TensorMap("parts", box=(8, 8), extents=(8, 8), strides=(8, 1), dtype="float31"),)},
+            "'float31' is not an element type; there are float16, bfloat16, float32, float64, tf32, float8_e4m3fn, "
+            "float8_e5m2, int8, uint8, int32",
+        ),
         (
             {"arguments": (Struct(("A", TensorMap("A", box=(8, 8)))),)},  # type: ignore[arg-type]
             "a structure's members are pointers, numbers and bytes, not TensorMap(matrix='A', box=(8, 8), swizzle=0, "
-            "extents=(), strides=(), pointer=False)",
+            "extents=(), strides=(), dtype='', pointer=False)",
         ),
         (
             {"arguments": (Struct((Struct(("A",)),)),)},  # type: ignore[arg-type]

@@ -27,6 +27,7 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
 from mmcore.kernel.launch import Launch, asking
+from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, resource_violations, violation
 
 
@@ -167,9 +168,7 @@ class LoadedKernel:
             case Workspace(label) | ("A" | "B" | "C" as label):
                 return self.buffers[label]
             case TensorMap(matrix):
-                extents = argument.extents or problem.stored_shape(matrix)
-                strides = argument.strides or (problem.leading(matrix), 1)
-                return MatrixMap(argument, self.buffers[matrix], extents, strides, problem.dtype_of(matrix).name)
+                return self._bound_map(argument, matrix)
             case bytes():
                 return np.void(argument)
             case Struct(members):
@@ -178,6 +177,20 @@ class LoadedKernel:
                 scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
                 number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
                 return number
+
+    def _bound_map(self, map: TensorMap, name: str) -> MatrixMap:
+        """A tensor map with the buffer that it is over."""
+        problem = self.plan.problem
+        if name in MATRICES:
+            extents, strides = map.extents or problem.stored_shape(name), map.strides or (problem.leading(name), 1)
+            return MatrixMap(map, self.buffers[name], extents, strides, map.dtype or problem.dtype_of(name).name)
+        workspace = self.plan.workspaces.get(name)
+        last = sum((extent - 1) * stride for extent, stride in zip(map.extents, map.strides, strict=True))
+        needed = (last + 1) * dtype_named(map.dtype).itemsize
+        if workspace is None or workspace.nbytes < needed:
+            there = f"workspace {name!r} has {workspace.nbytes}" if workspace else f"no launch has a workspace {name!r}"
+            raise InvalidKernel(f"{self.plan.kernel.name}: a tensor map is over {needed} bytes, but {there}")
+        return MatrixMap(map, self.buffers[name], map.extents, map.strides, map.dtype)
 
 
 def _laid_out(members: Sequence[BoundArgument]) -> bytes:

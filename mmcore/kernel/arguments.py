@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.geometry import native
-from mmcore.kernel.problem import Problem
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.signature import Signature
 
 MATRICES = ("A", "B", "C")
@@ -62,15 +62,17 @@ class Workspace:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor map (``CUtensorMap``, passed by value as ``__grid_constant__``) over one matrix.
+    """A tensor map (``CUtensorMap``, passed by value as ``__grid_constant__``) over a matrix or a workspace.
 
     Attributes:
-        matrix: "A", "B" or "C".
+        matrix: "A", "B" or "C", or the name of a :class:`Workspace`.
         box: extents of the tile that one bulk copy moves, slowest axis first, in elements; of one to five axes.
         swizzle: bytes of the shared-memory swizzle: 0, 32, 64 or 128.
         extents: of the tensor, slowest axis first, in elements; by default the rows and columns of the matrix, or
             columns and rows where it is stored by columns.
         strides: elements from one index to the next along each axis; the last is 1. The matrix's own by default.
+        dtype: type of the elements; the matrix's own by default. A workspace has no extents, strides and type of its
+            own: they must be given.
         pointer: whether the function takes a pointer to the map in device memory instead.
     """
 
@@ -79,6 +81,7 @@ class TensorMap:
     swizzle: int = 0
     extents: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
+    dtype: str = ""
     pointer: bool = False
 
 
@@ -118,8 +121,11 @@ def check_argument(argument: Argument) -> None:
                 raise InvalidKernel(f"{number!r} is no {dtype}")
         case Scalar(value) if not isinstance(value, str):
             raise InvalidKernel(f"{value!r} is no number, and cannot be a scalar argument")
-        case TensorMap(matrix) if matrix not in MATRICES:
-            raise InvalidKernel(f"a tensor map is over A, B or C, not {matrix!r}")
+        case TensorMap(matrix) if matrix not in MATRICES and not (argument.extents and argument.dtype):
+            raise InvalidKernel(
+                f"a tensor map is over A, B or C, or over a workspace, whose extents, strides and dtype it must give: "
+                f"{matrix!r} is neither"
+            )
         case TensorMap():
             _check_tensor_map(argument)
         case Struct(members):
@@ -135,6 +141,8 @@ def check_argument(argument: Argument) -> None:
 
 
 def _check_tensor_map(map: TensorMap) -> None:
+    if map.dtype:
+        dtype_named(map.dtype)
     if map.swizzle not in (0, 32, 64, 128):
         raise InvalidKernel(f"a tensor map's swizzle is 0, 32, 64 or 128 bytes, not {map.swizzle!r}")
     axes = len(map.extents) or 2
