@@ -1,0 +1,193 @@
+"""The launch rule of wgmma_any.cu: any size and layout, each operand as it lies or packed so that TMA takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar, TensorMap, Workspace, ceil_div
+from mmcore.kernel.arguments import Argument
+
+_BOX_ROWS, _BOX_BYTES = 64, 8192
+_ALIGNMENT = 16
+"""Bytes, of rows that TMA takes."""
+_DIRECTLY, _BY_COPIES, _IN_PARTS = range(3)
+_CPP = {"bfloat16": "__nv_bfloat16", "float16": "__half", "tf32": "float", "float32": "float"}
+_CPP["float8_e4m3fn"] = "__nv_fp8_e4m3"
+_FORMS = {"bfloat16": "k16.f32.bf16.bf16", "float16": "k16.f32.f16.f16", "tf32": "k8.f32.tf32.tf32"}
+_FORMS["float8_e4m3fn"] = "k32.f32.e4m3.e4m3"
+BYTES = {"bfloat16": 2, "float16": 2, "tf32": 4, "float8_e4m3fn": 1}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A or B on its way to the tensor cores: a matrix whose tiles have `extent` rows of sums each.
+
+    Attributes:
+        matrix: "A", "B" or a workspace.
+        extent: of the operand across k: m or n.
+        k: extent along k.
+        leading: elements from one stored row to the next.
+        columns: whether it is stored by columns along k, k rows of `extent` elements.
+        parts: matrices whose sum it is, one behind the other.
+        dtype: of the elements.
+    """
+
+    matrix: str
+    extent: int
+    k: int
+    leading: int
+    columns: bool
+    parts: int
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns as stored."""
+        return (self.k, self.extent) if self.columns else (self.extent, self.k)
+
+    def map(self, across: int, along: int) -> TensorMap:
+        """The tensor map for tiles of `across`×`along` elements; by columns in boxes of 64."""
+        rows, columns = self.shape
+        box = (1, along, 64) if self.columns else (1, across, along)
+        swizzle = 128 if self.columns else along * BYTES[self.dtype]
+        strides = (rows * self.leading, self.leading, 1)
+        return TensorMap(self.matrix, box, swizzle, (self.parts, rows, columns), strides, self.dtype)
+
+
+def padded(columns: int, dtype: str) -> int:
+    """Elements from one row to the next so that each begins at a multiple of 16 bytes."""
+    each = _ALIGNMENT // BYTES[dtype]
+    return each * ceil_div(columns, each)
+
+
+def launches(problem: Problem, config: Config, device: DeviceProperties) -> Iterator[Launch]:
+    """Pack what TMA does not take as it lies, multiply, add up what was summed in parts."""
+    operands = []
+    for matrix in "AB":
+        extent = problem.m if matrix == "A" else problem.n
+        columns = (matrix in problem.column_major) == (matrix == "A")
+        operand = Operand(matrix, extent, problem.k, problem.leading(matrix), columns, 1, problem.dtype)
+        if operand.leading * BYTES[problem.dtype] % _ALIGNMENT:
+            rows, width = operand.shape
+            leading = padded(width, problem.dtype)
+            room = Workspace(f"packed {matrix}", rows * leading * BYTES[problem.dtype])
+            yield Launch(
+                (ceil_div(width, 256), min(rows, 65535)),
+                (256,),
+                entry="pack",
+                arguments=(matrix, room, *map(Scalar, (rows, width)), *wide(operand.leading, leading)),
+            )
+            operand = Operand(room.name, extent, problem.k, leading, columns, 1, problem.dtype)
+        operands.append(operand)
+    yield from products(problem, config, device, operands)
+
+
+def products(
+    problem: Problem,
+    config: Config,
+    device: DeviceProperties,
+    operands: Sequence[Operand],
+    scales: Sequence[Argument] = (),
+    further: Sequence[Argument] = (),
+) -> Iterator[Launch]:
+    """The product of two operands that TMA takes; with what the source takes of their scales, and further."""
+    by_columns = "C" in problem.column_major
+    m, n, down, across = problem.m, problem.n, problem.leading("C"), 1
+    if by_columns:
+        down, across = across, down
+    first, second = operands
+    # The transposed product, of transposed operands, where its tiles hang over the edges by less.
+    if _area(n, m, config) < _area(m, n, config):
+        first, second, m, n, down, across = second, first, n, m, across, down
+        scales = scales[::-1]
+    itemsize = 4 if problem.output == "float32" else 2
+    depth = config.DEPTH_BYTES // BYTES[first.dtype]
+    tiles = ceil_div(m, config.BM * config.CLUSTER) * ceil_div(n, config.BN)
+    clusters = device.multiprocessors // config.CLUSTER
+    steps = ceil_div(problem.k, depth)
+    splits = max(1, min(clusters // tiles, steps // 8)) if tiles <= clusters // 2 else 1
+    aligned = across == 1 and down * itemsize % _ALIGNMENT == 0
+    where = _IN_PARTS if splits > 1 else _BY_COPIES if aligned and config.BN % 64 == 0 else _DIRECTLY
+    sums = Workspace("sums", splits * m * n * 4)
+    maps = [first.map(config.BM, depth), second.map(config.BN // config.CLUSTER, depth)]
+    boxes = TensorMap("C", (_BOX_ROWS, 128 // itemsize), 128) if where == _BY_COPIES else maps[0]
+    stage = first.parts * (config.BM + config.BN) * config.DEPTH_BYTES
+    room = (where == _BY_COPIES) * config.CONSUMERS * 2 * _BOX_BYTES
+    yield Launch(
+        (min(tiles * splits, clusters) * config.CLUSTER,),
+        config.block,
+        shared_bytes=config.STAGES * (stage + 16) + room,
+        cluster=(config.CLUSTER,) if config.CLUSTER > 1 else None,
+        entry=f"product<{int(first.columns)}, {int(second.columns)}, {where}>",
+        arguments=(
+            *maps,
+            boxes,
+            sums if where == _IN_PARTS else "C",
+            *map(Scalar, (m, n, problem.k, splits)),
+            *wide(down, across),
+            *scales,
+            *further,
+        ),
+    )
+    if where == _IN_PARTS:
+        yield Launch(
+            (ceil_div(m * n, 256),),
+            (256,),
+            entry="add_parts",
+            arguments=(sums, "C", *map(Scalar, (m, n, splits)), *wide(down, across)),
+        )
+
+
+def _area(m: int, n: int, config: Config) -> int:
+    return int(ceil_div(m, config.BM) * config.BM * ceil_div(n, config.BN) * config.BN)
+
+
+def wide(*numbers: int) -> list[Scalar]:
+    """Arguments of 64 bits."""
+    return [Scalar(number, "int64") for number in numbers]
+
+
+def any_size(name: str, title: str, dtype: str, output: str, *, column_major: str = "", **declared: Any) -> Kernel:
+    """A kernel of wgmma_any.cu that multiplies operands as they lie."""
+    return Kernel(
+        name=name,
+        title=title,
+        source="wgmma_any.cu",  # type: ignore[arg-type]
+        dtype=dtype,
+        output=output,
+        column_major=column_major,
+        launch=lambda problem, config, device: list(launches(problem, config, device)),
+        architecture="90a",
+        min_compute_capability=(9, 0),
+        **declared,
+    )
+
+
+def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) -> dict[str, str]:
+    """The macros of wgmma_any.cu besides the config's, for elements of ``dtype``."""
+    majors = {"WGMMA_MAJORS": ""} if BYTES[dtype] == 2 else {}
+    return {
+        "ELEMENT": _CPP[dtype],
+        "OUTPUT": _CPP[output],
+        "WGMMA_FORM": f'"{_FORMS[dtype]}"',
+        "PARTS": str(parts),
+        "PROMOTED": str(int(promoted)),
+        "SCALED": str(int(parts == 2)),
+        **majors,
+    }
+
+
+def config(BM: int, BN: int, stages: int, consumers: int = 2, cluster: int = 1, group: int = 8) -> dict[str, Any]:  # noqa: N803
+    """A config of wgmma_any.cu."""
+    return {
+        "BM": BM,
+        "BN": BN,
+        "DEPTH_BYTES": 128,
+        "STAGES": stages,
+        "CONSUMERS": consumers,
+        "CLUSTER": cluster,
+        "GROUP": group,
+        "block": lambda config: (128 * (1 + config.CONSUMERS),),
+    }

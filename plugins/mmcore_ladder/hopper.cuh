@@ -1,0 +1,174 @@
+// Instructions of compute capability 9.0 as functions: barriers in shared memory that count bytes (mbarrier), bulk
+// copies of tiles (TMA), and products of a warpgroup's 128 threads (wgmma).
+
+#pragma once
+
+struct alignas(64) Map {
+    unsigned long long words[16];
+};
+
+inline __device__ unsigned shared_address(const void* pointer)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// Barriers. One has phases, numbered 0, 1, 0, 1 …; a phase ends when as many threads have arrived as it was made for
+// and as many bytes have come as were announced.
+
+typedef unsigned long long Barrier;
+
+inline __device__ void make_barrier(Barrier* barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+
+// Barriers just made are seen by the other blocks of the cluster and by bulk copies.
+inline __device__ void publish_barriers()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// Arrives, and announces bytes.
+inline __device__ void expect(Barrier* barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
+}
+
+inline __device__ void arrive(Barrier* barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(shared_address(barrier)) : "memory");
+}
+
+// Arrives at the same barrier of another block of the cluster.
+inline __device__ void arrive_at(Barrier* barrier, int block)
+{
+    asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
+                 " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }"
+                 :: "r"(shared_address(barrier)), "r"(block) : "memory");
+}
+
+inline __device__ void wait(Barrier* barrier, int phase)
+{
+    for (unsigned over = 0; !over;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
+                     : "=r"(over) : "r"(shared_address(barrier)), "r"(phase) : "memory");
+}
+
+inline __device__ void cluster_barrier()
+{
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+inline __device__ int rank_in_cluster()
+{
+    int rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+// Waits for a group of threads of the block only; ids from 1, 0 is __syncthreads().
+inline __device__ void group_barrier(int id, int threads)
+{
+    asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");
+}
+
+// Bulk copies: one thread asks for a whole tile. x counts elements along a row, y rows, z matrices.
+
+inline __device__ void fetch(void* tile, const Map* map, int x, int y, Barrier* barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%2, %3}], [%4];"
+                 :: "r"(shared_address(tile)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier)) : "memory");
+}
+
+inline __device__ void fetch(void* tile, const Map* map, int x, int y, int z, Barrier* barrier)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%2, %3, %4}], [%5];"
+                 :: "r"(shared_address(tile)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+// The tile and its bytes come to the same place in every block of the cluster that `blocks` has a bit for.
+inline __device__ void
+fetch_for(unsigned short blocks, void* tile, const Map* map, int x, int y, int z, Barrier* barrier)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+                 " [%0], [%1, {%2, %3, %4}], [%5], %6;"
+                 :: "r"(shared_address(tile)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier)),
+                    "h"(blocks) : "memory");
+}
+
+inline __device__ void store(const Map* map, const void* tile, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                 :: "l"(map), "r"(x), "r"(y), "r"(shared_address(tile)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Until at most N of this thread's stores still read shared memory.
+template <int N>
+inline __device__ void stores_have_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
+}
+
+template <int N>
+inline __device__ void stores_are_done()
+{
+    asm volatile("cp.async.bulk.wait_group %0;" :: "n"(N) : "memory");
+}
+
+// What threads wrote to shared memory is seen by bulk copies and wgmma.
+inline __device__ void publish_to_copies()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Registers of the threads of a warpgroup, from here on; a multiple of 8.
+template <int N>
+inline __device__ void give_registers()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));
+}
+
+template <int N>
+inline __device__ void take_registers()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));
+}
+
+// Products. A descriptor says where a matrix begins in shared memory and how it lies there.
+
+// Rows along k of SPAN bytes (128 or 64), swizzled by as many: eight rows are followed by the next eight.
+template <int SPAN>
+inline __device__ unsigned long long rows_along_k(unsigned address)
+{
+    constexpr unsigned long long layout = SPAN == 128 ? 1 : 2;
+    return (address & 0x3FFFF) >> 4 | 1ull << 16 | (8ull * SPAN >> 4) << 32 | layout << 62;
+}
+
+// Columns along k: rows of 64 16-bit elements, swizzled by 128 bytes; `next` bytes further the next 64.
+inline __device__ unsigned long long columns_along_k(unsigned address, unsigned next)
+{
+    return (address & 0x3FFFF) >> 4 | (next >> 4) * (1ull << 16) | (1024ull >> 4) << 32 | 1ull << 62;
+}
+
+inline __device__ void begin_products()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+inline __device__ void commit_products()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until at most N groups of products are under way.
+template <int N>
+inline __device__ void wait_for_products()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
+}

@@ -1,0 +1,53 @@
+"""The launch rule of float32 products on tensor cores: of matrices split in parts of 16 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
+from mmcore.kernel.arguments import Argument
+from mmcore_ladder.any_size import BYTES, Operand, padded, products, wide
+
+_SLICES, _LINES = 16, 32
+"""Blocks that look through k, and lines (rows of A, columns of B) of each: as in split.cuh."""
+
+
+def in_parts(dtype: str, parts: int) -> Callable[[Problem, Config, DeviceProperties], list[Launch]]:
+    """The launch rule for so many parts of a type; two of float16 are scaled."""
+    return lambda problem, config, device: list(_launches(problem, config, device, dtype, parts))
+
+
+def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype: str, parts: int) -> Iterator[Launch]:
+    operands: list[Operand] = []
+    scales: list[Argument] = []
+    strides: list[Scalar] = []
+    lines_of = {"A": problem.m, "B": problem.n}
+    blocks = {matrix: ceil_div(lines, _LINES) * _SLICES for matrix, lines in lines_of.items()}
+    doubts = Workspace("doubts", 4 * sum(blocks.values()))
+    for matrix, lines in lines_of.items():
+        columns = (matrix in problem.column_major) == (matrix == "A")
+        across, along = (1, problem.leading(matrix)) if columns else (problem.leading(matrix), 1)
+        leading = padded(lines if columns else problem.k, dtype)
+        room = Workspace(f"parts of {matrix}", parts * (problem.k if columns else lines) * leading * BYTES[dtype])
+        exponents, scale = (
+            Workspace(f"exponents of {matrix}", 4 * _SLICES * lines),
+            Workspace(f"scales of {matrix}", 4 * lines),
+        )
+        grid, sizes = (ceil_div(lines, _LINES), _SLICES), [Scalar(lines), Scalar(problem.k), *wide(across, along)]
+        if parts == 2:
+            yield Launch(grid, (32, 8), entry="find_largest", arguments=(matrix, exponents, *sizes))
+        first = Scalar(0 if matrix == "A" else blocks["A"])
+        arguments: tuple[Argument, ...] = (matrix, room, exponents, scale, doubts, first, *sizes, *wide(leading))
+        yield Launch(grid, (256,), entry="split", arguments=arguments)
+        operands.append(Operand(room.name, lines, problem.k, leading, columns, parts, dtype))
+        scales.append(scale)
+        strides += wide(*problem.strides(matrix))
+    doubted: list[Argument] = [doubts, Scalar(sum(blocks.values()))]
+    yield from products(problem, config, device, operands, scales, doubted)
+    sizes = [Scalar(size) for size in (problem.m, problem.n, problem.k)]
+    yield Launch(
+        (2 * device.multiprocessors,),
+        (256,),
+        entry="without_parts",
+        arguments=("A", "B", "C", *doubted, *sizes, *strides, *wide(*problem.strides("C"))),
+    )

@@ -1,0 +1,312 @@
+// The product of matrices in any layout on Hopper's tensor cores: as many blocks as there are multiprocessors, each with
+// one thread that fetches tiles by TMA and CONSUMERS warpgroups that multiply them, tile after tile of C.
+//
+// Each operand may be a sum of PARTS matrices: A = A0 + A1 + A2 of 16-bit elements holds what float32 holds. The products
+// of parts that matter are then added from the smallest to the largest (PARTS = 2: A1·B0, A0·B1, A0·B0).
+//
+// A tensor core cuts off what lies below the last bit of a sum. PROMOTED sums go no further than one step along k there,
+// and are added up by the CUDA cores, which round.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include "hopper.cuh"
+#include "wgmma.cuh"
+#if PARTS > 1
+#include "split.cuh"
+#endif
+
+constexpr int BK = DEPTH_BYTES / sizeof(ELEMENT);  // extent of a tile along k
+constexpr int WM = BM / CONSUMERS, ROWS = WM / 64; // rows of a consumer, in blocks of 64
+constexpr int A_BYTES = BM * DEPTH_BYTES, B_BYTES = BN * DEPTH_BYTES, STAGE_BYTES = PARTS * (A_BYTES + B_BYTES);
+constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction along k
+constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
+constexpr int BOX_BYTES = 64 * 128;
+
+enum Where { DIRECTLY, BY_COPIES, IN_PARTS };  // how sums get to global memory
+
+// One tile of C and the part of k that is summed.
+struct Work {
+    int row, column, first, last, split;
+};
+
+// Tiles of GROUP rows of tiles follow each other column by column, so that those under way share rows and columns in L2.
+__device__ Work work(int index, int m, int n, int k, int splits)
+{
+    const int down = (m + BM * CLUSTER - 1) / (BM * CLUSTER), across = (n + BN - 1) / BN, steps = (k + BK - 1) / BK;
+    const int tile = index / splits, split = index % splits;
+    const int above = tile / (GROUP * across) * GROUP, within = tile % (GROUP * across);
+    const int rows = min(GROUP, down - above);
+    Work work;
+    work.row = ((above + within % rows) * CLUSTER + (CLUSTER > 1 ? rank_in_cluster() : 0)) * BM;
+    work.column = within / rows * BN;
+    work.first = static_cast<long long>(steps) * split / splits;
+    work.last = static_cast<long long>(steps) * (split + 1) / splits;
+    work.split = split;
+    return work;
+}
+
+__device__ int works(int m, int n, int splits)
+{
+    return (m + BM * CLUSTER - 1) / (BM * CLUSTER) * ((n + BN - 1) / BN) * splits;
+}
+
+__device__ float as_output(float sum, float*) { return sum; }
+__device__ __half as_output(float sum, __half*) { return __float2half_rn(sum); }
+__device__ __nv_bfloat16 as_output(float sum, __nv_bfloat16*) { return __float2bfloat16_rn(sum); }
+
+__device__ unsigned pair(float low, float high, __half*)
+{
+    const __half2 both = __floats2half2_rn(low, high);
+    return reinterpret_cast<const unsigned&>(both);
+}
+
+__device__ unsigned pair(float low, float high, __nv_bfloat16*)
+{
+    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+    return reinterpret_cast<const unsigned&>(both);
+}
+
+// A warp's 16 rows of a box of C, swizzled in shared memory as TMA expects it; `sum` are the thread's elements of the box.
+template <typename T>
+__device__ void write_box(unsigned box, const float* sum, T* type)
+{
+    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+    for (int j = 0; j < 8; j += 2) {
+        const float* s = sum + 4 * j;
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                     :: "r"(box + row * 128 + ((j + lane / 16) ^ row % 8) * 16), "r"(pair(s[0], s[1], type)),
+                        "r"(pair(s[2], s[3], type)), "r"(pair(s[4], s[5], type)), "r"(pair(s[6], s[7], type))
+                     : "memory");
+    }
+}
+
+__device__ void write_box(unsigned box, const float* sum, float*)
+{
+    const int lane = threadIdx.x % 32;
+    for (int i = 0; i < 16; i += 2) {
+        const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + i / 2 % 2 * 8;
+        const int chunk = (i / 4 * 2 + lane % 4 / 2) ^ row % 8;
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};"
+                     :: "r"(box + row * 128 + chunk * 16 + lane % 2 * 8), "f"(sum[i]), "f"(sum[i + 1]) : "memory");
+    }
+}
+
+// A_COLUMNS: A's tiles lie by columns along k, as they do where A is stored by columns; B_COLUMNS: so do B's, where B is
+// stored by rows. C has its elements `down` and `across` from each other, or is a map, or `sums` are its parts.
+template <bool A_COLUMNS, bool B_COLUMNS, int WHERE>
+__global__ void __launch_bounds__(128 * (1 + CONSUMERS), 1)
+product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, const __grid_constant__ Map map_c,
+        void* result, int m, int n, int k, int splits, long long down, long long across
+#if PARTS > 1
+        , const int* row_scales, const int* column_scales, const int* doubts, int count_doubts
+#endif
+        )
+{
+    extern __shared__ __align__(1024) unsigned char memory[];
+    unsigned char* const stages = memory;
+    unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
+    Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE == BY_COPIES) * CONSUMERS * 2 * BOX_BYTES);
+    Barrier* const empty = full + STAGES;
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            make_barrier(full + stage, 1);
+            make_barrier(empty + stage, CONSUMERS * CLUSTER);
+        }
+        publish_barriers();
+    }
+#if PARTS > 1
+    if (any_doubt(doubts, count_doubts))
+        return;
+#endif
+    if (CLUSTER > 1)
+        cluster_barrier();
+    else
+        __syncthreads();
+
+    const int first = blockIdx.x / CLUSTER, blocks = gridDim.x / CLUSTER, count = works(m, n, splits);
+    int stage = 0, phase = 0;  // of the ring of stages
+    if (threadIdx.x < 128) {
+        if (CONSUMERS == 2)
+            give_registers<40>();
+        else if (CONSUMERS == 3)
+            give_registers<32>();
+        if (threadIdx.x == 0)
+            for (int index = first; index < count; index += blocks) {
+                const Work tile = work(index, m, n, k, splits);
+                for (int step = tile.first; step < tile.last; ++step) {
+                    wait(empty + stage, phase ^ 1);
+                    expect(full + stage, STAGE_BYTES);
+                    unsigned char* a = stages + stage * STAGE_BYTES;
+                    unsigned char* b = a + PARTS * A_BYTES;
+                    for (int part = 0; part < PARTS; ++part, a += A_BYTES, b += B_BYTES) {
+                        if (A_COLUMNS)
+                            for (int i = 0; i < BM; i += 64)
+                                fetch(a + i * DEPTH_BYTES, &map_a, tile.row + i, step * BK, part, full + stage);
+                        else
+                            fetch(a, &map_a, step * BK, tile.row, part, full + stage);
+                        // The blocks of a cluster need the same tile of B: each fetches its share for all.
+                        constexpr int share = BN / CLUSTER;
+                        constexpr unsigned short all = (1 << CLUSTER) - 1;
+                        const int mine = CLUSTER > 1 ? rank_in_cluster() * share : 0;
+                        for (int i = mine; i < mine + share; i += B_COLUMNS ? 64 : share) {
+                            const int x = B_COLUMNS ? tile.column + i : step * BK;
+                            const int y = B_COLUMNS ? step * BK : tile.column + i;
+                            if (CLUSTER > 1)
+                                fetch_for(all, b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
+                            else
+                                fetch(b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
+                        }
+                    }
+                    phase ^= ++stage == STAGES;
+                    stage %= STAGES;
+                }
+            }
+        __syncwarp();
+    } else {
+        if (CONSUMERS == 2)
+            take_registers<232>();
+        else if (CONSUMERS == 3)
+            take_registers<160>();
+        const int consumer = threadIdx.x / 128 - 1, thread = threadIdx.x % 128;
+        float sum[ROWS][BN / 2];
+        int box = 0;
+        for (int index = first; index < count; index += blocks) {
+            const Work tile = work(index, m, n, k, splits);
+            if (PROMOTED || tile.first == tile.last)
+                for (int i = 0; i < ROWS * BN / 2; ++i)
+                    sum[i / (BN / 2)][i % (BN / 2)] = 0;
+            int before = -1;  // the stage of the step before, which products may still read
+            for (int step = tile.first; step < tile.last; ++step) {
+                wait(full + stage, phase);
+                const unsigned a = shared_address(stages + stage * STAGE_BYTES), b = a + PARTS * A_BYTES;
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    float part[PROMOTED ? BN / 2 : 1];
+                    begin_products();
+                    bool add = !PROMOTED && step > tile.first;
+#pragma unroll
+                    for (int order = PARTS - 1; order >= 0; --order)  // for smaller products float32 has no bits
+#pragma unroll
+                        for (int p = 0; p <= order; ++p) {
+                            const int q = order - p;
+#pragma unroll
+                            for (int i = 0; i < BK; i += STEP) {
+                                const unsigned at = p * A_BYTES + (consumer * WM + r * 64) * DEPTH_BYTES;
+                                const unsigned long long of_a =
+                                    A_COLUMNS ? columns_along_k(a + at + i * 128, 64 * DEPTH_BYTES)
+                                              : rows_along_k<DEPTH_BYTES>(a + at + i * sizeof(ELEMENT));
+                                const unsigned long long of_b =
+                                    B_COLUMNS ? columns_along_k(b + q * B_BYTES + i * 128, 64 * DEPTH_BYTES)
+                                              : rows_along_k<DEPTH_BYTES>(b + q * B_BYTES + i * sizeof(ELEMENT));
+                                if constexpr (PROMOTED)
+                                    multiply<A_COLUMNS, B_COLUMNS>(part, of_a, of_b, add);
+                                else
+                                    multiply<A_COLUMNS, B_COLUMNS>(sum[r], of_a, of_b, add);
+                                add = true;
+                            }
+                        }
+                    commit_products();
+                    if constexpr (PROMOTED) {
+                        wait_for_products<0>();
+                        for (int i = 0; i < BN / 2; ++i)
+                            sum[r][i] += part[i];
+                    }
+                }
+                if (!PROMOTED)
+                    wait_for_products<ROWS>();
+                const int done = PROMOTED ? stage : before;
+                if (done >= 0 && thread < CLUSTER) {
+                    if (CLUSTER > 1)
+                        arrive_at(empty + done, thread);
+                    else
+                        arrive(empty + done);
+                }
+                before = stage;
+                phase ^= ++stage == STAGES;
+                stage %= STAGES;
+            }
+            if (!PROMOTED && before >= 0) {
+                wait_for_products<0>();
+                if (thread < CLUSTER) {
+                    if (CLUSTER > 1)
+                        arrive_at(empty + before, thread);
+                    else
+                        arrive(empty + before);
+                }
+            }
+
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const int row = tile.row + consumer * WM + r * 64;
+#if PARTS > 1
+                if (SCALED) {
+                    const int lane = thread % 32, y = row + thread / 32 * 16 + lane / 4, x = tile.column + lane % 4 * 2;
+                    const int scales[2] = {y < m ? row_scales[y] : 0, y + 8 < m ? row_scales[y + 8] : 0};
+#pragma unroll
+                    for (int i = 0; i < BN / 2; ++i) {
+                        const int column = x + i / 4 * 8 + i % 2;
+                        if (column < n)
+                            sum[r][i] = ldexpf(sum[r][i], scales[i / 2 % 2] + column_scales[column]);
+                    }
+                }
+#endif
+                if (WHERE == BY_COPIES) {
+#pragma unroll
+                    for (int j = 0; j < BN; j += BOX_COLUMNS, box ^= 1) {
+                        unsigned char* const to = boxes + (consumer * 2 + box) * BOX_BYTES;
+                        if (thread == 0)
+                            stores_have_read<1>();
+                        group_barrier(1 + consumer, 128);
+                        write_box(shared_address(to), sum[r] + j / 2, static_cast<OUTPUT*>(nullptr));
+                        publish_to_copies();
+                        group_barrier(1 + consumer, 128);
+                        if (thread == 0)
+                            store(&map_c, to, tile.column + j, row);
+                    }
+                    continue;
+                }
+                const int lane = thread % 32, top = row + thread / 32 * 16 + lane / 4, left = tile.column + lane % 4 * 2;
+#pragma unroll
+                for (int i = 0; i < BN / 2; ++i) {
+                    const int y = top + i / 2 % 2 * 8, x = left + i / 4 * 8 + i % 2;
+                    if (y < m && x < n) {
+                        if (WHERE == IN_PARTS)
+                            static_cast<float*>(result)[(static_cast<long long>(tile.split) * m + y) * n + x] = sum[r][i];
+                        else
+                            static_cast<OUTPUT*>(result)[y * down + x * across] =
+                                as_output(sum[r][i], static_cast<OUTPUT*>(nullptr));
+                    }
+                }
+            }
+        }
+        if (WHERE == BY_COPIES && thread == 0)
+            stores_are_done<0>();
+    }
+    // Nobody leaves while another block of the cluster may still arrive at its barriers or write its memory.
+    if (CLUSTER > 1)
+        cluster_barrier();
+}
+
+// C from the sums of its parts, added in order.
+extern "C" __global__ void __launch_bounds__(256)
+add_parts(const float* sums, OUTPUT* C, int m, int n, int splits, long long down, long long across)
+{
+    const long long index = blockIdx.x * 256ll + threadIdx.x, size = static_cast<long long>(m) * n;
+    if (index >= size)
+        return;
+    float sum = 0;
+    for (int split = 0; split < splits; ++split)
+        sum += sums[split * size + index];
+    C[index / n * down + index % n * across] = as_output(sum, static_cast<OUTPUT*>(nullptr));
+}
+
+// Rows of `width` elements behind each other at multiples of 16 bytes, as TMA takes them.
+extern "C" __global__ void __launch_bounds__(256)
+pack(const ELEMENT* from, ELEMENT* to, int rows, int width, long long leading, long long packed)
+{
+    const int x = blockIdx.x * 256 + threadIdx.x;
+    for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y)
+        to[y * packed + x] = from[y * leading + x];
+}
