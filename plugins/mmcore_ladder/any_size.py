@@ -65,21 +65,25 @@ def padded(columns: int, dtype: str) -> int:
 def launches(problem: Problem, config: Config, device: DeviceProperties) -> Iterator[Launch]:
     """Pack what TMA does not take as it lies, multiply, add up what was summed in parts."""
     operands = []
-    for matrix in "AB":
-        extent = problem.m if matrix == "A" else problem.n
+    for matrix, extent in (("A", problem.m), ("B", problem.n)):
         columns = (matrix in problem.column_major) == (matrix == "A")
         operand = Operand(matrix, extent, problem.k, problem.leading(matrix), columns, 1, problem.dtype)
-        if operand.leading * BYTES[problem.dtype] % _ALIGNMENT:
+        itemsize = BYTES[problem.dtype]
+        turned = columns and itemsize != 2
+        if turned or operand.leading * itemsize % _ALIGNMENT:
             rows, width = operand.shape
-            leading = padded(width, problem.dtype)
-            room = Workspace(f"packed {matrix}", rows * leading * BYTES[problem.dtype])
-            yield Launch(
-                (ceil_div(width, 256), min(rows, 65535)),
-                (256,),
-                entry="pack",
-                arguments=(matrix, room, *map(Scalar, (rows, width)), *wide(operand.leading, leading)),
+            lines, length = (width, rows) if turned else (rows, width)
+            leading = padded(length, problem.dtype)
+            room = Workspace(f"packed {matrix}", lines * leading * itemsize)
+            sizes = [Scalar(rows), Scalar(width), *wide(operand.leading, leading)]
+            entry, block = ("transpose", (32, 8)) if turned else ("pack", (256,))
+            grid = (
+                (ceil_div(width, 32), min(ceil_div(rows, 32), 65535))
+                if turned
+                else (ceil_div(width, 256), min(rows, 65535))
             )
-            operand = Operand(room.name, extent, problem.k, leading, columns, 1, problem.dtype)
+            yield Launch(grid, block, entry=entry, arguments=(matrix, room, *sizes))
+            operand = Operand(room.name, extent, problem.k, leading, columns and not turned, 1, problem.dtype)
         operands.append(operand)
     yield from products(problem, config, device, operands)
 
@@ -170,6 +174,7 @@ def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) 
     majors = {"WGMMA_MAJORS": ""} if BYTES[dtype] == 2 else {}
     return {
         "ELEMENT": _CPP[dtype],
+        "BITS": {1: "unsigned char", 2: "unsigned short", 4: "unsigned"}[BYTES[dtype]],
         "OUTPUT": _CPP[output],
         "WGMMA_FORM": f'"{_FORMS[dtype]}"',
         "PARTS": str(parts),

@@ -92,6 +92,14 @@ inline __device__ void fetch(void* tile, const Map* map, int x, int y, int z, Ba
 }
 
 // The tile and its bytes come to the same place in every block of the cluster that `blocks` has a bit for.
+inline __device__ void fetch_for(unsigned short blocks, void* tile, const Map* map, int x, int y, Barrier* barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 :: "r"(shared_address(tile)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(blocks)
+                 : "memory");
+}
+
 inline __device__ void
 fetch_for(unsigned short blocks, void* tile, const Map* map, int x, int y, int z, Barrier* barrier)
 {

@@ -26,6 +26,22 @@ def mmcore_kernels() -> list[Kernel]:
         for short, dtype in (("bf16", "bfloat16"), ("f16", "float16"))
         for layout, column_major in _LAYOUTS.items()
     ]
+    others = [
+        any_size(
+            f"ladder.{short}.any{layout}",
+            "TMA, wgmma, a persistent block for each multiprocessor: any size",
+            dtype,
+            output,
+            accumulator="float22" if short == "e4m3" else "float32",
+            column_major=column_major,
+            configs=[config(128, 128, 6), config(128, 256, 4), config(64, 64, 4, consumers=1)]
+            if short == "tf32"
+            else [config(128, 128, 4), config(256, 128, 3)],
+            defines=defines(dtype, output, promoted=short == "e4m3"),
+        )
+        for short, dtype, output in (("tf32", "tf32", "float32"), ("e4m3", "float8_e4m3fn", "bfloat16"))
+        for layout, column_major in _LAYOUTS.items()
+    ]
     thirds = [config(128, 128, 2), config(128, 64, 3)]
     float32 = [
         Kernel(
@@ -46,4 +62,4 @@ def mmcore_kernels() -> list[Kernel]:
         )
         for layout, column_major in _LAYOUTS.items()
     ]
-    return [*halves, *float32]
+    return [*halves, *others, *float32]

@@ -1,8 +1,9 @@
 // float32 matrices as sums of PARTS matrices of 16-bit elements, for the tensor cores.
 //
-// bfloat16 has float32's exponents and 8 bits: three parts hold all 24 bits of a number, as long as the last part is no
-// smaller than the smallest bfloat16. float16 has 11 bits, but few exponents: two parts hold 22 bits and a sign of a number
-// that is SCALED first, each row of A and column of B by a power of two of its own, so that its largest is just below 2^15.
+// bfloat16 has float32's exponents and 8 bits: three parts hold all 24 bits of a number, as long as the last part is
+// no smaller than the smallest bfloat16. float16 has 11 bits, but few exponents: two parts hold 22 bits and a sign
+// of a number that is SCALED first, each row of A and column of B by a power of two of its own, so that its largest
+// is just below 2^15.
 //
 // Numbers for which that does not hold are noticed on the way, and then the CUDA cores make the product.
 

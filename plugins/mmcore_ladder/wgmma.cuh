@@ -1,6 +1,7 @@
-// wgmma.mma_async: `multiply(sum, a, b, add)` adds A·B to a warpgroup's 64×N sums, or sets them where `add` is 0; a and b
-// are descriptors. A source defines WGMMA_FORM before, what stands behind N in the instruction's name: "k16.f32.f16.f16".
-// For elements of 16 bits it defines WGMMA_MAJORS too: the last operands say whether A and B lie by columns along k.
+// wgmma.mma_async: `multiply(sum, a, b, add)` adds A·B to a warpgroup's 64×N sums, or sets them where `add` is 0; a
+// and b are descriptors. A source defines WGMMA_FORM before, what stands behind N in the instruction's name:
+// "k16.f32.f16.f16". For elements of 16 bits it defines WGMMA_MAJORS too: the last operands say whether A and B lie
+// by columns along k.
 
 #pragma once
 

@@ -1,11 +1,11 @@
-// The product of matrices in any layout on Hopper's tensor cores: as many blocks as there are multiprocessors, each with
-// one thread that fetches tiles by TMA and CONSUMERS warpgroups that multiply them, tile after tile of C.
+// The product of matrices in any layout on Hopper's tensor cores: as many blocks as there are multiprocessors, each
+// with one thread that fetches tiles by TMA and CONSUMERS warpgroups that multiply them, tile after tile of C.
 //
-// Each operand may be a sum of PARTS matrices: A = A0 + A1 + A2 of 16-bit elements holds what float32 holds. The products
-// of parts that matter are then added from the smallest to the largest (PARTS = 2: A1·B0, A0·B1, A0·B0).
+// Each operand may be a sum of PARTS matrices: A = A0 + A1 + A2 of 16-bit elements holds what float32 holds. The
+// products of parts that matter are then added from the smallest to the largest (PARTS = 2: A1·B0, A0·B1, A0·B0).
 //
-// A tensor core cuts off what lies below the last bit of a sum. PROMOTED sums go no further than one step along k there,
-// and are added up by the CUDA cores, which round.
+// A tensor core cuts off what lies below the last bit of a sum. PROMOTED sums go no further than one step along k
+// there, and are added up by the CUDA cores, which round.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -302,11 +302,29 @@ add_parts(const float* sums, OUTPUT* C, int m, int n, int splits, long long down
     C[index / n * down + index % n * across] = as_output(sum, static_cast<OUTPUT*>(nullptr));
 }
 
-// Rows of `width` elements behind each other at multiples of 16 bytes, as TMA takes them.
+// Rows of `width` elements at multiples of 16 bytes, as TMA takes them.
 extern "C" __global__ void __launch_bounds__(256)
-pack(const ELEMENT* from, ELEMENT* to, int rows, int width, long long leading, long long packed)
+pack(const BITS* from, BITS* to, int rows, int width, long long leading, long long packed)
 {
     const int x = blockIdx.x * 256 + threadIdx.x;
     for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y)
         to[y * packed + x] = from[y * leading + x];
+}
+
+// The transpose, packed likewise: wgmma takes elements of 8 and 32 bits with rows along k only. Blocks of 32×8 threads.
+extern "C" __global__ void __launch_bounds__(256)
+transpose(const BITS* from, BITS* to, int rows, int width, long long leading, long long packed)
+{
+    __shared__ BITS tile[32][33];
+    const int x = threadIdx.x, left = blockIdx.x * 32;
+    for (int top = blockIdx.y * 32; top < rows; top += gridDim.y * 32) {
+        for (int y = threadIdx.y; y < 32; y += 8)
+            if (top + y < rows && left + x < width)
+                tile[y][x] = from[(top + y) * leading + left + x];
+        __syncthreads();
+        for (int y = threadIdx.y; y < 32; y += 8)
+            if (left + y < width && top + x < rows)
+                to[(left + y) * packed + top + x] = tile[x][y];
+        __syncthreads();
+    }
 }
