@@ -184,12 +184,21 @@ def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) 
     }
 
 
-def config(BM: int, BN: int, stages: int, consumers: int = 2, cluster: int = 1, group: int = 8) -> dict[str, Any]:  # noqa: N803
+def config(
+    BM: int,  # noqa: N803
+    BN: int,  # noqa: N803
+    stages: int,
+    *,
+    consumers: int = 2,
+    cluster: int = 1,
+    group: int = 8,
+    depth: int = 128,
+) -> dict[str, Any]:
     """A config of wgmma_any.cu."""
     return {
         "BM": BM,
         "BN": BN,
-        "DEPTH_BYTES": 128,
+        "DEPTH_BYTES": depth,
         "STAGES": stages,
         "CONSUMERS": consumers,
         "CLUSTER": cluster,

@@ -42,7 +42,7 @@ def mmcore_kernels() -> list[Kernel]:
         for short, dtype, output in (("tf32", "tf32", "float32"), ("e4m3", "float8_e4m3fn", "bfloat16"))
         for layout, column_major in _LAYOUTS.items()
     ]
-    thirds = [config(128, 128, 2), config(128, 64, 3)]
+    thirds = [config(128, 192, 3, cluster=2, depth=64), config(128, 128, 2), config(128, 64, 2)]
     float32 = [
         Kernel(
             name=f"ladder.f32.{name}{layout}",
@@ -51,7 +51,9 @@ def mmcore_kernels() -> list[Kernel]:
             unit=dtype,
             column_major=column_major,
             launch=in_parts(dtype, parts),
-            configs=thirds if parts == 3 else [config(128, 128, 3), config(128, 64, 4)],
+            configs=thirds
+            if parts == 3
+            else [config(128, 192, 4, cluster=2, depth=64), config(128, 128, 3), config(128, 64, 4)],
             defines=defines(dtype, "float32", parts=parts, promoted=True),
             architecture="90a",
             min_compute_capability=(9, 0),

@@ -93,6 +93,16 @@ __device__ void write_box(unsigned box, const float* sum, float*)
     }
 }
 
+// A consumer tells the producers of its cluster that it needs a stage no longer.
+__device__ void let_go(Barrier* empty)
+{
+    const int thread = threadIdx.x % 128;
+    if (CLUSTER == 1 && thread == 0)
+        arrive(empty);
+    if (CLUSTER > 1 && thread < CLUSTER)
+        arrive_at(empty, thread);
+}
+
 // A_COLUMNS: A's tiles lie by columns along k, as they do where A is stored by columns; B_COLUMNS: so do B's, where B is
 // stored by rows. C has its elements `down` and `across` from each other, or is a map, or `sums` are its parts.
 template <bool A_COLUMNS, bool B_COLUMNS, int WHERE>
@@ -147,14 +157,13 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                         else
                             fetch(a, &map_a, step * BK, tile.row, part, full + stage);
                         // The blocks of a cluster need the same tile of B: each fetches its share for all.
-                        constexpr int share = BN / CLUSTER;
-                        constexpr unsigned short all = (1 << CLUSTER) - 1;
-                        const int mine = CLUSTER > 1 ? rank_in_cluster() * share : 0;
-                        for (int i = mine; i < mine + share; i += B_COLUMNS ? 64 : share) {
+                        const int rank = CLUSTER > 1 ? rank_in_cluster() : 0;
+                        constexpr int box = B_COLUMNS ? 64 : BN / CLUSTER;
+                        for (int i = rank * box; i < BN; i += CLUSTER * box) {
                             const int x = B_COLUMNS ? tile.column + i : step * BK;
                             const int y = B_COLUMNS ? step * BK : tile.column + i;
                             if (CLUSTER > 1)
-                                fetch_for(all, b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
+                                fetch_for((1 << CLUSTER) - 1, b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
                             else
                                 fetch(b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
                         }
@@ -174,10 +183,10 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         int box = 0;
         for (int index = first; index < count; index += blocks) {
             const Work tile = work(index, m, n, k, splits);
-            if (PROMOTED || tile.first == tile.last)
+            if (PROMOTED)
                 for (int i = 0; i < ROWS * BN / 2; ++i)
                     sum[i / (BN / 2)][i % (BN / 2)] = 0;
-            int before = -1;  // the stage of the step before, which products may still read
+            int before = stage;  // the stage of the step before, which products may still read
             for (int step = tile.first; step < tile.last; ++step) {
                 wait(full + stage, phase);
                 const unsigned a = shared_address(stages + stage * STAGE_BYTES), b = a + PARTS * A_BYTES;
@@ -216,25 +225,15 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                 }
                 if (!PROMOTED)
                     wait_for_products<ROWS>();
-                const int done = PROMOTED ? stage : before;
-                if (done >= 0 && thread < CLUSTER) {
-                    if (CLUSTER > 1)
-                        arrive_at(empty + done, thread);
-                    else
-                        arrive(empty + done);
-                }
+                if (PROMOTED || step > tile.first)
+                    let_go(empty + (PROMOTED ? stage : before));
                 before = stage;
                 phase ^= ++stage == STAGES;
                 stage %= STAGES;
             }
-            if (!PROMOTED && before >= 0) {
+            if (!PROMOTED) {
                 wait_for_products<0>();
-                if (thread < CLUSTER) {
-                    if (CLUSTER > 1)
-                        arrive_at(empty + before, thread);
-                    else
-                        arrive(empty + before);
-                }
+                let_go(empty + before);
             }
 
 #pragma unroll
