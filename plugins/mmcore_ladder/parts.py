@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
-from mmcore_ladder.any_size import BYTES, Operand, padded, products, wide
+from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, padded, products, wide
 
 _SLICES, _LINES = 16, 32
 """Blocks that look through k, and lines (rows of A, columns of B) of each: as in split.cuh."""
 
 
-def in_parts(dtype: str, parts: int) -> Callable[[Problem, Config, DeviceProperties], list[Launch]]:
+def in_parts(dtype: str, parts: int) -> LaunchRule:
     """The launch rule for so many parts of a type; two of float16 are scaled."""
     return lambda problem, config, device: list(_launches(problem, config, device, dtype, parts))
 

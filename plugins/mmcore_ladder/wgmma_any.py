@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar, TensorMap, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
 
+LaunchRule = Callable[[Problem, Config, DeviceProperties], list[Launch]]
+
 _BOX_ROWS, _BOX_BYTES = 64, 8192
 _ALIGNMENT = 16
 """Bytes, of rows that TMA takes."""
+_MOST_BLOCKS = 65535
+"""Along y."""
 _DIRECTLY, _BY_COPIES, _IN_PARTS = range(3)
 _CPP = {"bfloat16": "__nv_bfloat16", "float16": "__half", "tf32": "float", "float32": "float"}
 _CPP["float8_e4m3fn"] = "__nv_fp8_e4m3"
@@ -62,30 +66,35 @@ def padded(columns: int, dtype: str) -> int:
     return each * ceil_div(columns, each)
 
 
-def launches(problem: Problem, config: Config, device: DeviceProperties) -> Iterator[Launch]:
-    """Pack what TMA does not take as it lies, multiply, add up what was summed in parts."""
-    operands = []
+def as_they_lie(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """The launches that multiply A and B of the problem's own type, which lie as TMA takes them or are packed first."""
+    launches, operands = [], []
     for matrix, extent in (("A", problem.m), ("B", problem.n)):
         columns = (matrix in problem.column_major) == (matrix == "A")
         operand = Operand(matrix, extent, problem.k, problem.leading(matrix), columns, 1, problem.dtype)
-        itemsize = BYTES[problem.dtype]
-        turned = columns and itemsize != 2
-        if turned or operand.leading * itemsize % _ALIGNMENT:
-            rows, width = operand.shape
-            lines, length = (width, rows) if turned else (rows, width)
-            leading = padded(length, problem.dtype)
-            room = Workspace(f"packed {matrix}", lines * leading * itemsize)
-            sizes = [Scalar(rows), Scalar(width), *wide(operand.leading, leading)]
-            entry, block = ("transpose", (32, 8)) if turned else ("pack", (256,))
-            grid = (
-                (ceil_div(width, 32), min(ceil_div(rows, 32), 65535))
-                if turned
-                else (ceil_div(width, 256), min(rows, 65535))
-            )
-            yield Launch(grid, block, entry=entry, arguments=(matrix, room, *sizes))
-            operand = Operand(room.name, extent, problem.k, leading, columns and not turned, 1, problem.dtype)
+        # wgmma takes columns along k of 16-bit elements only.
+        turned = columns and BYTES[problem.dtype] != 2
+        if turned or operand.leading * BYTES[problem.dtype] % _ALIGNMENT:
+            launch, operand = _packed(operand, turned)
+            launches.append(launch)
         operands.append(operand)
-    yield from products(problem, config, device, operands)
+    return [*launches, *products(problem, config, device, operands)]
+
+
+def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
+    """The launch that copies an operand, or its transpose, so that TMA takes it, and the copy."""
+    rows, width = operand.shape
+    lines, length = (width, rows) if turned else (rows, width)
+    leading = padded(length, operand.dtype)
+    copy = Workspace(f"packed {operand.matrix}", lines * leading * BYTES[operand.dtype])
+    arguments: tuple[Argument, ...] = (operand.matrix, copy, Scalar(rows), Scalar(width), *wide(operand.leading, leading))
+    if turned:
+        grid = ceil_div(width, 32), min(ceil_div(rows, 32), _MOST_BLOCKS)
+        launch = Launch(grid, (32, 8), entry="transpose", arguments=arguments)
+    else:
+        grid = ceil_div(width, 256), min(rows, _MOST_BLOCKS)
+        launch = Launch(grid, (256,), entry="pack", arguments=arguments)
+    return launch, replace(operand, matrix=copy.name, leading=leading, columns=operand.columns and not turned)
 
 
 def products(
@@ -153,16 +162,16 @@ def wide(*numbers: int) -> list[Scalar]:
     return [Scalar(number, "int64") for number in numbers]
 
 
-def any_size(name: str, title: str, dtype: str, output: str, *, column_major: str = "", **declared: Any) -> Kernel:
-    """A kernel of wgmma_any.cu that multiplies operands as they lie."""
+def wgmma_any(name: str, title: str, launch: LaunchRule, configs: list[dict[str, Any]], **declared: Any) -> Kernel:
+    """A kernel of wgmma_any.cu."""
     return Kernel(
         name=name,
         title=title,
         source="wgmma_any.cu",  # type: ignore[arg-type]
-        dtype=dtype,
-        output=output,
-        column_major=column_major,
-        launch=lambda problem, config, device: list(launches(problem, config, device)),
+        launch=launch,
+        # The launches have arguments of their own; leading dimensions are among what they are made of.
+        arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
+        configs=configs,
         architecture="90a",
         min_compute_capability=(9, 0),
         **declared,
