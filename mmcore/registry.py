@@ -174,7 +174,8 @@ class Registry:
     def matching(self, patterns: Sequence[KernelReference]) -> tuple[list[Kernel], list[Kernel]]:
         """The kernels that names, files and patterns (``*``, ``?``, ``[]``) select, and those left out for known bugs.
 
-        No pattern at all selects every kernel. One with known bugs is left out unless it is asked for by its name.
+        No pattern at all selects every kernel but the variants of others. One with known bugs is left out unless it is
+        asked for by its name.
         Raises DuplicateName or UnknownKernel, also for a pattern that no kernel's name matches.
         """
         files = [self.kernel(each) for each in patterns if is_file(each)]
@@ -186,6 +187,8 @@ class Registry:
                 raise UnknownKernel(hint + (_FAILED_HINT if self.failed else ""))
         wanted = {name for pattern in globs for name in fnmatch.filter(self.kernels, pattern)}
         found = [each.item for name, each in self.kernels.items() if name in wanted]
+        if not patterns:
+            found = [kernel for kernel in found if not kernel.variant_of]
         buggy = [kernel for kernel in found if kernel.known_bugs and kernel.name not in named]
         return [*files, *(kernel for kernel in found if kernel not in buggy)], buggy
 

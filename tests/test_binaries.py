@@ -15,13 +15,13 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.devices.base import Device
 from mmcore.planning.plan import Plan, plan
-from mmcore.registry import registry
 from mmcore_binaries.code import UnreadableCode, machine_code_runs, ptx_runs
 from mmcore_binaries.cubin import read_cubin
 from mmcore_binaries.ptx import read_ptx
 from mmcore_nvrtc.compilation import compile_source
 from tests.command_line import install
 from tests.command_line import mmcore as command
+from tests.lectures import lecture_kernels
 
 ARGUMENTS = ("A", "B", "C", "m", "n", "k")
 SIGNATURE = "const float* A, const float* B, float* C, int m, int n, int k"
@@ -68,8 +68,7 @@ def failure(kernel: Kernel, error: type[mmcore.MmcoreError] = mmcore.InvalidKern
 
 @pytest.mark.parametrize("architecture", ["75", "90", "120"])
 def test_machine_code_and_ptx_are_read_as_nvrtc_reports_them(architecture: str) -> None:
-    kernels = [each.item for each in registry().kernels.values() if not (each.item.is_code or each.item.call)]
-    for kernel in kernels:
+    for kernel in lecture_kernels().values():
         for config in kernel.usual_configs[:2]:
             problem = kernel.square_problem(64, config)
             module = compile_plan(plan(kernel, problem, config, DeviceProperties()), architecture)
@@ -80,7 +79,7 @@ def test_machine_code_and_ptx_are_read_as_nvrtc_reports_them(architecture: str) 
                 assert (read.registers, read.shared_bytes) == (function.registers, function.static_shared_bytes)
                 assert read.parameter_bytes == told.parameter_bytes == function.parameter_bytes
                 assert told.shared_bytes == function.static_shared_bytes
-    assert kernels
+    assert lecture_kernels()
 
 
 @pytest.mark.parametrize("architecture", ["75", "80", "90", "100", "120"])

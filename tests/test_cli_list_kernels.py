@@ -75,8 +75,8 @@ def test_patterns_references_and_element_types_select(arguments: tuple[str, ...]
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("frob",), "no kernel's name matches 'frob'; there are cublas, cutedsl, hpsee, lezione9, "),
-        (("upc", "poz"), "no kernel's name matches 'poz'; there are cublas, cutedsl, hpsee, lezione9, "),
+        (("frob",), "no kernel's name matches 'frob'; there are cublas, cutedsl, hpsee, ladder, "),
+        (("upc", "poz"), "no kernel's name matches 'poz'; there are cublas, cutedsl, hpsee, ladder, "),
         (
             ("upc", "--reference", "Poznan"),
             "no kernel's reference has 'Poznan' in it; there are cublas, cutedsl, hpsee",

@@ -26,13 +26,10 @@ from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, Registry, registry
 from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
+from tests.lectures import lecture_kernels
 
 SIZES = ((5, 100, 33), (64, 128, 192), (96, 96, 96), (100, 100, 100))
-LECTURES = sorted(
-    name
-    for name, each in registry().kernels.items()
-    if each.origin.distribution == "mmcore-cuda" and not (each.item.is_code or each.item.call)
-)
+LECTURES = sorted(lecture_kernels())
 
 
 @pytest.fixture(autouse=True)

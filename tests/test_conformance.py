@@ -25,11 +25,11 @@ from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from mmcore_emulator.sanitizer.over_read import over_read_elements
 from tests import wrong_kernels
 from tests.command_line import mmcore
+from tests.lectures import lecture_kernels
 from tests.modern import SPLIT_K
 from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering_by, reading_past, rounding_down
 
-# Those of libraries run on GPUs alone, and what is built needs compilers of its own.
-ALL = {name: each.item for name, each in registry().kernels.items() if not (each.item.call or each.item.build)}
+ALL = lecture_kernels()
 BUGGY = "upc.kernel11_naive_guard"
 QUICK = ("hpsee.simple", "poznan.v4b")
 SEED = 5

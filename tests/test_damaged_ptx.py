@@ -28,8 +28,9 @@ from mmcore_emulator.translate import translate
 from tests.emulation import function_of, ptx_kernel
 from tests.fuzzing.mangling import MANGLES, Mangle, instructions_changed, lines_moved, numbers_changed, words_changed
 from tests.fuzzing.truth import truth_of, widened
+from tests.lectures import lecture_kernels
 
-NAMES = sorted(name for name, kernel in mmcore.kernels().items() if not (kernel.is_code or kernel.call))
+NAMES = sorted(lecture_kernels())
 LEAST = 16
 
 

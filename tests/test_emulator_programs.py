@@ -23,6 +23,7 @@ from mmcore_emulator.ptx_reader import parse
 from mmcore_emulator.translate import translate
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.emulation import emulate, function_of, ptx_of
+from tests.lectures import lecture_kernels
 
 INDEX = "(blockIdx.x * blockDim.x + threadIdx.x)"
 
@@ -524,8 +525,7 @@ def test_the_lectures_kernels_run_from_every_architectures_ptx(number: int) -> N
     architectures = ["75", "80", "86", "90", "100", "120"]
     emulator = Emulator()
     emulator.architecture = architectures[number]
-    lectures = [kernel for kernel in mmcore.kernels().values() if not (kernel.is_code or kernel.call)]
-    for place, kernel in enumerate(lectures):
+    for place, kernel in enumerate(lecture_kernels().values()):
         if number in (place % 6, (5 * place + 2) % 6):
             config = kernel.usual_configs[0]
             n = kernel.square_problem(17, config).n

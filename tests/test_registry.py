@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from mmcore import (
     hookspec,
 )
 from mmcore.cli.list_kernels import descriptions
-from mmcore.registry import DISTRIBUTION, Registry, registry
+from mmcore.registry import DISTRIBUTION, Origin, Registered, Registry, registry
 from tests.command_line import install, installed, kernel_module
 
 NOTHING: Any = None
@@ -66,7 +67,8 @@ class Provider:
 def test_every_kernel_knows_its_plugin_and_distribution() -> None:
     for name, registered in registry().kernels.items():
         assert registered.item.name == name
-        assert registered.origin.plugin == (name.partition(".")[0] if registered.item.call else name)
+        plugin, several = registered.origin.plugin, registered.item.call or name.startswith("ladder.")
+        assert plugin == name or (several and plugin.partition(".")[0] == name.partition(".")[0])
         assert registered.origin.distribution == DISTRIBUTION
 
 
@@ -204,6 +206,19 @@ def test_a_result_names_what_brought_its_kernel_and_its_device(tmp_path: Path) -
     assert all(re.fullmatch(pattern, text) for each in named for text in each.values())
     assert named[0]["device"] == named[1]["device"]
     assert named[0]["kernel"] != named[1]["kernel"]
+
+
+def test_variants_of_a_kernel_are_selected_where_one_is_named() -> None:
+    kernel = registry().kernel("upc.kernel01")
+    variant = dataclasses.replace(kernel, name="upc.variant", variant_of="upc.kernel01")
+    kernels = registry().kernels
+    kernels[variant.name] = Registered(variant, Origin("own", "tests"))
+    try:
+        assert variant not in registry().matching(())[0]
+        assert registry().matching(["upc.*"])[0].count(variant) == 1
+        assert registry().matching(["upc.variant"]) == ([variant], [])
+    finally:
+        del kernels[variant.name]
 
 
 def test_a_misspelt_kernel_is_answered_with_the_nearest_names() -> None:

@@ -97,6 +97,7 @@ class Kernel:
         min_compute_capability: least compute capability it runs on, (major, minor).
         architecture: architecture to compile for instead of the device's own, such as "90a".
         known_bugs: what is wrong with it on purpose, a sentence each; empty but for variants that teach a mistake.
+        variant_of: the kernel that it is the same as but for layout or type; it is left out where nobody names any.
 
     Raises:
         InvalidKernel: the declaration contradicts itself. The source is not looked for before it is needed.
@@ -130,6 +131,7 @@ class Kernel:
     min_compute_capability: tuple[int, int] = (7, 5)
     architecture: str = ""
     known_bugs: tuple[str, ...] = ()
+    variant_of: str = ""
 
     def __new__(cls, **declared: Any) -> Kernel:
         """Refuse a declaration of 0.1 with the lines that replace it."""
@@ -151,7 +153,7 @@ class Kernel:
 
     def _normalise(self) -> None:
         """Check every attribute and fill in the defaults; lists become tuples."""
-        for name in ("title", "reference", "entry"):
+        for name in ("title", "reference", "entry", "variant_of"):
             text = getattr(self, name)
             _require(isinstance(text, str) and "\n" not in text, f"its {name} must be a text of one line, not {text!r}")
         for name in ("arguments", "constraints", "include", "options", "known_bugs"):

@@ -81,24 +81,24 @@ def _config(BM: int, BN: int, producers: int = 1, **further: int) -> dict[str, A
 def mmcore_kernels() -> list[Kernel]:
     """The rungs that mma.sync's are followed by."""
     return [
-        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, [_config(128, 128, 0), _config(64, 128, 0)]),
+        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, [_config(128, 128, 0)]),
         _rung(
             "09_ring",
             "A ring of tiles: one warpgroup fetches, the others multiply",
             _ring,
-            [_config(128, 128, STAGES=4), _config(128, 256, STAGES=3)],
+            [_config(128, 128, STAGES=4)],
         ),
         _rung(
             "10_persistent",
             "A block for each multiprocessor, which computes tile after tile in an order for L2",
             _persistent(1),
-            [_config(128, 256, STAGES=4, GROUP=8), _config(128, 128, STAGES=6, GROUP=8)],
+            [_config(128, 256, STAGES=4, GROUP=8)],
         ),
         _rung(
             "11_cluster",
             "Clusters of two blocks, each of which fetches half of B's tile for both",
             _persistent(2),
-            [_config(128, 256, STAGES=4, GROUP=8), _config(128, 128, STAGES=6, GROUP=8)],
+            [_config(128, 256, STAGES=4, GROUP=8)],
             cluster=2,
         ),
     ]

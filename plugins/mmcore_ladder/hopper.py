@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from mmcore import Kernel, hookimpl
 from mmcore_ladder.parts import in_parts
-from mmcore_ladder.wgmma_any import as_they_lie, config, defines, wgmma_any
+from mmcore_ladder.wgmma_any import as_they_lie, defines, space, wgmma_any
 
 LAYOUTS = {"": "", "_nt": "B", "_tn": "A", "_tt": "AB"}
 """Which matrices are stored by columns, by BLAS's letters of A and B."""
 
-_HALVES = [config(128, 256, 4, cluster=2), config(128, 256, 4), config(128, 128, 6), config(64, 64, 8, consumers=1)]
-_TF32 = [config(128, 256, 4), config(128, 128, 6), config(64, 64, 8, consumers=1)]
-_EIGHTS = [config(256, 128, 4, cluster=2), config(128, 128, 6), config(64, 64, 8, consumers=1)]
-_SIXES = [config(128, 192, 3, cluster=2, depth=64), config(128, 128, 2), config(64, 64, 3, consumers=1)]
-_THREES = [config(128, 192, 4, cluster=2, depth=64), config(128, 128, 3), config(64, 64, 5, consumers=1)]
+_HALVES = space(1, (128, 256, 128, 4, 2))
+_TF32 = space(1, (128, 256, 128, 4, 1))
+_EIGHTS = space(1, (256, 128, 128, 4, 2), promoted=True)
+_THREES = space(2, (128, 192, 64, 4, 2), promoted=True)
+_SIXES = space(3, (128, 192, 64, 3, 2), promoted=True)
 
 
 @hookimpl
@@ -42,6 +42,7 @@ def _kernels(layout: str) -> Iterator[Kernel]:
             accumulator="float22" if eight else "float32",
             output=output,
             column_major=column_major,
+            variant_of=f"ladder.{name}_any" if layout else "ladder.bf16.12_any" if dtype == "float16" else "",
             defines=defines(dtype, output, promoted=eight),
         )
     for name, title, dtype, parts, configs in (
@@ -55,5 +56,6 @@ def _kernels(layout: str) -> Iterator[Kernel]:
             configs,
             unit=dtype,
             column_major=column_major,
+            variant_of=f"ladder.f32.{name}" if layout else "",
             defines=defines(dtype, "float32", parts=parts, promoted=True),
         )

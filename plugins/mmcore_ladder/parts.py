@@ -26,14 +26,16 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     doubts = Workspace("doubts", 4 * sum(blocks.values()))
     for matrix, lines in lines_of.items():
         columns = (matrix in problem.column_major) == (matrix == "A")
-        across, along = (1, problem.leading(matrix)) if columns else (problem.leading(matrix), 1)
         leading = padded(lines if columns else problem.k, dtype)
         room = Workspace(f"parts of {matrix}", parts * (problem.k if columns else lines) * leading * BYTES[dtype])
         exponents, scale = (
             Workspace(f"exponents of {matrix}", 4 * _SLICES * lines),
             Workspace(f"scales of {matrix}", 4 * lines),
         )
-        grid, sizes = (ceil_div(lines, _LINES), _SLICES), [Scalar(lines), Scalar(problem.k), *wide(across, along)]
+        grid, sizes = (
+            (ceil_div(lines, _LINES), _SLICES),
+            [Scalar(lines), Scalar(problem.k), Scalar(int(columns)), *wide(problem.leading(matrix))],
+        )
         if parts == 2:
             yield Launch(grid, (32, 8), entry="find_largest", arguments=(matrix, exponents, *sizes))
         first = Scalar(0 if matrix == "A" else blocks["A"])

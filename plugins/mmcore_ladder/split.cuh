@@ -25,24 +25,24 @@ __device__ Slice slice_of(int k)
             static_cast<int>(k * static_cast<long long>(blockIdx.y + 1) / SLICES)};
 }
 
-// For each slice and line the exponent of the line's largest number. A line's numbers are `along` from each other, lines
-// `across`. A block of 32×8 threads looks through 32 lines.
+// For each slice and line the exponent of the line's largest number. Lines are the matrix's rows, or its columns; from one
+// row to the next there are `leading` elements. A block of 32×8 threads looks through 32 lines.
 extern "C" __global__ void __launch_bounds__(256)
-find_largest(const float* matrix, int* exponents, int lines, int k, long long across, long long along)
+find_largest(const float* matrix, int* exponents, int lines, int k, int by_columns, long long leading)
 {
     __shared__ float found[8][33];
     const Slice slice = slice_of(k);
     const int x = threadIdx.x, y = threadIdx.y, begin = blockIdx.x * 32;
-    if (across == 1) {  // neighbouring threads have neighbouring lines
+    if (by_columns) {  // neighbouring threads have neighbouring lines
         float largest = 0;
         for (int p = slice.first + y; begin + x < lines && p < slice.last; p += 8)
-            largest = fmaxf(largest, fabsf(matrix[p * along + begin + x]));
+            largest = fmaxf(largest, fabsf(matrix[p * leading + begin + x]));
         found[y][x] = largest;
     } else {
         for (int i = y; i < 32; i += 8) {
             float largest = 0;
             for (int p = slice.first + x; begin + i < lines && p < slice.last; p += 32)
-                largest = fmaxf(largest, fabsf(matrix[(begin + i) * across + p]));
+                largest = fmaxf(largest, fabsf(matrix[(begin + i) * leading + p]));
             for (int other = 16; other; other /= 2)
                 largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, other));
             if (x < 8)
@@ -70,11 +70,10 @@ __device__ __half nearest(float number, bool first, __half*) { return __float2ha
 // line's power of two. A row of parts begins `packed` elements after the one before.
 extern "C" __global__ void __launch_bounds__(256)
 split(const float* matrix, ELEMENT* parts, const int* exponents, int* scales, int* doubts, int first_doubt, int lines,
-      int k, long long across, long long along, long long packed)
+      int k, int by_columns, long long leading, long long packed)
 {
     __shared__ int scale[32];
     const Slice slice = slice_of(k);
-    const bool by_columns = across == 1;
     const long long size = (by_columns ? k : lines) * packed;
     const int begin = blockIdx.x * 32;
     if (SCALED && threadIdx.x < 32) {
@@ -95,7 +94,7 @@ split(const float* matrix, ELEMENT* parts, const int* exponents, int* scales, in
             const int line = begin + (by_columns ? j : i), p = slice.first + (by_columns ? i : j);
             if (line >= lines)
                 continue;
-            float rest = matrix[line * across + p * along];
+            float rest = matrix[by_columns ? p * leading + line : line * leading + p];
             if (SCALED)
                 rest = ldexpf(rest, scale[line - begin]);
             doubt |= !isfinite(rest) || (rest != 0 && fabsf(rest) < exp2f(LEAST));

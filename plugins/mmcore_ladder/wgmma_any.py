@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar, TensorMap, Workspace, ceil_div
+from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar, Space, TensorMap, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
 
 LaunchRule = Callable[[Problem, Config, DeviceProperties], list[Launch]]
@@ -16,6 +16,9 @@ _ALIGNMENT = 16
 """Bytes, of rows that TMA takes."""
 _MOST_BLOCKS = 65535
 """Along y."""
+_MOST_SHARED_BYTES = 227 << 10
+"""Of a block, from compute capability 9.0 on."""
+_TUNED = ("BM", "BN", "DEPTH_BYTES", "STAGES", "CLUSTER")
 _DIRECTLY, _BY_COPIES, _IN_PARTS = range(3)
 _CPP = {"bfloat16": "__nv_bfloat16", "float16": "__half", "tf32": "float", "float32": "float"}
 _CPP["float8_e4m3fn"] = "__nv_fp8_e4m3"
@@ -87,7 +90,13 @@ def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
     lines, length = (width, rows) if turned else (rows, width)
     leading = padded(length, operand.dtype)
     copy = Workspace(f"packed {operand.matrix}", lines * leading * BYTES[operand.dtype])
-    arguments: tuple[Argument, ...] = (operand.matrix, copy, Scalar(rows), Scalar(width), *wide(operand.leading, leading))
+    arguments: tuple[Argument, ...] = (
+        operand.matrix,
+        copy,
+        Scalar(rows),
+        Scalar(width),
+        *wide(operand.leading, leading),
+    )
     if turned:
         grid = ceil_div(width, 32), min(ceil_div(rows, 32), _MOST_BLOCKS)
         launch = Launch(grid, (32, 8), entry="transpose", arguments=arguments)
@@ -126,12 +135,10 @@ def products(
     sums = Workspace("sums", splits * m * n * 4)
     maps = [first.map(config.BM, depth), second.map(config.BN // config.CLUSTER, depth)]
     boxes = TensorMap("C", (_BOX_ROWS, 128 // itemsize), 128) if where == _BY_COPIES else maps[0]
-    stage = first.parts * (config.BM + config.BN) * config.DEPTH_BYTES
-    room = (where == _BY_COPIES) * config.CONSUMERS * 2 * _BOX_BYTES
     yield Launch(
         (min(tiles * splits, clusters) * config.CLUSTER,),
         config.block,
-        shared_bytes=config.STAGES * (stage + 16) + room,
+        shared_bytes=_shared_bytes(config, first.parts, boxes=where == _BY_COPIES),
         cluster=(config.CLUSTER,) if config.CLUSTER > 1 else None,
         entry=f"product<{int(first.columns)}, {int(second.columns)}, {where}>",
         arguments=(
@@ -162,7 +169,7 @@ def wide(*numbers: int) -> list[Scalar]:
     return [Scalar(number, "int64") for number in numbers]
 
 
-def wgmma_any(name: str, title: str, launch: LaunchRule, configs: list[dict[str, Any]], **declared: Any) -> Kernel:
+def wgmma_any(name: str, title: str, launch: LaunchRule, configs: Space, **declared: Any) -> Kernel:
     """A kernel of wgmma_any.cu."""
     return Kernel(
         name=name,
@@ -193,24 +200,34 @@ def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) 
     }
 
 
-def config(
-    BM: int,  # noqa: N803
-    BN: int,  # noqa: N803
-    stages: int,
-    *,
-    consumers: int = 2,
-    cluster: int = 1,
-    group: int = 8,
-    depth: int = 128,
-) -> dict[str, Any]:
-    """A config of wgmma_any.cu."""
-    return {
-        "BM": BM,
-        "BN": BN,
-        "DEPTH_BYTES": depth,
-        "STAGES": stages,
-        "CONSUMERS": consumers,
-        "CLUSTER": cluster,
-        "GROUP": group,
-        "block": lambda config: (128 * (1 + config.CONSUMERS),),
-    }
+def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Space:
+    """The configs of wgmma_any.cu for operands of so many parts; by default (BM, BN, DEPTH_BYTES, STAGES, CLUSTER)."""
+
+    def fits(config: Config) -> bool:
+        shared_bytes = _shared_bytes(config, parts, boxes=True)
+        sums = config.BN // 2 * (config.BM // (64 * config.CONSUMERS) + promoted)
+        return bool(shared_bytes <= _MOST_SHARED_BYTES and config.BM % (64 * config.CONSUMERS) == 0 and sums <= 192)
+
+    return Space(
+        {
+            "BM": (64, 128, 256),
+            "BN": (64, 128, 192, 256),
+            "DEPTH_BYTES": (64, 128),
+            "STAGES": (2, 3, 4, 5, 6, 8),
+            "CONSUMERS": (1, 2),
+            "CLUSTER": (1, 2),
+            "GROUP": (4, 8, 16),
+            "block": lambda config: (128 * (1 + config.CONSUMERS),),
+        },
+        where=fits,
+        default=[
+            {**dict(zip(_TUNED, values, strict=True)), "CONSUMERS": min(2, values[0] // 64), "GROUP": 8}
+            for values in default
+        ],
+    )
+
+
+def _shared_bytes(config: Config, parts: int, *, boxes: bool) -> int:
+    """Of a block: its stages with their barriers, and two boxes of C for each consumer."""
+    stage = parts * (config.BM + config.BN) * config.DEPTH_BYTES + 16
+    return int(config.STAGES * stage + boxes * config.CONSUMERS * 2 * _BOX_BYTES)

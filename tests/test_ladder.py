@@ -1,0 +1,113 @@
+"""The ladder's kernels: right at ragged sizes and in each layout, nothing found in them, as accurate as they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import mmcore
+from mmcore import Kernel
+from mmcore.devices.base import Device
+from mmcore_conform import conformance
+from mmcore_conform.conformance import conform_kernel
+from mmcore_emulator.api import check
+
+LADDER = {name: kernel for name, kernel in mmcore.kernels().items() if name.startswith("ladder.")}
+RUNGS = {name: kernel for name, kernel in LADDER.items() if not kernel.variant_of}
+RAGGED = {"m": 135, "n": 75, "k": 70}
+PARTS = ["ladder.f32.10_f16x3", "ladder.f32.11_bf16x6"]
+
+
+def sizes(kernel: Kernel) -> dict[str, Any]:
+    """Those that hang over the tiles' edges, or else the least that the kernel's constraints allow."""
+    config = kernel.usual_configs[0]
+    if not kernel.violations(kernel.problem(**RAGGED), config):
+        return RAGGED
+    n = kernel.square_problem(1, config).n
+    return {"m": n, "n": n, "k": n}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in PARTS else ()) for name in RUNGS]
+)
+def test_each_rung_is_right(device: Device, name: str) -> None:
+    result = mmcore.run(name, **sizes(RUNGS[name]), device=device.name, seed=1)
+    assert result.verified, result.failures()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LADDER)
+def test_nothing_is_found_in_any(name: str) -> None:
+    found = check(name, **sizes(LADDER[name]), seed=1)
+    assert (found.violations, found.warnings) == ((), ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LADDER)
+def test_each_is_right_in_its_usual_configs(device: Device, name: str) -> None:
+    for config in LADDER[name].usual_configs:
+        n = LADDER[name].square_problem(65, config).n
+        result = mmcore.run(name, m=n, n=n, k=n, config=config.to_json(), device=device.name)
+        assert result.verified, (config, result.failures())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LADDER)
+def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In few cases; the command tries all."""
+    monkeypatch.setattr(conformance, "CAPABILITIES", ("9.0",))
+    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 5)
+    found = conform_kernel(name, "emulator", seed=1)
+    assert found.conforms, found.failures
+
+
+def share_of_tolerance(name: str, a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+    """The largest error of the product as a share of what float32's sums are allowed."""
+    c = mmcore.matmul(a, b, kernel=name, device="emulator")
+    magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
+    errors = np.abs(c - a.astype(np.float64) @ b.astype(np.float64))
+    allowed = 2 * np.sqrt(a.shape[1]) * 2.0**-24 * magnitude
+    assert np.isfinite(c).all()
+    return float((errors / np.where(magnitude, allowed, 1)).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("k", [1, 8, 64, 300])
+@pytest.mark.parametrize("inputs", ["of one sign", "of any sign", "of twelve binades", "of other scales"])
+def test_float32_in_parts_is_as_accurate_as_float32(name: str, k: int, inputs: str) -> None:
+    """Where no number needs the CUDA cores, and sums of one sign, which tensor cores cut off, add up their errors."""
+    rng = np.random.default_rng(k)
+    a, b = rng.uniform(0.5, 1, (40, k)), rng.uniform(0.5, 1, (k, 24))
+    if inputs == "of any sign":
+        a *= rng.choice([-1, 1], a.shape)
+    elif inputs == "of twelve binades":
+        a = np.ldexp(a, -rng.integers(0, 12, a.shape))
+    elif inputs == "of other scales":
+        a, b = np.ldexp(a, rng.integers(-50, 50, (40, 1))), np.ldexp(b, rng.integers(-50, 50, (1, 24)))
+    assert share_of_tolerance(name, a.astype(np.float32), b.astype(np.float32)) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("odd", [1e-38, 1e-44, 3e38, -2e-39])
+def test_numbers_that_have_no_parts_are_left_to_the_cuda_cores(name: str, odd: float) -> None:
+    a, b = np.ones((3, 20), np.float32), np.ones((20, 5), np.float32)
+    a[1] = 0
+    a[1, 7] = odd
+    a[2, 3], a[2, 4] = 1e20, 1e-20
+    b[3] = 0
+    assert share_of_tolerance(name, a, b) < 1
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_is_no_number_spoils_its_row_alone(name: str) -> None:
+    a, b = np.ones((3, 20), np.float32), np.ones((20, 5), np.float32)
+    a[1, 7], a[2, 7] = np.inf, np.nan
+    c = mmcore.matmul(a, b, kernel=name, device="emulator")
+    assert (c[0] == 20).all()
+    assert np.isposinf(c[1]).all()
+    assert np.isnan(c[2]).all()
