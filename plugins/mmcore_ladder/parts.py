@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, padded, products, wide
 
+_LEAST_DEPTH = 16
 _SLICES, _LINES = 16, 32
 """Blocks that look through k, and lines (rows of A, columns of B) of each: as in split.cuh."""
 
@@ -23,7 +26,9 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     strides: list[Scalar] = []
     lines_of = {"A": problem.m, "B": problem.n}
     blocks = {matrix: ceil_div(lines, _LINES) * _SLICES for matrix, lines in lines_of.items()}
-    doubts = Workspace("doubts", 4 * sum(blocks.values()))
+    # A sum of few terms must be nearly exact, and takes no time: it is left to the CUDA cores.
+    few = problem.k < _LEAST_DEPTH
+    doubts = Workspace("doubts", 4 * sum(blocks.values()), np.ones(int(few), np.int32).tobytes())
     for matrix, lines in lines_of.items():
         columns = (matrix in problem.column_major) == (matrix == "A")
         leading = padded(lines if columns else problem.k, dtype)
@@ -36,6 +41,9 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
             (ceil_div(lines, _LINES), _SLICES),
             [Scalar(lines), Scalar(problem.k), Scalar(int(columns)), *wide(problem.leading(matrix))],
         )
+        strides += wide(*problem.strides(matrix))
+        if few:
+            continue
         if parts == 2:
             yield Launch(grid, (32, 8), entry="find_largest", arguments=(matrix, exponents, *sizes))
         first = Scalar(0 if matrix == "A" else blocks["A"])
@@ -43,9 +51,9 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
         yield Launch(grid, (256,), entry="split", arguments=arguments)
         operands.append(Operand(room.name, lines, problem.k, leading, columns, parts, dtype))
         scales.append(scale)
-        strides += wide(*problem.strides(matrix))
     doubted: list[Argument] = [doubts, Scalar(sum(blocks.values()))]
-    yield from products(problem, config, device, operands, scales, doubted)
+    if not few:
+        yield from products(problem, config, device, operands, scales, doubted)
     sizes = [Scalar(size) for size in (problem.m, problem.n, problem.k)]
     yield Launch(
         (2 * device.multiprocessors,),
