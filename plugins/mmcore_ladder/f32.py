@@ -2,7 +2,20 @@
 
 from pathlib import Path
 
-from mmcore import Config, Int32Index, Kernel, Multiple, Problem, ceil_div, hookimpl
+from mmcore import (
+    Config,
+    DeviceProperties,
+    Int32Index,
+    Kernel,
+    Launch,
+    Multiple,
+    Problem,
+    Scalar,
+    Space,
+    Workspace,
+    ceil_div,
+    hookimpl,
+)
 
 _WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK"))
 
@@ -19,7 +32,140 @@ def _threads_of_registers(config: Config) -> tuple[int]:
 
 def _threads_of_warps(config: Config) -> tuple[int]:
     """A warp for WM×WN elements of a tile."""
-    return (config.BM // config.WM * (config.BN // config.WN) * 32,)
+    return (ceil_div(config.BM, config.WM) * ceil_div(config.BN, config.WN) * 32,)
+
+
+class _StrideInBytes:
+    """What 9_any computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
+
+    description = "lda and ldb are less than 2³⁰"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        """Which one is not."""
+        too_far = [f"{name} = {getattr(problem, name)}" for name in ("lda", "ldb") if getattr(problem, name) >= 2**30]
+        return f"{' and '.join(too_far)} must be less than 2³⁰" if too_far else None
+
+
+_SIZES = ("m", "n", "k", "lda", "ldb")
+
+
+def _resident(config: Config) -> int:
+    """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
+    return max(1, (256 if config.TM * config.TN > 64 else 512) // config.block.x)
+
+
+def _any_exists(config: Config) -> bool:
+    """Whether 9_any can have these parameters."""
+    if config.BM % config.WM or config.BN % config.WN or config.WM * config.WN != 32 * config.TM * config.TN:
+        return False
+    lanes = (config.WM // config.TM, config.WN // config.TN)
+    threads, most = config.block.x, 256 if config.TM * config.TN > 64 else 512
+    if lanes not in ((4, 8), (8, 4)) or not 64 <= threads <= most or config.TM * config.TN > 128:
+        return False
+    pitches = config.BM + config.BN + 8
+    shared_bytes = config.STAGES * config.BK * pitches * 4 * _resident(config)
+    shares = min(config.BM, config.BN) * config.BK // 4 % threads == 0
+    return bool(threads >= max(config.BM, config.BN) and shares and shared_bytes <= 220 << 10)
+
+
+def _slices(problem: Problem, config: Config, device: DeviceProperties) -> int:
+    """Into how many parts the sum over k is split: SPLIT, or where that is 0, as many as promise the least time.
+
+    Time is told in steps of k of a block. A block takes some before its first multiply-add, and adding up takes a
+    launch, some 4 µs, and what the parts' bytes take at about 2 TB/s.
+    """
+    steps = ceil_div(problem.k, config.BK)
+    if config.SPLIT:
+        return min(int(config.SPLIT), steps)
+    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
+    resident = _resident(config)
+    nanoseconds = config.BM * config.BN * resident / 128 / 1.7
+
+    def cost(slices: int) -> float:
+        waves = ceil_div(tiles * slices, device.multiprocessors * resident)
+        added = (4000 + 8 * slices * problem.m * problem.n / 2000) / nanoseconds if slices > 1 else 0
+        return float(waves * (ceil_div(steps, slices) * config.BK + 64) + added)
+
+    return min(range(1, min(32, max(1, steps * config.BK // 128)) + 1), key=cost)
+
+
+def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """The product, and where the sum over k is split, the launch that adds up its parts."""
+
+    def wide(matrix: str) -> int:
+        """Elements of a 16-byte copy, where rows (or columns) begin and end at multiples of them; else one."""
+        _, length = problem.stored_shape(matrix)
+        return 1 if length % 4 or problem.leading(matrix) % 4 else 4
+
+    # Only what lies along the tile's rows is copied 16 bytes at a time.
+    wide_a = wide("A") if "A" in problem.column_major else 1
+    wide_b = wide("B") if "B" not in problem.column_major else 1
+    depth = ceil_div(ceil_div(problem.k, config.BK), _slices(problem, config, device)) * config.BK
+    slices = ceil_div(problem.k, depth)
+    pitch_a = config.BM + (4 if "A" not in problem.column_major else 0)
+    pitch_b = config.BN + (4 if "B" in problem.column_major else 0)
+    pitch = ceil_div(problem.n, 4) * 4
+    parts = Workspace("parts", 4 * slices * problem.m * pitch)
+    result = ("C", *_SIZES, "ldc") if slices == 1 else (parts, *_SIZES, Scalar(pitch))
+    product = Launch(
+        grid=(ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN), 1, slices),
+        block=config.block,
+        shared_bytes=config.STAGES * config.BK * (pitch_a + pitch_b) * 4,
+        entry=f"any<{wide_a}, {wide_b}>",
+        arguments=("A", "B", *result, Scalar(depth)),
+    )
+    if slices == 1:
+        return [product]
+    add_up = Launch(
+        grid=(ceil_div(problem.m * pitch, 1024),),
+        block=(256,),
+        entry="add_up",
+        arguments=(parts, "C", "m", "n", "ldc", Scalar(pitch), Scalar(slices)),
+    )
+    return [product, add_up]
+
+
+def _any(layout: str, column_major: str) -> Kernel:
+    """9_any for one layout: "tn" has A by columns."""
+    stored = {"": "A and B by rows", "A": "A by columns", "B": "B by columns", "AB": "A and B by columns"}[column_major]
+    big = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
+    square = {"BM": 128, "BN": 128, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8}
+    small = {"BM": 64, "BN": 64, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8}
+    return Kernel(
+        name=f"ladder.f32.9_any{layout and '_'}{layout}",
+        source=Path("f32_9_any.cu"),
+        title=f"any product, {stored}: fragments loaded ahead, blocks ordered for L2, k split where C is small",
+        reference="block order: Philippe Tillet, H. T. Kung and David Cox, Triton, 2019; fragments loaded ahead: "
+        "Junjie Lai and André Seznec, Performance Upper Bound Analysis of SGEMM on Fermi and Kepler GPUs, 2013",
+        configs=Space(
+            {
+                "BM": (64, 128, 256),
+                "BN": (64, 128, 256),
+                "BK": (8, 16),
+                "WM": (32, 64, 128),
+                "WN": (32, 64, 128),
+                "TM": (8, 16),
+                "TN": (8, 16),
+                "STAGES": (3, 4),
+                "GROUP": (4, 8, 16),
+                "SPLIT": (0, 1),
+                "block": _threads_of_warps,
+            },
+            where=_any_exists,
+            default=[
+                {**big, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+                {**square, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+                {**big, "BN": 128, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+                {**small, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+            ],
+        ),
+        entry="any<1, 1>",
+        launch=_launch_any,
+        column_major=column_major,
+        defines={"A_BY_COLUMNS": str(int("A" in column_major)), "B_BY_COLUMNS": str(int("B" in column_major))},
+        constraints=(_StrideInBytes(),),
+        min_compute_capability=(8, 0),
+    )
 
 
 @hookimpl
@@ -111,4 +257,8 @@ def mmcore_kernels() -> list[Kernel]:
             constraints=_WHOLE_TILES,
             min_compute_capability=(8, 0),
         ),
+        _any("", ""),
+        _any("nt", "B"),
+        _any("tn", "A"),
+        _any("tt", "AB"),
     ]
