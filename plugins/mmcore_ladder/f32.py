@@ -51,7 +51,8 @@ _SIZES = ("m", "n", "k", "lda", "ldb")
 
 def _resident(config: Config) -> int:
     """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
-    return max(1, (256 if config.TM * config.TN > 64 else 512) // config.block.x)
+    threads = 256 if config.TM * config.TN > 64 else 512 if config.block.x > 128 else 384
+    return max(1, threads // config.block.x)
 
 
 def _any_exists(config: Config) -> bool:
@@ -129,7 +130,6 @@ def _any(layout: str, column_major: str) -> Kernel:
     """9_any for one layout: "tn" has A by columns."""
     stored = {"": "A and B by rows", "A": "A by columns", "B": "B by columns", "AB": "A and B by columns"}[column_major]
     big = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
-    square = {"BM": 128, "BN": 128, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8}
     small = {"BM": 64, "BN": 64, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8}
     return Kernel(
         name=f"ladder.f32.9_any{layout and '_'}{layout}",
@@ -154,8 +154,8 @@ def _any(layout: str, column_major: str) -> Kernel:
             where=_any_exists,
             default=[
                 {**big, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
-                {**square, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
                 {**big, "BN": 128, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+                {**small, "BM": 128, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
                 {**small, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
             ],
         ),

@@ -7,6 +7,7 @@
 // m, n and k are multiples of BM, BN and BK.
 
 constexpr int THREADS = BM / TM * BN;
+static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0, "each thread fetches as much as the others");
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 column_of_registers(const float* A, const float* B, float* C, int m, int n, int k)
@@ -25,7 +26,7 @@ column_of_registers(const float* A, const float* B, float* C, int m, int n, int 
 
     float sum[TM] = {};
     for (int step = 0; step < k / BK; ++step) {
-        // The tiles have more elements than the block has threads, or fewer: a loop shares them out.
+        // The tiles may have more elements than the block has threads: each thread fetches every THREADS-th one.
         for (int i = 0; i < BM * BK; i += THREADS) {
             const unsigned row = (i + thread) / BK, column = (i + thread) % BK;
             tile_a[row][column] = A[size_t(row) * k + column];

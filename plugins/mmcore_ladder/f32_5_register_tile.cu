@@ -9,6 +9,7 @@
 constexpr int ROWS = BM / TM;     // of threads
 constexpr int COLUMNS = BN / TN;  // of threads
 constexpr int THREADS = ROWS * COLUMNS;
+static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0, "each thread fetches as much as the others");
 
 extern "C" __global__ void __launch_bounds__(THREADS, 512 / THREADS)
 register_tile(const float* A, const float* B, float* C, int m, int n, int k)

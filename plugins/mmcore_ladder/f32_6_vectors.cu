@@ -9,6 +9,7 @@
 constexpr int ROWS = BM / TM;
 constexpr int COLUMNS = BN / TN;
 constexpr int THREADS = ROWS * COLUMNS;
+static_assert(BM * BK / 4 % THREADS == 0 && BK * BN / 4 % THREADS == 0, "each thread fetches as much as the others");
 constexpr int PITCH = BM + 4;  // from one row of the transposed tile to the next, see below
 
 // Four floats as one access; their address is a multiple of 16 bytes.

@@ -11,6 +11,7 @@ constexpr int COLUMNS = WN / TN;  // of threads in a warp
 static_assert(ROWS * COLUMNS == 32 && ROWS >= 4 && COLUMNS >= 4, "a warp has 32 threads, 4 by 8 or 8 by 4");
 constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
+static_assert(BM * BK / 4 % THREADS == 0 && BK * BN / 4 % THREADS == 0, "each thread fetches as much as the others");
 constexpr int PITCH = BM + 4;
 
 // Four floats as one access; their address is a multiple of 16 bytes.

@@ -13,24 +13,13 @@ constexpr int COLUMNS = WN / TN;  // of threads in a warp
 static_assert(ROWS * COLUMNS == 32 && ROWS >= 4 && COLUMNS >= 4, "a warp has 32 threads, 4 by 8 or 8 by 4");
 constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
-// With 128 sums a thread takes up to 255 registers, of which there are enough for 256 threads on a multiprocessor.
-constexpr int RESIDENT = TM * TN > 64 ? 256 : 512;
+// Threads on a multiprocessor. With 128 sums a thread takes up to 255 registers, which there are for 256 threads.
+constexpr int RESIDENT = TM * TN > 64 ? 256 : THREADS > 128 ? 512 : 384;
 constexpr int BLOCKS = RESIDENT > THREADS ? RESIDENT / THREADS : 1;
 
 __device__ float4 load(const float* from) { return *reinterpret_cast<const float4*>(from); }
 
-// An asynchronous copy of WIDTH floats.
-template <int WIDTH>
-__device__ void copy(float* to, const char* from)
-{
-    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    if (WIDTH == 4)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(address), "l"(from) : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(address), "l"(from) : "memory");
-}
-
-// The same, of zeros where there is nothing to copy.
+// An asynchronous copy of WIDTH floats, of zeros where there are none: which costs one instruction, no branch.
 template <int WIDTH>
 __device__ void copy(float* to, const char* from, bool there)
 {
@@ -40,15 +29,6 @@ __device__ void copy(float* to, const char* from, bool there)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(address), "l"(from), "r"(bytes) : "memory");
-}
-
-// Where registers are few, addresses are computed anew for each tile: the compiler cannot know that a number which has
-// gone through this does not change, and would keep what follows from it in registers otherwise.
-__device__ unsigned anew(unsigned number)
-{
-    if (RESIDENT > 256)
-        asm volatile("" : "+r"(number));
-    return number;
 }
 
 // What a thread copies of a matrix's tiles: BK by EXTENT elements, where EXTENT is BM of A and BN of B. A row or column
@@ -64,29 +44,21 @@ struct Copies {
 
     const char* from;
     unsigned stride;  // bytes from one k to the next
-    unsigned p, x;    // where the thread's first copy goes in the tile
 
-    // `matrix` begins at the tiles' first k, `first` is the tiles' first row of A or column of B, `extent` the matrix's
-    __device__ Copies(const float* matrix, int leading, unsigned first, unsigned extent)
-        : stride(leading * 4u), p(threadIdx.x / LINE), x(threadIdx.x % LINE * WIDTH)
+    // `matrix` begins at the tiles' first k; `first` is the tiles' first row of A or column of B, of `extent` in all.
+    __device__ Copies(const float* matrix, int leading, unsigned first, unsigned extent) : stride(leading * 4u)
     {
+        const unsigned p = threadIdx.x / LINE, x = threadIdx.x % LINE * WIDTH;
         from = reinterpret_cast<const char*>(matrix + min(first + x, extent - WIDTH)) + size_t(p) * stride;
     }
 
     // Begins the copies of a tile of which `left` k are there, and goes to the next.
     __device__ void fetch(float* tile, int left)
     {
-        float* to = tile + p * PITCH + x;
-        const unsigned step = anew(stride);
-        if (left >= BK) {
+        const unsigned thread = threadIdx.x, p = thread / LINE, x = thread % LINE * WIDTH;
 #pragma unroll
-            for (int i = 0; i < BK; i += STEP)
-                copy<WIDTH>(to + i * PITCH, from + size_t(i) * step);
-        } else {
-#pragma unroll
-            for (int i = 0; i < BK; i += STEP)
-                copy<WIDTH>(to + i * PITCH, from + size_t(i) * step, int(p) + i < left);
-        }
+        for (int i = 0; i < BK; i += STEP)
+            copy<WIDTH>(tile + (p + i) * PITCH + x, from + size_t(i) * stride, int(p) + i < left);
         from += size_t(BK) * stride;
     }
 };
@@ -101,31 +73,23 @@ struct Copies<EXTENT, true, 1> {
 
     const char* from;
     unsigned stride;  // bytes from one row of A, or column of B, to the next
-    unsigned p, x;
-    unsigned last;  // x of the matrix's last row or column
+    unsigned last;    // row or column of the matrix, counted from the tiles' first
 
     __device__ Copies(const float* matrix, int leading, unsigned first, unsigned extent)
-        : stride(leading * 4u), p(threadIdx.x % 8), x(threadIdx.x / 8), last(extent - 1 - first)
+        : stride(leading * 4u), last(extent - 1 - first)
     {
-        from = reinterpret_cast<const char*>(matrix + p) + size_t(first) * stride;
+        from = reinterpret_cast<const char*>(matrix + threadIdx.x % 8) + size_t(first) * stride;
     }
 
     __device__ void fetch(float* tile, int left)
     {
-        float* to = tile + p * PITCH + x;
-        const unsigned row = anew(x);
+        const unsigned thread = threadIdx.x, p = thread % 8, x = thread / 8;
 #pragma unroll
         for (int i = 0; i < EXTENT; i += STEP) {
-            const char* at = from + size_t(min(row + i, last)) * stride;
-            if (left >= BK) {
+            const char* at = from + size_t(min(x + i, last)) * stride;
 #pragma unroll
-                for (int q = 0; q < BK; q += 8)
-                    copy<1>(to + q * PITCH + i, at + q * 4);
-            } else {
-#pragma unroll
-                for (int q = 0; q < BK; q += 8)
-                    copy<1>(to + q * PITCH + i, at + q * 4, int(p) + q < left);
-            }
+            for (int q = 0; q < BK; q += 8)
+                copy<1>(tile + (p + q) * PITCH + x + i, at + q * 4, int(p) + q < left);
         }
         from += BK * 4;
     }
