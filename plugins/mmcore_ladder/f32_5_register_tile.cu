@@ -1,8 +1,8 @@
 // ladder.f32.5_register_tile: each thread computes a rectangle of C, TM rows by TN columns.
 //
-// 4_column_of_registers still makes more than one load from shared memory for each multiply-add, since only B's element
-// is used more than once. Here a thread loads TM elements of A and TN of B, and multiplies each with each: TM + TN loads
-// for TM·TN multiply-adds, 16 for 64 at 8×8.
+// 4_column_of_registers still makes more than one load from shared memory for each multiply-add, since only B's
+// element is used more than once. Here a thread loads TM elements of A and TN of B, and multiplies each with each:
+// TM + TN loads for TM·TN multiply-adds, 16 for 64 at 8×8.
 //
 // m, n and k are multiples of BM, BN and BK.
 

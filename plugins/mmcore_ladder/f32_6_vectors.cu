@@ -76,6 +76,7 @@ vectors(const float* A, const float* B, float* C, int m, int n, int k)
     for (int i = 0; i < TM; ++i) {
         const unsigned row = i / 4 * 4 * ROWS + ty * 4 + i % 4;
         float4* to = reinterpret_cast<float4*>(&C[size_t(row) * n + tx * 4]);
+        // __stwb is a common store, as one instruction: the compiler would take some of these apart into four.
 #pragma unroll
         for (int j = 0; j < TN; j += 4)
             __stwb(to + j / 4 * COLUMNS, make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]));

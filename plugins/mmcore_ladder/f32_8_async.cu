@@ -1,9 +1,9 @@
 // ladder.f32.8_async: tiles are fetched ahead of their use by cp.async, in STAGES stages.
 //
-// 7_warp_tiles waits for each tile to come, and multiplies only then. Here the copies of the next STAGES - 1 tiles are on
-// their way while one is multiplied; they go from global to shared memory without registers between. A copy of 16 bytes
-// cannot transpose, so A's tile is kept by rows, and a thread loads four elements of a row, which are for four steps
-// of k. A tile's stage is free once all threads have multiplied it: one barrier a step instead of two.
+// 7_warp_tiles waits for each tile to come, and multiplies only then. Here the copies of the next STAGES - 1 tiles are
+// on their way while one is multiplied; they go from global to shared memory without registers between. A copy of 16
+// bytes cannot transpose, so A's tile is kept by rows, and a thread loads four elements of a row, which are for four
+// steps of k. A tile's stage is free once all threads have multiplied it: one barrier a step instead of two.
 //
 // m, n and k are multiples of BM, BN and BK.
 
@@ -15,11 +15,11 @@ constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
 static_assert(BM * BK / 4 % THREADS == 0 && BK * BN / 4 % THREADS == 0 && THREADS % (BN / 4) == 0,
               "each thread copies as much as the others");
 
-// The 16-byte chunks of a row of A's tile change places. A warp loads the same chunk of ROWS rows at once, and where a
-// row has less than 128 bytes, several rows make a line of all 32 banks: without that, those chunks whose rows are at
-// the same place in their lines would be in the same banks.
-constexpr int CHUNKS = BK / 4;      // of a row
-constexpr int LINE = 8 / CHUNKS;    // rows of 128 bytes
+// The 16-byte chunks of a row of A's tile change places. LINE rows of it are 128 bytes, all of the banks. A warp loads
+// the same chunk of ROWS rows at once: in their usual places the chunks of rows r and r + LINE would be in the same
+// banks. So the chunks of every LINE rows are in another order.
+constexpr int CHUNKS = BK / 4;  // of a row
+constexpr int LINE = 8 / CHUNKS;
 static_assert(CHUNKS == 2 || CHUNKS == 4 || CHUNKS == 8, "BK is 8, 16 or 32");
 
 __device__ int place(int row, int chunk)
@@ -35,8 +35,8 @@ __device__ void copy(float* to, const float* from)
                  "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from) : "memory");
 }
 
-// 64 sums, 32 elements of A and 8 of B, of which the next are loaded while these are multiplied, do not go into 128
-// registers: blocks of 384 threads in all, with 168 registers each, instead of 512.
+// 64 sums, 32 elements of A, 8 of B and the next ones, which are loaded meanwhile, are too many for 128 registers. With
+// 168, which this asks for, a multiprocessor has room for 384 threads instead of 512.
 extern "C" __global__ void __launch_bounds__(THREADS, THREADS < 384 ? 384 / THREADS : 1)
 async(const float* A, const float* B, float* C, int m, int n, int k)
 {

@@ -1,16 +1,17 @@
 // ladder.f32.9_any: any sizes, leading dimensions and layouts, as fast as CUDA cores allow.
 //
-// What 8_async leaves is the time in which multiply-adds wait for loads from shared memory, for tiles out of the L2 cache,
-// and for other blocks. Here a thread loads what it needs for the next step of k while it multiplies for this one, has
-// up to 8×16 sums (128 multiply-adds for 6 loads), blocks that run at the same time share rows and columns, and where
-// C has too few tiles for the GPU, the sum over k is split: add_up adds the parts, always in the same order.
+// In 8_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads elements
+// for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds for 6 loads.
+// Blocks that run at the same time share rows and columns. Where C has too few tiles for the GPU, the sum over k is
+// split into slices, whose parts add_up adds, always in the same order.
 //
-// A_BY_COLUMNS and B_BY_COLUMNS say how A and B are stored. Both tiles have k as their first index, whatever the layout:
-// where the matrix has it as its second, 4-byte copies transpose.
+// A_BY_COLUMNS and B_BY_COLUMNS say how A and B are stored. Both tiles have k as their first index, whatever the
+// layout: where neighbours along k are neighbours in memory, copies of 4 bytes transpose.
 
 constexpr int ROWS = WM / TM;     // of threads in a warp
 constexpr int COLUMNS = WN / TN;  // of threads in a warp
 static_assert(ROWS * COLUMNS == 32 && ROWS >= 4 && COLUMNS >= 4, "a warp has 32 threads, 4 by 8 or 8 by 4");
+static_assert(BK % 2 == 0, "a tile's first elements are always loaded to the same registers");
 constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
 // Threads on a multiprocessor. With 128 sums a thread takes up to 255 registers, which there are for 256 threads.
@@ -107,8 +108,8 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
     constexpr int STAGE = TILE_A + BK * CopiesB::PITCH;
     extern __shared__ __align__(128) float stages[];
 
-    // Blocks run in the order of blockIdx.x. They go down GROUP rows of tiles first, and then one tile to the right: the
-    // blocks that run at the same time need few rows of A and few columns of B, which stay in the L2 cache.
+    // Blocks begin in the order of blockIdx.x. They go down GROUP rows of tiles first, and then one tile to the right:
+    // those that run at the same time need few rows of A and few columns of B, which stay in the L2 cache.
     const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN;
     const unsigned group = blockIdx.x / (GROUP * across), within = blockIdx.x % (GROUP * across);
     const unsigned height = min(unsigned(GROUP), down - group * GROUP);
@@ -119,7 +120,7 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
     int left = min(size_t(depth), k - start);  // of k, of which no copy has begun
     CopiesA copies_a(A + (A_BY_COLUMNS ? start * lda : start), lda, first_row, m);
     CopiesB copies_b(B + (B_BY_COLUMNS ? start : start * ldb), ldb, first_column, n);
-    const int steps = (left + BK - 1) / BK;
+    const int steps = (left + BK - 1u) / BK;
 
     // Each tile's copies are a group. Behind the last tile they copy zeros, so that nothing has to be decided below.
     int written = 0;
@@ -164,7 +165,6 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
     __syncthreads();
     load_step(0);
 
-    static_assert(BK % 2 == 0, "the first step of a tile is always loaded to the same registers");
     float sum[TM][TN] = {};
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {

@@ -16,9 +16,9 @@ constexpr int BLOCKS = THREADS < RESIDENT ? RESIDENT / THREADS : 1;
 constexpr int STEPS = BK / 8;  // of the instruction, in a tile
 static_assert(TILES_M % 2 == 0 && TILES_N % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
 
-// Where an element lies in a tile. A quarter of a warp loads together 64 bytes of an even and of an odd row of A's, and
-// 16 bytes here and 64 bytes further on of four of every second rows of B's. Rows are whole lines of all banks; so that
-// these pieces lie in different ones, they change places within their row.
+// Where an element lies in a tile. A quarter of a warp loads at once 64 bytes of an even and of an odd row of A's tile,
+// and of four even (or four odd) rows of B's two pieces of 16 bytes, 64 bytes apart. Each row begins in the first bank;
+// what a quarter loads lies in different banks only because pieces change places within their row.
 __device__ unsigned place_a(unsigned row, unsigned p)
 {
     return row * BK + (p ^ row % 2 * 8);
@@ -45,7 +45,8 @@ __device__ void copy(double* to, const char* from, bool there)
 
 __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2])
 {
-    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9},"
+        " {%0, %1, %2, %3};"
         : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
         : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
@@ -83,8 +84,8 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     auto fetch = [&] {
 #pragma unroll
         for (int i = 0; i < BM; i += A_STEP)
-            copy<WIDE_A>(stages + written + place_a(row_a, p_a) + i * BK, from_a + size_t(min(row_a + i, last)) * stride_a,
-                         int(p_a) < left);
+            copy<WIDE_A>(stages + written + place_a(row_a, p_a) + i * BK,
+                         from_a + size_t(min(row_a + i, last)) * stride_a, int(p_a) < left);
 #pragma unroll
         for (int i = 0; i < BK; i += B_STEP)
             copy<WIDE_B>(stages + written + BM * BK + place_b(p_b + i, column_b), from_b + size_t(i) * stride_b,
@@ -121,7 +122,8 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
         for (int j = 0; j < TILES_N; j += 2)
 #pragma unroll
             for (int h = 0; h < 2; ++h) {
-                const double2 two = load(tile_b + place_b(step * 8 + q * 2 + h, left_most + j * 8 + r / 2 * 2 + r % 2 * 8));
+                const unsigned column = left_most + j * 8 + r / 2 * 2 + r % 2 * 8;
+                const double2 two = load(tile_b + place_b(step * 8 + q * 2 + h, column));
                 b[step % 2][j][h] = two.x, b[step % 2][j + 1][h] = two.y;
             }
     };
@@ -134,7 +136,7 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     load_b(0);
 
     double sum[TILES_M][TILES_N][4] = {};
-    const int tiles = (k + BK - 1) / BK;
+    const int tiles = (k + BK - 1u) / BK;
 #pragma unroll 1
     for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
