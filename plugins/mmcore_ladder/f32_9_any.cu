@@ -96,7 +96,7 @@ struct Copies<EXTENT, true, 1> {
     }
 };
 
-// WIDE_A and WIDE_B say how many elements a copy may have where the tile lies along: 4 or 1. A slice of the grid (z) has
+// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1. A slice of the grid, along z, has
 // `depth` of k, and a matrix C of its own.
 template <int WIDE_A, int WIDE_B>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -209,7 +209,8 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
     }
 }
 
-// C is the sum of `slices` matrices of m rows, which are `pitch` elements apart, a multiple of four.
+// C is the sum of `slices` matrices of m rows, which are `pitch` elements apart, a multiple of four. A thread has four
+// elements of a row.
 __global__ void __launch_bounds__(256)
 add_up(const float* parts, float* C, int m, int n, int ldc, int pitch, int slices)
 {
@@ -217,19 +218,22 @@ add_up(const float* parts, float* C, int m, int n, int ldc, int pitch, int slice
     const unsigned column = at % pitch;
     if (row >= m)
         return;
-    float4 sum = load(parts + at);
-    for (int slice = 1; slice < slices; ++slice) {
-        const float4 part = load(parts + size_t(slice) * m * pitch + at);
-        sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
-    }
+    parts += at;
+    const size_t slice = size_t(m) * pitch;  // elements of one
     float* to = C + row * ldc + column;
     if (column + 3 < n && ldc % 4 == 0) {
+        float4 sum = load(parts);
+        for (int i = 1; i < slices; ++i) {
+            const float4 part = load(parts + i * slice);
+            sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
+        }
         __stwb(reinterpret_cast<float4*>(to), sum);
     } else {
-        const float each[] = {sum.x, sum.y, sum.z, sum.w};
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-            if (column + e < n)
-                to[e] = each[e];
+        for (int e = 0; e < 4 && column + e < n; ++e) {
+            float sum = parts[e];
+            for (int i = 1; i < slices; ++i)
+                sum += parts[i * slice + e];
+            to[e] = sum;
+        }
     }
 }
