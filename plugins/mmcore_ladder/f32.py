@@ -135,8 +135,9 @@ def _any(layout: str, column_major: str) -> Kernel:
         name=f"ladder.f32.9_any{layout and '_'}{layout}",
         source=Path("f32_9_any.cu"),
         title=f"any product, {stored}: fragments loaded ahead, blocks ordered for L2, k split where C is small",
-        reference="block order: Philippe Tillet, H. T. Kung and David Cox, Triton, 2019; fragments loaded ahead: "
-        "Junjie Lai and André Seznec, Performance Upper Bound Analysis of SGEMM on Fermi and Kepler GPUs, 2013",
+        reference="block order: Philippe Tillet, Triton's tutorial on matrix multiplication, 2021; fragments loaded "
+        "ahead: Junjie Lai and André Seznec, Performance Upper Bound Analysis and Optimization of SGEMM on Fermi and "
+        "Kepler GPUs, 2013",
         configs=Space(
             {
                 "BM": (64, 128, 256),

@@ -96,8 +96,8 @@ struct Copies<EXTENT, true, 1> {
     }
 };
 
-// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1. A slice of the grid, along z, has
-// `depth` of k, and a matrix C of its own.
+// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1. A slice of the grid, along z,
+// has `depth` of k, and a matrix C of its own.
 template <int WIDE_A, int WIDE_B>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
 any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc, int depth)
