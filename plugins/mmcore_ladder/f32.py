@@ -1,0 +1,265 @@
+"""ladder.f32: float32 on CUDA cores, from a thread for each element to a kernel for any product."""
+
+from pathlib import Path
+
+from mmcore import (
+    Config,
+    DeviceProperties,
+    Int32Index,
+    Kernel,
+    Launch,
+    Multiple,
+    Problem,
+    Scalar,
+    Space,
+    Workspace,
+    ceil_div,
+    hookimpl,
+)
+
+_WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK"))
+
+
+def _rows_along_x(problem: Problem, config: Config) -> tuple[int, int]:
+    """A grid with x along the rows of C."""
+    return ceil_div(problem.m, config.BM), ceil_div(problem.n, config.BN)
+
+
+def _threads_of_registers(config: Config) -> tuple[int]:
+    """One thread for TM×TN elements of a tile."""
+    return (config.BM // config.TM * (config.BN // config.get("TN", 1)),)
+
+
+def _threads_of_warps(config: Config) -> tuple[int]:
+    """A warp for WM×WN elements of a tile."""
+    return (ceil_div(config.BM, config.WM) * ceil_div(config.BN, config.WN) * 32,)
+
+
+class _StrideInBytes:
+    """What 9_any computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
+
+    description = "lda and ldb are less than 2³⁰"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        """Which one is not."""
+        too_far = [f"{name} = {getattr(problem, name)}" for name in ("lda", "ldb") if getattr(problem, name) >= 2**30]
+        return f"{' and '.join(too_far)} must be less than 2³⁰" if too_far else None
+
+
+_SIZES = ("m", "n", "k", "lda", "ldb")
+
+
+def _resident(config: Config) -> int:
+    """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
+    threads = 256 if config.TM * config.TN > 64 else 512 if config.block.x > 128 else 384
+    return max(1, threads // config.block.x)
+
+
+def _any_exists(config: Config) -> bool:
+    """Whether 9_any can have these parameters."""
+    if config.BM % config.WM or config.BN % config.WN or config.WM * config.WN != 32 * config.TM * config.TN:
+        return False
+    lanes = (config.WM // config.TM, config.WN // config.TN)
+    threads, most = config.block.x, 256 if config.TM * config.TN > 64 else 512
+    if lanes not in ((4, 8), (8, 4)) or not 64 <= threads <= most or config.TM * config.TN > 128:
+        return False
+    pitches = config.BM + config.BN + 8
+    shared_bytes = config.STAGES * config.BK * pitches * 4 * _resident(config)
+    shares = min(config.BM, config.BN) * config.BK // 4 % threads == 0
+    return bool(threads >= max(config.BM, config.BN) and shares and shared_bytes <= 220 << 10)
+
+
+def _slices(problem: Problem, config: Config, device: DeviceProperties) -> int:
+    """Into how many parts the sum over k is split: SPLIT, or where that is 0, as many as promise the least time.
+
+    Time is told in steps of k of a block. A block takes some before its first multiply-add, and adding up takes a
+    launch, some 4 µs, and what the parts' bytes take at about 2 TB/s.
+    """
+    steps = ceil_div(problem.k, config.BK)
+    if config.SPLIT:
+        return min(int(config.SPLIT), steps)
+    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
+    resident = _resident(config)
+    nanoseconds = config.BM * config.BN * resident / 128 / 1.7
+
+    def cost(slices: int) -> float:
+        waves = ceil_div(tiles * slices, device.multiprocessors * resident)
+        added = (4000 + 8 * slices * problem.m * problem.n / 2000) / nanoseconds if slices > 1 else 0
+        return float(waves * (ceil_div(steps, slices) * config.BK + 64) + added)
+
+    return min(range(1, min(32, max(1, steps * config.BK // 128)) + 1), key=cost)
+
+
+def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """The product, and where the sum over k is split, the launch that adds up its parts."""
+
+    def wide(matrix: str) -> int:
+        """Elements of a 16-byte copy, where rows (or columns) begin and end at multiples of them; else one."""
+        _, length = problem.stored_shape(matrix)
+        return 1 if length % 4 or problem.leading(matrix) % 4 else 4
+
+    # Only what lies along the tile's rows is copied 16 bytes at a time.
+    wide_a = wide("A") if "A" in problem.column_major else 1
+    wide_b = wide("B") if "B" not in problem.column_major else 1
+    depth = ceil_div(ceil_div(problem.k, config.BK), _slices(problem, config, device)) * config.BK
+    slices = ceil_div(problem.k, depth)
+    pitch_a = config.BM + (4 if "A" not in problem.column_major else 0)
+    pitch_b = config.BN + (4 if "B" in problem.column_major else 0)
+    pitch = ceil_div(problem.n, 4) * 4
+    parts = Workspace("parts", 4 * slices * problem.m * pitch)
+    result = ("C", *_SIZES, "ldc") if slices == 1 else (parts, *_SIZES, Scalar(pitch))
+    product = Launch(
+        grid=(ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN), 1, slices),
+        block=config.block,
+        shared_bytes=config.STAGES * config.BK * (pitch_a + pitch_b) * 4,
+        entry=f"any<{wide_a}, {wide_b}>",
+        arguments=("A", "B", *result, Scalar(depth)),
+    )
+    if slices == 1:
+        return [product]
+    add_up = Launch(
+        grid=(ceil_div(problem.m * pitch, 1024),),
+        block=(256,),
+        entry="add_up",
+        arguments=(parts, "C", "m", "n", "ldc", Scalar(pitch), Scalar(slices)),
+    )
+    return [product, add_up]
+
+
+def _any(layout: str, column_major: str) -> Kernel:
+    """9_any for one layout: "tn" has A by columns."""
+    stored = {"": "A and B by rows", "A": "A by columns", "B": "B by columns", "AB": "A and B by columns"}[column_major]
+    big = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
+    small = {"BM": 64, "BN": 64, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8}
+    return Kernel(
+        name=f"ladder.f32.9_any{layout and '_'}{layout}",
+        source=Path("f32_9_any.cu"),
+        title=f"any product, {stored}: fragments loaded ahead, blocks ordered for L2, k split where C is small",
+        reference="block order: Philippe Tillet, Triton's tutorial on matrix multiplication, 2021; fragments loaded "
+        "ahead: Junjie Lai and André Seznec, Performance Upper Bound Analysis and Optimization of SGEMM on Fermi and "
+        "Kepler GPUs, 2013",
+        configs=Space(
+            {
+                "BM": (64, 128, 256),
+                "BN": (64, 128, 256),
+                "BK": (8, 16),
+                "WM": (32, 64, 128),
+                "WN": (32, 64, 128),
+                "TM": (8, 16),
+                "TN": (8, 16),
+                "STAGES": (3, 4),
+                "GROUP": (4, 8, 16),
+                "SPLIT": (0, 1),
+                "block": _threads_of_warps,
+            },
+            where=_any_exists,
+            default=[
+                {**big, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+                {**big, "BN": 128, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+                {**small, "BM": 128, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+                {**small, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
+            ],
+        ),
+        entry="any<1, 1>",
+        launch=_launch_any,
+        column_major=column_major,
+        defines={"A_BY_COLUMNS": str(int("A" in column_major)), "B_BY_COLUMNS": str(int("B" in column_major))},
+        constraints=(_StrideInBytes(),),
+        min_compute_capability=(8, 0),
+    )
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The rungs, from the lowest."""
+    return [
+        Kernel(
+            name="ladder.f32.1_naive",
+            source=Path("f32_1_naive.cu"),
+            title="one thread per element of C, x along the rows: not coalesced",
+            reference="Lezione 9, Unità 1, il prodotto di matrici, slides 2–9: kernel1, here in float32",
+            configs=[{"BM": b, "BN": b, "block": lambda config: (config.BM, config.BN)} for b in (32, 16)],
+            grid=_rows_along_x,
+            constraints=(Int32Index(),),
+        ),
+        Kernel(
+            name="ladder.f32.2_coalesced",
+            source=Path("f32_2_coalesced.cu"),
+            title="x along the columns: a warp's loads are neighbours in memory",
+            reference="NVIDIA, CUDA C++ Best Practices Guide: Coalesced Access to Global Memory",
+            configs=[{"BM": b, "BN": b, "block": lambda config: (config.BN, config.BM)} for b in (32, 16)],
+            constraints=(Int32Index(),),
+        ),
+        Kernel(
+            name="ladder.f32.3_tiles",
+            source=Path("f32_3_tiles.cu"),
+            title="tiles of A and B in shared memory: a TILE-th of the global loads",
+            reference="NVIDIA, CUDA C++ Programming Guide: Shared Memory, matrix multiplication",
+            configs=[{"TILE": tile, "block": lambda config: (config.TILE, config.TILE)} for tile in (32, 16)],
+            constraints=(Int32Index(),),
+        ),
+        Kernel(
+            name="ladder.f32.4_column_of_registers",
+            source=Path("f32_4_column_of_registers.cu"),
+            title="each thread has TM rows of a column: B's element is loaded once for all of them",
+            reference="Vasily Volkov and James Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, 2008",
+            configs=[
+                {"BM": 64, "BN": 64, "BK": 8, "TM": 8, "block": _threads_of_registers},
+                {"BM": 128, "BN": 64, "BK": 16, "TM": 16, "block": _threads_of_registers},
+            ],
+            constraints=_WHOLE_TILES,
+        ),
+        Kernel(
+            name="ladder.f32.5_register_tile",
+            source=Path("f32_5_register_tile.cu"),
+            title="each thread has TM×TN elements of C: TM + TN loads for TM·TN multiply-adds",
+            reference="Rajib Nath, Stanimire Tomov and Jack Dongarra, An Improved MAGMA GEMM for Fermi GPUs, 2010",
+            configs=[
+                {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers},
+                {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4, "block": _threads_of_registers},
+            ],
+            constraints=_WHOLE_TILES,
+        ),
+        Kernel(
+            name="ladder.f32.6_vectors",
+            source=Path("f32_6_vectors.cu"),
+            title="loads and stores of 16 bytes; A's tile is stored transposed",
+            reference="Simon Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance, 2022",
+            configs=[
+                {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers},
+                {"BM": 128, "BN": 128, "BK": 16, "TM": 8, "TN": 8, "block": _threads_of_registers},
+            ],
+            constraints=_WHOLE_TILES,
+        ),
+        Kernel(
+            name="ladder.f32.7_warp_tiles",
+            source=Path("f32_7_warp_tiles.cu"),
+            title="a warp has a compact rectangle of C: fewer passes over shared memory for the same loads",
+            reference="Andrew Kerr, Duane Merrill, Julien Demouth and John Tran, CUTLASS: Fast Linear Algebra in CUDA "
+            "C++, 2017",
+            configs=[
+                {**tile, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "block": _threads_of_warps}
+                for tile in ({"BM": 128, "BN": 128, "BK": 8}, {"BM": 128, "BN": 128, "BK": 16})
+            ],
+            constraints=_WHOLE_TILES,
+        ),
+        Kernel(
+            name="ladder.f32.8_async",
+            source=Path("f32_8_async.cu"),
+            title="cp.async fetches tiles ahead of their use, in STAGES stages; A's tile by rows, swizzled",
+            reference="NVIDIA, CUDA C++ Programming Guide: Asynchronous Data Copies, multi-stage pipelines",
+            configs=[
+                {**tile, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "block": _threads_of_warps}
+                for tile in (
+                    {"BM": 64, "BN": 128, "BK": 16, "STAGES": 3},
+                    {"BM": 128, "BN": 128, "BK": 16, "STAGES": 3},
+                )
+            ],
+            constraints=_WHOLE_TILES,
+            min_compute_capability=(8, 0),
+        ),
+        _any("", ""),
+        _any("nt", "B"),
+        _any("tn", "A"),
+        _any("tt", "AB"),
+    ]

@@ -1,0 +1,239 @@
+// ladder.f32.9_any: any sizes, leading dimensions and layouts, as fast as CUDA cores allow.
+//
+// In 8_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads elements
+// for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds for 6 loads.
+// Blocks that run at the same time share rows and columns. Where C has too few tiles for the GPU, the sum over k is
+// split into slices, whose parts add_up adds, always in the same order.
+//
+// A_BY_COLUMNS and B_BY_COLUMNS say how A and B are stored. Both tiles have k as their first index, whatever the
+// layout: where neighbours along k are neighbours in memory, copies of 4 bytes transpose.
+
+constexpr int ROWS = WM / TM;     // of threads in a warp
+constexpr int COLUMNS = WN / TN;  // of threads in a warp
+static_assert(ROWS * COLUMNS == 32 && ROWS >= 4 && COLUMNS >= 4, "a warp has 32 threads, 4 by 8 or 8 by 4");
+static_assert(BK % 2 == 0, "a tile's first elements are always loaded to the same registers");
+constexpr int WARPS_ACROSS = BN / WN;
+constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
+// Threads on a multiprocessor. With 128 sums a thread takes up to 255 registers, which there are for 256 threads.
+constexpr int RESIDENT = TM * TN > 64 ? 256 : THREADS > 128 ? 512 : 384;
+constexpr int BLOCKS = RESIDENT > THREADS ? RESIDENT / THREADS : 1;
+
+__device__ float4 load(const float* from) { return *reinterpret_cast<const float4*>(from); }
+
+// An asynchronous copy of WIDTH floats, of zeros where there are none: which costs one instruction, no branch.
+template <int WIDTH>
+__device__ void copy(float* to, const char* from, bool there)
+{
+    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const int bytes = there ? WIDTH * 4 : 0;
+    if (WIDTH == 4)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(address), "l"(from), "r"(bytes) : "memory");
+}
+
+// What a thread copies of a matrix's tiles: BK by EXTENT elements, where EXTENT is BM of A and BN of B. A row or column
+// of C beyond the last is computed from the last one's elements, and not stored; so only k has an end to look for.
+//
+// Along: elements that are neighbours in a row of the tile are neighbours in the matrix. WIDTH of them are a copy.
+template <int EXTENT, bool ACROSS, int WIDTH>
+struct Copies {
+    static constexpr int PITCH = EXTENT;  // from one row of the tile to the next
+    static constexpr int LINE = EXTENT / WIDTH;
+    static constexpr int STEP = THREADS / LINE;  // rows of the tile that the block copies at once
+    static_assert(THREADS % LINE == 0 && BK % STEP == 0, "each thread copies as much as the others");
+
+    const char* from;
+    unsigned stride;  // bytes from one k to the next
+
+    // `matrix` begins at the tiles' first k; `first` is the tiles' first row of A or column of B, of `extent` in all.
+    __device__ Copies(const float* matrix, int leading, unsigned first, unsigned extent) : stride(leading * 4u)
+    {
+        const unsigned p = threadIdx.x / LINE, x = threadIdx.x % LINE * WIDTH;
+        from = reinterpret_cast<const char*>(matrix + min(first + x, extent - WIDTH)) + size_t(p) * stride;
+    }
+
+    // Begins the copies of a tile of which `left` k are there, and goes to the next.
+    __device__ void fetch(float* tile, int left)
+    {
+        const unsigned thread = threadIdx.x, p = thread / LINE, x = thread % LINE * WIDTH;
+#pragma unroll
+        for (int i = 0; i < BK; i += STEP)
+            copy<WIDTH>(tile + (p + i) * PITCH + x, from + size_t(i) * stride, int(p) + i < left);
+        from += size_t(BK) * stride;
+    }
+};
+
+// Across: they are a row or column of the matrix apart. Eight threads copy eight neighbours of the matrix (a sector) to
+// a column of the tile; four words behind each row of it put the 32 elements of a warp into different banks.
+template <int EXTENT>
+struct Copies<EXTENT, true, 1> {
+    static constexpr int PITCH = EXTENT + 4;
+    static constexpr int STEP = THREADS / 8;
+    static_assert(BK % 8 == 0 && EXTENT % STEP == 0, "each thread copies as much as the others");
+
+    const char* from;
+    unsigned stride;  // bytes from one row of A, or column of B, to the next
+    unsigned last;    // row or column of the matrix, counted from the tiles' first
+
+    __device__ Copies(const float* matrix, int leading, unsigned first, unsigned extent)
+        : stride(leading * 4u), last(extent - 1 - first)
+    {
+        from = reinterpret_cast<const char*>(matrix + threadIdx.x % 8) + size_t(first) * stride;
+    }
+
+    __device__ void fetch(float* tile, int left)
+    {
+        const unsigned thread = threadIdx.x, p = thread % 8, x = thread / 8;
+#pragma unroll
+        for (int i = 0; i < EXTENT; i += STEP) {
+            const char* at = from + size_t(min(x + i, last)) * stride;
+#pragma unroll
+            for (int q = 0; q < BK; q += 8)
+                copy<1>(tile + (p + q) * PITCH + x + i, at + q * 4, int(p) + q < left);
+        }
+        from += BK * 4;
+    }
+};
+
+// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1. A slice of the grid, along z,
+// has `depth` of k, and a matrix C of its own.
+template <int WIDE_A, int WIDE_B>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc, int depth)
+{
+    using CopiesA = Copies<BM, !A_BY_COLUMNS, A_BY_COLUMNS ? WIDE_A : 1>;
+    using CopiesB = Copies<BN, B_BY_COLUMNS, B_BY_COLUMNS ? 1 : WIDE_B>;
+    constexpr int TILE_A = BK * CopiesA::PITCH;
+    constexpr int STAGE = TILE_A + BK * CopiesB::PITCH;
+    extern __shared__ __align__(128) float stages[];
+
+    // Blocks begin in the order of blockIdx.x. They go down GROUP rows of tiles first, and then one tile to the right:
+    // those that run at the same time need few rows of A and few columns of B, which stay in the L2 cache.
+    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN;
+    const unsigned group = blockIdx.x / (GROUP * across), within = blockIdx.x % (GROUP * across);
+    const unsigned height = min(unsigned(GROUP), down - group * GROUP);
+    const unsigned first_row = (group * GROUP + within % height) * BM;
+    const unsigned first_column = within / height * BN;
+
+    const size_t start = size_t(blockIdx.z) * depth;
+    int left = min(size_t(depth), k - start);  // of k, of which no copy has begun
+    CopiesA copies_a(A + (A_BY_COLUMNS ? start * lda : start), lda, first_row, m);
+    CopiesB copies_b(B + (B_BY_COLUMNS ? start : start * ldb), ldb, first_column, n);
+    const int steps = (left + BK - 1u) / BK;
+
+    // Each tile's copies are a group. Behind the last tile they copy zeros, so that nothing has to be decided below.
+    int written = 0;
+    auto fetch = [&] {
+        copies_a.fetch(stages + written, left);
+        copies_b.fetch(stages + written + TILE_A, left);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        left = max(left - BK, 0);
+        written = written == (STAGES - 1) * STAGE ? 0 : written + STAGE;
+    };
+
+    // The thread's place in the warp as in 7_warp_tiles: a load of 16 bytes takes two passes.
+    const unsigned warp = threadIdx.x / 32;
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned half = lane / 16;
+    const unsigned ty = lane % 2 + lane / 4 % 2 * 2 + (ROWS == 8 ? half * 4 : 0);
+    const unsigned tx = lane / 2 % 2 + (lane / 4 + lane / 8) % 2 * 2 + (COLUMNS == 8 ? half * 4 : 0);
+    const unsigned top = warp / WARPS_ACROSS * WM + ty * 4;
+    const unsigned left_most = warp % WARPS_ACROSS * WN + tx * 4;
+
+    // Elements for two steps of k: one that is multiplied, one that is loaded.
+    float a[2][TM], b[2][TN];
+    int read = 0;
+    auto load_step = [&](int p) {
+        const float* from_a = stages + read + top + p * CopiesA::PITCH;
+        const float* from_b = stages + read + TILE_A + left_most + p * CopiesB::PITCH;
+#pragma unroll
+        for (int i = 0; i < TM; i += 4) {
+            const float4 four = load(from_a + i * ROWS);
+            a[p % 2][i] = four.x, a[p % 2][i + 1] = four.y, a[p % 2][i + 2] = four.z, a[p % 2][i + 3] = four.w;
+        }
+#pragma unroll
+        for (int j = 0; j < TN; j += 4) {
+            const float4 four = load(from_b + j * COLUMNS);
+            b[p % 2][j] = four.x, b[p % 2][j + 1] = four.y, b[p % 2][j + 2] = four.z, b[p % 2][j + 3] = four.w;
+        }
+    };
+
+    for (int stage = 0; stage < STAGES - 1; ++stage)
+        fetch();
+    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+    __syncthreads();
+    load_step(0);
+
+    float sum[TM][TN] = {};
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step) {
+#pragma unroll
+        for (int p = 0; p < BK; ++p) {
+            if (p == BK - 1) {
+                // All of this tile is in registers. The next one has to be there now, and once all threads have come
+                // here, this one's stage can be filled again.
+                asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+                __syncthreads();
+                read = read == (STAGES - 1) * STAGE ? 0 : read + STAGE;
+            }
+            load_step((p + 1) % BK);
+            if (p == 0)
+                fetch();
+#pragma unroll
+            for (int i = 0; i < TM; ++i)
+#pragma unroll
+                for (int j = 0; j < TN; ++j)
+                    sum[i][j] += a[p % 2][i] * b[p % 2][j];
+        }
+    }
+
+    C += size_t(blockIdx.z) * m * ldc;
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+        const unsigned row = first_row + top + i / 4 * 4 * ROWS + i % 4;
+#pragma unroll
+        for (int j = 0; j < TN; j += 4) {
+            const unsigned column = first_column + left_most + j * COLUMNS;
+            float* to = C + size_t(row) * ldc + column;
+            if (row < m && column + 3 < n && ldc % 4 == 0) {
+                __stwb(reinterpret_cast<float4*>(to),
+                       make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]));
+            } else if (row < m) {
+#pragma unroll
+                for (int e = 0; e < 4; ++e)
+                    if (column + e < n)
+                        to[e] = sum[i][j + e];
+            }
+        }
+    }
+}
+
+// C is the sum of `slices` matrices of m rows, which are `pitch` elements apart, a multiple of four. A thread has four
+// elements of a row.
+__global__ void __launch_bounds__(256)
+add_up(const float* parts, float* C, int m, int n, int ldc, int pitch, int slices)
+{
+    const size_t at = (size_t(blockIdx.x) * 256 + threadIdx.x) * 4, row = at / pitch;
+    const unsigned column = at % pitch;
+    if (row >= m)
+        return;
+    parts += at;
+    const size_t slice = size_t(m) * pitch;  // elements of one
+    float* to = C + row * ldc + column;
+    if (column + 3 < n && ldc % 4 == 0) {
+        float4 sum = load(parts);
+        for (int i = 1; i < slices; ++i) {
+            const float4 part = load(parts + i * slice);
+            sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
+        }
+        __stwb(reinterpret_cast<float4*>(to), sum);
+    } else {
+        for (int e = 0; e < 4 && column + e < n; ++e) {
+            float sum = parts[e];
+            for (int i = 1; i < slices; ++i)
+                sum += parts[i * slice + e];
+            to[e] = sum;
+        }
+    }
+}

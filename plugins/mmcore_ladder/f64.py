@@ -1,0 +1,80 @@
+"""ladder.f64: float64 on CUDA cores, and on tensor cores for any product."""
+
+from pathlib import Path
+
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, ceil_div, hookimpl
+
+
+class _StrideInBytes:
+    """What 2_dmma computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
+
+    description = "lda and ldb are less than 2²⁹"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        """Which one is not."""
+        too_far = [f"{name} = {getattr(problem, name)}" for name in ("lda", "ldb") if getattr(problem, name) >= 2**29]
+        return f"{' and '.join(too_far)} must be less than 2²⁹" if too_far else None
+
+
+def _threads_of_registers(config: Config) -> tuple[int]:
+    """One thread for TM×TN elements of a tile."""
+    return (config.BM // config.TM * (config.BN // config.TN),)
+
+
+def _threads_of_warps(config: Config) -> tuple[int]:
+    """A warp for WM×WN elements of a tile."""
+    return (config.BM // config.WM * (config.BN // config.WN) * 32,)
+
+
+def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    """A block for each tile, and copies of two doubles where rows begin and end at multiples of 16 bytes."""
+    wide_a, wide_b = (
+        1 if length % 2 or leading % 2 else 2
+        for length, leading in ((problem.k, problem.lda), (problem.n, problem.ldb))
+    )
+    stage = config.BM * config.BK + config.BK * config.BN
+    return Launch(
+        grid=(ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN),),
+        block=config.block,
+        shared_bytes=config.STAGES * stage * 8,
+        entry=f"dmma<{wide_a}, {wide_b}>",
+    )
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The rungs, from the lowest."""
+    return [
+        Kernel(
+            name="ladder.f64.1_tiles",
+            source=Path("f64_1_tiles.cu"),
+            title="tiles in shared memory, TM×TN elements of C in each thread's registers",
+            reference="Rajib Nath, Stanimire Tomov and Jack Dongarra, An Improved MAGMA GEMM for Fermi GPUs, 2010",
+            dtype="float64",
+            configs=[
+                {"BM": 64, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers},
+                {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4, "block": _threads_of_registers},
+            ],
+            constraints=(Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK")),
+        ),
+        Kernel(
+            name="ladder.f64.2_dmma",
+            source=Path("f64_2_dmma.cu"),
+            title="tensor cores multiply doubles (mma.sync m16n8k8), tiles by cp.async in STAGES stages; any size",
+            reference="NVIDIA, Parallel Thread Execution ISA: mma.sync.m16n8k8 with .f64; NVIDIA H100 Tensor Core GPU "
+            "Architecture, 2022",
+            dtype="float64",
+            configs=[
+                {**tile, "BK": 16, "GROUP": 8, "block": _threads_of_warps}
+                for tile in (
+                    {"BM": 128, "BN": 128, "WM": 64, "WN": 32, "STAGES": 4},
+                    {"BM": 64, "BN": 128, "WM": 32, "WN": 64, "STAGES": 3},
+                    {"BM": 64, "BN": 64, "WM": 32, "WN": 32, "STAGES": 3},
+                )
+            ],
+            entry="dmma<1, 1>",
+            launch=_launch_dmma,
+            constraints=(_StrideInBytes(),),
+            min_compute_capability=(9, 0),
+        ),
+    ]

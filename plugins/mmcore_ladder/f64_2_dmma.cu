@@ -1,0 +1,188 @@
+// ladder.f64.2_dmma: tensor cores multiply doubles, twice as fast as CUDA cores; any size.
+//
+// 1_tiles is limited by the rate of the double-precision units. A tensor core multiplies 16×8 of A with 8×8 of B in one
+// instruction of a warp, with the same rounding as multiply-adds one after the other. Tiles come by cp.async in STAGES
+// stages, as in ladder.f32.8_async, and what is multiplied next is loaded meanwhile, as in ladder.f32.9_any.
+//
+// The matrices are stored by rows, lda, ldb and ldc elements apart.
+
+constexpr int WARPS_ACROSS = BN / WN;
+constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
+constexpr int TILES_M = WM / 16;  // of the instruction, in a warp's rectangle of C
+constexpr int TILES_N = WN / 8;
+// Threads on a multiprocessor: with 64 sums a thread takes 255 registers, with 32 it is content with 168.
+constexpr int RESIDENT = TILES_M * TILES_N > 8 ? 256 : 384;
+constexpr int BLOCKS = THREADS < RESIDENT ? RESIDENT / THREADS : 1;
+constexpr int STEPS = BK / 8;  // of the instruction, in a tile
+static_assert(TILES_M % 2 == 0 && TILES_N % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
+
+// Where an element lies in a tile. A quarter of a warp loads at once 64 bytes of an even and of an odd row of A's tile,
+// and of four even (or four odd) rows of B's two pieces of 16 bytes, 64 bytes apart. Each row begins in the first bank;
+// what a quarter loads lies in different banks only because pieces change places within their row.
+__device__ unsigned place_a(unsigned row, unsigned p)
+{
+    return row * BK + (p ^ row % 2 * 8);
+}
+__device__ unsigned place_b(unsigned p, unsigned column)
+{
+    return p * BN + (column ^ p / 2 % 4 * 2);
+}
+constexpr int STAGE = BM * BK + BK * BN;
+
+__device__ double2 load(const double* from) { return *reinterpret_cast<const double2*>(from); }
+
+// An asynchronous copy of WIDTH doubles, of zeros where there are none.
+template <int WIDTH>
+__device__ void copy(double* to, const char* from, bool there)
+{
+    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const int bytes = there ? WIDTH * 8 : 0;
+    if (WIDTH == 2)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" :: "r"(address), "l"(from), "r"(bytes) : "memory");
+}
+
+__device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2])
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9},"
+        " {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+}
+
+// WIDE_A and WIDE_B say how many elements may be copied at once: 2, or 1 where rows do not begin and end at multiples
+// of 16 bytes.
+template <int WIDE_A, int WIDE_B>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, int ldb, int ldc)
+{
+    extern __shared__ __align__(128) double stages[];
+
+    // Blocks go down GROUP rows of tiles, and then one tile to the right, as in ladder.f32.9_any.
+    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN;
+    const unsigned group = blockIdx.x / (GROUP * across), within = blockIdx.x % (GROUP * across);
+    const unsigned height = min(unsigned(GROUP), down - group * GROUP);
+    const unsigned first_row = (group * GROUP + within % height) * BM;
+    const unsigned first_column = within / height * BN;
+
+    // What a thread copies: a place in a row of A's tile, of every A_STEP-th row, and in every B_STEP-th row of B's. A
+    // row or column of C beyond the last is computed from the last one's elements, and not stored.
+    constexpr int A_LINE = BK / WIDE_A, A_STEP = THREADS / A_LINE, B_LINE = BN / WIDE_B, B_STEP = THREADS / B_LINE;
+    static_assert(A_STEP % 2 == 0 && BM % A_STEP == 0 && THREADS % B_LINE == 0 && BK % B_STEP == 0,
+                  "each thread copies as much as the others");
+    const unsigned stride_a = lda * 8u, stride_b = ldb * 8u;  // bytes
+    const unsigned last = m - 1 - first_row;
+    const unsigned row_a = threadIdx.x / A_LINE, p_a = threadIdx.x % A_LINE * WIDE_A;
+    const unsigned p_b = threadIdx.x / B_LINE, column_b = threadIdx.x % B_LINE * WIDE_B;
+    const char* from_a = reinterpret_cast<const char*>(A + p_a) + size_t(first_row) * stride_a;
+    const char* from_b = reinterpret_cast<const char*>(B + min(first_column + column_b, n - WIDE_B))
+                         + size_t(p_b) * stride_b;
+
+    // Each tile's copies are a group. Behind the last tile they copy zeros, so that nothing has to be decided below.
+    int left = k, written = 0;
+    auto fetch = [&] {
+#pragma unroll
+        for (int i = 0; i < BM; i += A_STEP)
+            copy<WIDE_A>(stages + written + place_a(row_a, p_a) + i * BK,
+                         from_a + size_t(min(row_a + i, last)) * stride_a, int(p_a) < left);
+#pragma unroll
+        for (int i = 0; i < BK; i += B_STEP)
+            copy<WIDE_B>(stages + written + BM * BK + place_b(p_b + i, column_b), from_b + size_t(i) * stride_b,
+                         int(p_b) + i < left);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        from_a += BK * 8;
+        from_b += size_t(BK) * stride_b;
+        left = max(left - BK, 0);
+        written = written == (STAGES - 1) * STAGE ? 0 : written + STAGE;
+    };
+
+    // The instruction wants of thread 4r + q the elements of rows r and r + 8 of A, and of column r of B, whose k is
+    // q and q + 4. Which k that is does not matter, as long as it is the same of A and B: here it is 2q and 2q + 1, two
+    // neighbours in a row of A, for one load of 16 bytes. Nor does it matter which columns of B are those of an
+    // instruction: of two instructions one has the even of 16 columns, one the odd, for one load again. Column r is
+    // number r / 2 of them, and 4 more for an odd r, which makes neighbours of what four threads store to C below.
+    const unsigned warp = threadIdx.x / 32;
+    const unsigned r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+    const unsigned top = warp / WARPS_ACROSS * WM, left_most = warp % WARPS_ACROSS * WN;
+
+    // Registers for what is multiplied and for what is loaded: 16 rows of A, all columns of B.
+    double a[2][4], b[2][TILES_N][2];
+    int read = 0;
+    auto load_a = [&](int step, int i) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const double2 two = load(stages + read + place_a(top + r, step * 8 + q * 2) + (i * 16 + h * 8) * BK);
+            a[i % 2][h] = two.x, a[i % 2][h + 2] = two.y;
+        }
+    };
+    auto load_b = [&](int step) {
+        const double* tile_b = stages + read + BM * BK;
+#pragma unroll
+        for (int j = 0; j < TILES_N; j += 2)
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                const unsigned column = left_most + j * 8 + r / 2 * 2 + r % 2 * 8;
+                const double2 two = load(tile_b + place_b(step * 8 + q * 2 + h, column));
+                b[step % 2][j][h] = two.x, b[step % 2][j + 1][h] = two.y;
+            }
+    };
+
+    for (int stage = 0; stage < STAGES - 1; ++stage)
+        fetch();
+    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+    __syncthreads();
+    load_a(0, 0);
+    load_b(0);
+
+    double sum[TILES_M][TILES_N][4] = {};
+    const int tiles = (k + BK - 1u) / BK;
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+            for (int i = 0; i < TILES_M; ++i) {
+                const int next = i < TILES_M - 1 ? step : (step + 1) % STEPS;
+                if (i == TILES_M - 1) {
+                    if (step == STEPS - 1) {
+                        // All of this tile is in registers; the next one has to be there now.
+                        asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+                        __syncthreads();
+                        read = read == (STAGES - 1) * STAGE ? 0 : read + STAGE;
+                    }
+                    load_b(next);
+                }
+                load_a(next, (i + 1) % TILES_M);
+                if (step == 0 && i == 0)
+                    fetch();
+#pragma unroll
+                for (int j = 0; j < TILES_N; ++j)
+                    multiply(sum[i][j], a[i % 2], b[step % 2][j]);
+            }
+    }
+
+    // Of each instruction, thread 4r + q has columns 2q and 2q + 1, of rows r and r + 8.
+#pragma unroll
+    for (int i = 0; i < TILES_M; ++i)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const unsigned row = first_row + top + i * 16 + h * 8 + r;
+#pragma unroll
+            for (int j = 0; j < TILES_N; j += 2)
+#pragma unroll
+                for (int e = 0; e < 2; ++e) {
+                    const double even = sum[i][j][h * 2 + e], odd = sum[i][j + 1][h * 2 + e];
+                    const unsigned column = first_column + left_most + j * 8 + e * 8 + q * 2;
+                    double* to = C + size_t(row) * ldc + column;
+                    if (row < m && column + 1 < n && ldc % 2 == 0) {
+                        __stwb(reinterpret_cast<double2*>(to), make_double2(even, odd));
+                    } else if (row < m) {
+                        if (column < n)
+                            to[0] = even;
+                        if (column + 1 < n)
+                            to[1] = odd;
+                    }
+                }
+        }
+}
