@@ -35,8 +35,11 @@ def _threads_of_warps(config: Config) -> tuple[int]:
     return (ceil_div(config.BM, config.WM) * ceil_div(config.BN, config.WN) * 32,)
 
 
+_WARP_TILE = {"WM": 32, "WN": 64, "TM": 8, "TN": 8, "block": _threads_of_warps}
+
+
 class _StrideInBytes:
-    """What 9_any computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
+    """What 09_any computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
 
     description = "lda and ldb are less than 2³⁰"
 
@@ -56,7 +59,7 @@ def _resident(config: Config) -> int:
 
 
 def _any_exists(config: Config) -> bool:
-    """Whether 9_any can have these parameters."""
+    """Whether 09_any can have these parameters."""
     if config.BM % config.WM or config.BN % config.WN or config.WM * config.WN != 32 * config.TM * config.TN:
         return False
     lanes = (config.WM // config.TM, config.WN // config.TN)
@@ -126,14 +129,15 @@ def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> l
     return [product, add_up]
 
 
+_BIG = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
+
+
 def _any(layout: str, column_major: str) -> Kernel:
-    """9_any for one layout: "tn" has A by columns."""
+    """09_any for one layout: "tn" has A by columns."""
     stored = {"": "A and B by rows", "A": "A by columns", "B": "B by columns", "AB": "A and B by columns"}[column_major]
-    big = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
-    small = {"BM": 64, "BN": 64, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8}
     return Kernel(
-        name=f"ladder.f32.9_any{layout and '_'}{layout}",
-        source=Path("f32_9_any.cu"),
+        name=f"ladder.f32.09_any{layout and '_'}{layout}",
+        source=Path("f32_09_any.cu"),
         title=f"any product, {stored}: fragments loaded ahead, blocks ordered for L2, k split where C is small",
         reference="block order: Philippe Tillet, Triton's tutorial on matrix multiplication, 2021; fragments loaded "
         "ahead: Junjie Lai and André Seznec, Performance Upper Bound Analysis and Optimization of SGEMM on Fermi and "
@@ -153,16 +157,12 @@ def _any(layout: str, column_major: str) -> Kernel:
                 "block": _threads_of_warps,
             },
             where=_any_exists,
-            default=[
-                {**big, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
-                {**big, "BN": 128, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
-                {**small, "BM": 128, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
-                {**small, "STAGES": 4, "GROUP": 8, "SPLIT": 0},
-            ],
+            default=[{**_BIG, "STAGES": 4, "GROUP": 8, "SPLIT": 0}],
         ),
         entry="any<1, 1>",
         launch=_launch_any,
         column_major=column_major,
+        variant_of="ladder.f32.09_any" if layout else "",
         defines={"A_BY_COLUMNS": str(int("A" in column_major)), "B_BY_COLUMNS": str(int("B" in column_major))},
         constraints=(_StrideInBytes(),),
         min_compute_capability=(8, 0),
@@ -174,87 +174,69 @@ def mmcore_kernels() -> list[Kernel]:
     """The rungs, from the lowest."""
     return [
         Kernel(
-            name="ladder.f32.1_naive",
-            source=Path("f32_1_naive.cu"),
+            name="ladder.f32.01_naive",
+            source=Path("f32_01_naive.cu"),
             title="one thread per element of C, x along the rows: not coalesced",
             reference="Lezione 9, Unità 1, il prodotto di matrici, slides 2–9: kernel1, here in float32",
-            configs=[{"BM": b, "BN": b, "block": lambda config: (config.BM, config.BN)} for b in (32, 16)],
+            configs=[{"BM": 32, "BN": 32, "block": lambda config: (config.BM, config.BN)}],
             grid=_rows_along_x,
             constraints=(Int32Index(),),
         ),
         Kernel(
-            name="ladder.f32.2_coalesced",
-            source=Path("f32_2_coalesced.cu"),
+            name="ladder.f32.02_coalesced",
+            source=Path("f32_02_coalesced.cu"),
             title="x along the columns: a warp's loads are neighbours in memory",
             reference="NVIDIA, CUDA C++ Best Practices Guide: Coalesced Access to Global Memory",
-            configs=[{"BM": b, "BN": b, "block": lambda config: (config.BN, config.BM)} for b in (32, 16)],
+            configs=[{"BM": 32, "BN": 32, "block": lambda config: (config.BN, config.BM)}],
             constraints=(Int32Index(),),
         ),
         Kernel(
-            name="ladder.f32.3_tiles",
-            source=Path("f32_3_tiles.cu"),
+            name="ladder.f32.03_tiles",
+            source=Path("f32_03_tiles.cu"),
             title="tiles of A and B in shared memory: a TILE-th of the global loads",
             reference="NVIDIA, CUDA C++ Programming Guide: Shared Memory, matrix multiplication",
-            configs=[{"TILE": tile, "block": lambda config: (config.TILE, config.TILE)} for tile in (32, 16)],
+            configs=[{"TILE": 32, "block": lambda config: (config.TILE, config.TILE)}],
             constraints=(Int32Index(),),
         ),
         Kernel(
-            name="ladder.f32.4_column_of_registers",
-            source=Path("f32_4_column_of_registers.cu"),
+            name="ladder.f32.04_column_of_registers",
+            source=Path("f32_04_column_of_registers.cu"),
             title="each thread has TM rows of a column: B's element is loaded once for all of them",
             reference="Vasily Volkov and James Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, 2008",
-            configs=[
-                {"BM": 64, "BN": 64, "BK": 8, "TM": 8, "block": _threads_of_registers},
-                {"BM": 128, "BN": 64, "BK": 16, "TM": 16, "block": _threads_of_registers},
-            ],
+            configs=[{"BM": 64, "BN": 64, "BK": 8, "TM": 8, "block": _threads_of_registers}],
             constraints=_WHOLE_TILES,
         ),
         Kernel(
-            name="ladder.f32.5_register_tile",
-            source=Path("f32_5_register_tile.cu"),
+            name="ladder.f32.05_register_tile",
+            source=Path("f32_05_register_tile.cu"),
             title="each thread has TM×TN elements of C: TM + TN loads for TM·TN multiply-adds",
             reference="Rajib Nath, Stanimire Tomov and Jack Dongarra, An Improved MAGMA GEMM for Fermi GPUs, 2010",
-            configs=[
-                {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers},
-                {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4, "block": _threads_of_registers},
-            ],
+            configs=[{"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers}],
             constraints=_WHOLE_TILES,
         ),
         Kernel(
-            name="ladder.f32.6_vectors",
-            source=Path("f32_6_vectors.cu"),
+            name="ladder.f32.06_vectors",
+            source=Path("f32_06_vectors.cu"),
             title="loads and stores of 16 bytes; A's tile is stored transposed",
             reference="Simon Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance, 2022",
-            configs=[
-                {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers},
-                {"BM": 128, "BN": 128, "BK": 16, "TM": 8, "TN": 8, "block": _threads_of_registers},
-            ],
+            configs=[{"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers}],
             constraints=_WHOLE_TILES,
         ),
         Kernel(
-            name="ladder.f32.7_warp_tiles",
-            source=Path("f32_7_warp_tiles.cu"),
+            name="ladder.f32.07_warp_tiles",
+            source=Path("f32_07_warp_tiles.cu"),
             title="a warp has a compact rectangle of C: fewer passes over shared memory for the same loads",
             reference="Andrew Kerr, Duane Merrill, Julien Demouth and John Tran, CUTLASS: Fast Linear Algebra in CUDA "
             "C++, 2017",
-            configs=[
-                {**tile, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "block": _threads_of_warps}
-                for tile in ({"BM": 128, "BN": 128, "BK": 8}, {"BM": 128, "BN": 128, "BK": 16})
-            ],
+            configs=[{"BM": 128, "BN": 128, "BK": 8, **_WARP_TILE}],
             constraints=_WHOLE_TILES,
         ),
         Kernel(
-            name="ladder.f32.8_async",
-            source=Path("f32_8_async.cu"),
+            name="ladder.f32.08_async",
+            source=Path("f32_08_async.cu"),
             title="cp.async fetches tiles ahead of their use, in STAGES stages; A's tile by rows, swizzled",
             reference="NVIDIA, CUDA C++ Programming Guide: Asynchronous Data Copies, multi-stage pipelines",
-            configs=[
-                {**tile, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "block": _threads_of_warps}
-                for tile in (
-                    {"BM": 64, "BN": 128, "BK": 16, "STAGES": 3},
-                    {"BM": 128, "BN": 128, "BK": 16, "STAGES": 3},
-                )
-            ],
+            configs=[{"BM": 64, "BN": 128, "BK": 16, **_WARP_TILE, "STAGES": 3}],
             constraints=_WHOLE_TILES,
             min_compute_capability=(8, 0),
         ),

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, ceil_div, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, ceil_div, hookimpl
 
 
 class _StrideInBytes:
-    """What 2_dmma computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
+    """What 02_dmma computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
 
     description = "lda and ldb are less than 2²⁹"
 
@@ -46,32 +46,35 @@ def mmcore_kernels() -> list[Kernel]:
     """The rungs, from the lowest."""
     return [
         Kernel(
-            name="ladder.f64.1_tiles",
-            source=Path("f64_1_tiles.cu"),
+            name="ladder.f64.01_tiles",
+            source=Path("f64_01_tiles.cu"),
             title="tiles in shared memory, TM×TN elements of C in each thread's registers",
             reference="Rajib Nath, Stanimire Tomov and Jack Dongarra, An Improved MAGMA GEMM for Fermi GPUs, 2010",
             dtype="float64",
-            configs=[
-                {"BM": 64, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers},
-                {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4, "block": _threads_of_registers},
-            ],
+            configs=[{"BM": 64, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers}],
             constraints=(Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK")),
         ),
         Kernel(
-            name="ladder.f64.2_dmma",
-            source=Path("f64_2_dmma.cu"),
+            name="ladder.f64.02_dmma",
+            source=Path("f64_02_dmma.cu"),
             title="tensor cores multiply doubles (mma.sync m16n8k8), tiles by cp.async in STAGES stages; any size",
             reference="NVIDIA, Parallel Thread Execution ISA: mma.sync.m16n8k8 with .f64; NVIDIA H100 Tensor Core GPU "
             "Architecture, 2022",
             dtype="float64",
-            configs=[
-                {**tile, "BK": 16, "GROUP": 8, "block": _threads_of_warps}
-                for tile in (
-                    {"BM": 128, "BN": 128, "WM": 64, "WN": 32, "STAGES": 4},
-                    {"BM": 64, "BN": 128, "WM": 32, "WN": 64, "STAGES": 3},
-                    {"BM": 64, "BN": 64, "WM": 32, "WN": 32, "STAGES": 3},
-                )
-            ],
+            configs=Space(
+                {
+                    "BM": (64, 128),
+                    "BN": (64, 128),
+                    "BK": (16,),
+                    "WM": (32, 64),
+                    "WN": (32, 64),
+                    "STAGES": (3, 4),
+                    "GROUP": (4, 8),
+                    "block": _threads_of_warps,
+                },
+                where=lambda config: config.WM * config.WN <= 2048 and 64 <= config.block.x <= 256,
+                default=[{"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 32, "STAGES": 4, "GROUP": 8}],
+            ),
             entry="dmma<1, 1>",
             launch=_launch_dmma,
             constraints=(_StrideInBytes(),),

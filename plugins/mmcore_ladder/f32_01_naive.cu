@@ -1,4 +1,4 @@
-// ladder.f32.1_naive: a thread computes one element of C, as one writes it down first.
+// ladder.f32.01_naive: a thread computes one element of C, as one writes it down first.
 //
 // C = A·B with C m×n, A m×k and B k×n, stored by rows. threadIdx.x counts rows, the first index of a matrix, so that
 // the threads of a warp work in 32 rows of one column. In memory these rows lie a whole row's length apart: the warp's

@@ -1,6 +1,6 @@
-// ladder.f32.9_any: any sizes, leading dimensions and layouts, as fast as CUDA cores allow.
+// ladder.f32.09_any: any sizes, leading dimensions and layouts, as fast as CUDA cores allow.
 //
-// In 8_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads elements
+// In 08_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads elements
 // for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds for 6 loads.
 // Blocks that run at the same time share rows and columns. Where C has too few tiles for the GPU, the sum over k is
 // split into slices, whose parts add_up adds, always in the same order.
@@ -132,7 +132,7 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
         written = written == (STAGES - 1) * STAGE ? 0 : written + STAGE;
     };
 
-    // The thread's place in the warp as in 7_warp_tiles: a load of 16 bytes takes two passes.
+    // The thread's place in the warp as in 07_warp_tiles: a load of 16 bytes takes two passes.
     const unsigned warp = threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;
     const unsigned half = lane / 16;

@@ -1,6 +1,6 @@
-// ladder.f32.2_coalesced: 1_naive with threadIdx.x along the columns.
+// ladder.f32.02_coalesced: 01_naive with threadIdx.x along the columns.
 //
-// In 1_naive neighbouring threads loaded from different rows, each from a sector of its own. Here they work in
+// In 01_naive neighbouring threads loaded from different rows, each from a sector of its own. Here they work in
 // neighbouring columns of one row: B's 32 elements are neighbours in memory (4 sectors), A's element is the same for
 // the whole warp (1 sector, broadcast), and C's elements are neighbours again. Nothing else is changed.
 

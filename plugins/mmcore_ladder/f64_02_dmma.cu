@@ -1,8 +1,8 @@
-// ladder.f64.2_dmma: tensor cores multiply doubles, twice as fast as CUDA cores; any size.
+// ladder.f64.02_dmma: tensor cores multiply doubles, twice as fast as CUDA cores; any size.
 //
-// 1_tiles is limited by the rate of the double-precision units. A tensor core multiplies 16×8 of A with 8×8 of B in one
+// 01_tiles is limited by the rate of the double-precision units. A tensor core multiplies 16×8 of A with 8×8 of B in one
 // instruction of a warp, with the same rounding as multiply-adds one after the other. Tiles come by cp.async in STAGES
-// stages, as in ladder.f32.8_async, and what is multiplied next is loaded meanwhile, as in ladder.f32.9_any.
+// stages, as in ladder.f32.08_async, and what is multiplied next is loaded meanwhile, as in ladder.f32.09_any.
 //
 // The matrices are stored by rows, lda, ldb and ldc elements apart.
 
@@ -59,7 +59,7 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
 {
     extern __shared__ __align__(128) double stages[];
 
-    // Blocks go down GROUP rows of tiles, and then one tile to the right, as in ladder.f32.9_any.
+    // Blocks go down GROUP rows of tiles, and then one tile to the right, as in ladder.f32.09_any.
     const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN;
     const unsigned group = blockIdx.x / (GROUP * across), within = blockIdx.x % (GROUP * across);
     const unsigned height = min(unsigned(GROUP), down - group * GROUP);

@@ -1,6 +1,6 @@
-// ladder.f32.3_tiles: tiles of A and B in shared memory.
+// ladder.f32.03_tiles: tiles of A and B in shared memory.
 //
-// 2_coalesced makes two loads from global memory for every multiply-add, though all threads of a block need the same
+// 02_coalesced makes two loads from global memory for every multiply-add, though all threads of a block need the same
 // few rows of A and columns of B. Here the block fetches a tile of each together, every thread one element of both,
 // and then multiplies them out of shared memory: a TILE-th of the global loads.
 

@@ -1,8 +1,8 @@
-// ladder.f64.1_tiles: ladder.f32.5_register_tile in double precision, on CUDA cores.
+// ladder.f32.05_register_tile: each thread computes a rectangle of C, TM rows by TN columns.
 //
-// A multiprocessor makes half as many multiply-adds of doubles as of floats, and a double takes two registers and two
-// banks of shared memory: everything costs twice as much, and what a thread should have in registers is the same. TM×TN
-// elements of C for TM + TN loads; a block's tile is half as large, since a thread has 128 registers of sums.
+// 04_column_of_registers still makes more than one load from shared memory for each multiply-add, since only B's
+// element is used more than once. Here a thread loads TM elements of A and TN of B, and multiplies each with each:
+// TM + TN loads for TM·TN multiply-adds, 16 for 64 at 8×8.
 //
 // m, n and k are multiples of BM, BN and BK.
 
@@ -11,11 +11,11 @@ constexpr int COLUMNS = BN / TN;  // of threads
 constexpr int THREADS = ROWS * COLUMNS;
 static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0, "each thread fetches as much as the others");
 
-extern "C" __global__ void __launch_bounds__(THREADS, 256 / THREADS)
-tiles(const double* A, const double* B, double* C, int m, int n, int k)
+extern "C" __global__ void __launch_bounds__(THREADS, 512 / THREADS)
+register_tile(const float* A, const float* B, float* C, int m, int n, int k)
 {
-    __shared__ double tile_a[BM][BK];
-    __shared__ double tile_b[BK][BN];
+    __shared__ float tile_a[BM][BK];
+    __shared__ float tile_b[BK][BN];
 
     const unsigned thread = threadIdx.x;
     const unsigned tx = thread % COLUMNS;
@@ -24,7 +24,7 @@ tiles(const double* A, const double* B, double* C, int m, int n, int k)
     A += size_t(blockIdx.y) * BM * k;
     B += size_t(blockIdx.x) * BN;
 
-    double sum[TM][TN] = {};
+    float sum[TM][TN] = {};
     for (int step = 0; step < k / BK; ++step) {
         for (int i = 0; i < BM * BK; i += THREADS) {
             const unsigned row = (i + thread) / BK, column = (i + thread) % BK;
@@ -36,11 +36,13 @@ tiles(const double* A, const double* B, double* C, int m, int n, int k)
         }
         __syncthreads();
 
-        // A thread's rows are ROWS apart, and its columns COLUMNS, so that neighbours read from different banks. Four
-        // steps are unrolled: with more, so much is loaded ahead that the registers are too few.
+        // Four steps at a time: with more, so much is loaded ahead that 128 registers, of two blocks, are too few.
 #pragma unroll 4
         for (int p = 0; p < BK; ++p) {
-            double a[TM], b[TN];
+            // A thread's rows are ROWS apart and its columns COLUMNS apart. Neighbouring threads have neighbouring
+            // columns then, which lie in different banks, and their stores to C are coalesced. With TN columns side by
+            // side, threads would read TN words apart: a conflict.
+            float a[TM], b[TN];
 #pragma unroll
             for (int i = 0; i < TM; ++i)
                 a[i] = tile_a[i * ROWS + ty][p];
