@@ -1,0 +1,65 @@
+"""ladder.bf16: bfloat16 products with sums in float32, up to what tensor cores do since compute capability 8.0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mmcore import Config, Int32Index, Kernel, Multiple, hookimpl
+
+_HERE = Path(__file__).parent
+_PTX = "NVIDIA, Parallel Thread Execution ISA, 2025"
+_WHOLE_TILES = (Multiple("m", "BM"), Multiple("n", "BN"), Multiple("k", "BK"), Int32Index())
+
+
+def _threads(config: Config) -> tuple[int]:
+    """A warp for each WM×WN of the block's BM×BN."""
+    return (32 * (config.BM // config.WM) * (config.BN // config.WN),)
+
+
+def _tiles(*rows: tuple[int, int, int, int, int]) -> list[dict[str, Any]]:
+    """Configs of (BM, BN, BK, WM, WN)."""
+    names = ("BM", "BN", "BK", "WM", "WN")
+    return [{**dict(zip(names, row, strict=True)), "block": _threads} for row in rows]
+
+
+def _rung(word: str, title: str, reference: str, **declared: Any) -> Kernel:
+    usual: dict[str, Any] = {
+        "dtype": "bfloat16",
+        "accumulator": "float32",
+        "output": "bfloat16",
+        "defines": {"ELEMENT": "__nv_bfloat16"},
+        "min_compute_capability": (8, 0),
+    }
+    name, source = f"ladder.bf16.{word}", _HERE / f"bf16_{word}.cu"
+    return Kernel(name=name, source=source, title=title, reference=reference, **{**usual, **declared})
+
+
+TILES = _rung(
+    "1_tiles",
+    "the lectures' tiled kernel with elements of 16 bits and sums of float32; any size",
+    "NVIDIA, CUDA C++ Programming Guide, Shared Memory, 2025",
+    configs=[{"TILE": tile, "block": lambda config: (config.TILE, config.TILE)} for tile in (32, 16)],
+    constraints=(Int32Index(),),
+    min_compute_capability=(7, 5),
+)
+WMMA = _rung(
+    "2_wmma",
+    "tensor cores by wmma, with several 16×16 of C for each warp",
+    "NVIDIA, CUDA C++ Programming Guide, Warp Matrix Functions, 2025",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
+MMA_SYNC = _rung(
+    "3_mma_sync",
+    "mma.sync and ldmatrix: fragments loaded by one instruction, sums rounded in registers",
+    f"{_PTX}, Warp Level Matrix Multiply-Accumulate Instructions",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The rungs, from the first to the last."""
+    return [TILES, WMMA, MMA_SYNC]
