@@ -57,9 +57,23 @@ MMA_SYNC = _rung(
     configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
     constraints=_WHOLE_TILES,
 )
+SWIZZLE = _rung(
+    "4_swizzle",
+    "the chunks of a tile's rows change places, so that ldmatrix meets no bank twice",
+    "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
+ASYNC = _rung(
+    "5_async",
+    "cp.async fetches the next tiles while these are multiplied",
+    f"{_PTX}, Asynchronous Data Copies",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
     """The rungs, from the first to the last."""
-    return [TILES, WMMA, MMA_SYNC]
+    return [TILES, WMMA, MMA_SYNC, SWIZZLE, ASYNC]

@@ -11,11 +11,11 @@
 
 constexpr int WARPS_ALONG_N = BN / WN;
 constexpr int THREADS = 32 * (BM / WM) * WARPS_ALONG_N;
-constexpr int CHUNK = 8;                                 // elements in 16 bytes
-constexpr int A_COPIES = BM * BK / (CHUNK * THREADS);    // of 16 bytes by each thread for a tile of A
-constexpr int B_COPIES = BK * BN / (CHUNK * THREADS);
+constexpr int CHUNK = 8;                            // elements in 16 bytes
+constexpr int A_ROWS = THREADS / (BK / CHUNK);      // of a tile of A that the threads copy at once
+constexpr int B_ROWS = THREADS / (BN / CHUNK);
 
-static_assert(A_COPIES * CHUNK * THREADS == BM * BK && B_COPIES * CHUNK * THREADS == BK * BN, "equal shares");
+static_assert(BM % A_ROWS == 0 && BK % B_ROWS == 0, "equal shares for all threads");
 
 __global__ void __launch_bounds__(THREADS, 2)
 mma_sync(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* __restrict__ C, int m, int n, int k)
@@ -31,51 +31,52 @@ mma_sync(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
     const int first_row = blockIdx.y * BM;
     const int first_column = blockIdx.x * BN;
 
+    // Neighbouring threads copy neighbouring chunks of 16 bytes, BK / CHUNK of a row of A, BN / CHUNK of a row of B.
+    const int a_row = thread / (BK / CHUNK), a_x = thread % (BK / CHUNK) * CHUNK;
+    const int b_row = thread / (BN / CHUNK), b_x = thread % (BN / CHUNK) * CHUNK;
+    A += (first_row + a_row) * k + a_x;
+    B += b_row * n + first_column + b_x;
+
     float sum[WM / 16][WN / 8][4] = {};
 
+#pragma unroll 1  // two steps in one would need more registers than there are for two blocks
     for (int start = 0; start < k; start += BK) {
         // All loads are under way before the first store waits for what it stores.
-        uint4 from_a[A_COPIES], from_b[B_COPIES];
+        uint4 from_a[BM / A_ROWS], from_b[BK / B_ROWS];
 #pragma unroll
-        for (int i = 0; i < A_COPIES; ++i) {
-            const int chunk = i * THREADS + thread, row = chunk / (BK / CHUNK), x = chunk % (BK / CHUNK) * CHUNK;
-            from_a[i] = *reinterpret_cast<const uint4*>(A + (first_row + row) * k + start + x);
-        }
+        for (int i = 0; i < BM / A_ROWS; ++i)
+            from_a[i] = *reinterpret_cast<const uint4*>(A + i * A_ROWS * k);
 #pragma unroll
-        for (int i = 0; i < B_COPIES; ++i) {
-            const int chunk = i * THREADS + thread, row = chunk / (BN / CHUNK), x = chunk % (BN / CHUNK) * CHUNK;
-            from_b[i] = *reinterpret_cast<const uint4*>(B + (start + row) * n + first_column + x);
-        }
+        for (int i = 0; i < BK / B_ROWS; ++i)
+            from_b[i] = *reinterpret_cast<const uint4*>(B + i * B_ROWS * n);
 #pragma unroll
-        for (int i = 0; i < A_COPIES; ++i) {
-            const int chunk = i * THREADS + thread;
-            *reinterpret_cast<uint4*>(&tile_a[chunk / (BK / CHUNK)][chunk % (BK / CHUNK) * CHUNK]) = from_a[i];
-        }
+        for (int i = 0; i < BM / A_ROWS; ++i)
+            *reinterpret_cast<uint4*>(&tile_a[i * A_ROWS + a_row][a_x]) = from_a[i];
 #pragma unroll
-        for (int i = 0; i < B_COPIES; ++i) {
-            const int chunk = i * THREADS + thread;
-            *reinterpret_cast<uint4*>(&tile_b[chunk / (BN / CHUNK)][chunk % (BN / CHUNK) * CHUNK]) = from_b[i];
-        }
+        for (int i = 0; i < BK / B_ROWS; ++i)
+            *reinterpret_cast<uint4*>(&tile_b[i * B_ROWS + b_row][b_x]) = from_b[i];
+        A += BK;
+        B += BK * n;
         __syncthreads();
 
 #pragma unroll
         for (int p = 0; p < BK; p += 16) {
-            unsigned a[WM / 16][4], b[WN / 16][4];
-            // 16×16 of A are four matrices: rows 0 to 7 and 8 to 15 of the left half, then those of the right half.
-#pragma unroll
-            for (int i = 0; i < WM / 16; ++i)
-                load_matrices(a[i], shared_address(&tile_a[warp_row + 16 * i + lane % 16][p + lane / 16 * 8]));
             // mma.sync takes B's fragments by columns, and the tile has rows: they are transposed on the way. 16×16 of B
             // are the operands of two products, words 0 and 1 of the left one, words 2 and 3 of the right one.
+            unsigned b[WN / 16][4];
 #pragma unroll
             for (int j = 0; j < WN / 16; ++j)
                 load_matrices_transposed(b[j],
                                          shared_address(&tile_b[p + lane % 16][warp_column + 16 * j + lane / 16 * 8]));
 #pragma unroll
-            for (int i = 0; i < WM / 16; ++i)
+            for (int i = 0; i < WM / 16; ++i) {
+                // 16×16 of A are four matrices: rows 0 to 7 and 8 to 15 of the left half, then those of the right half.
+                unsigned a[4];
+                load_matrices(a, shared_address(&tile_a[warp_row + 16 * i + lane % 16][p + lane / 16 * 8]));
 #pragma unroll
                 for (int j = 0; j < WN / 8; ++j)
-                    multiply<ELEMENT>(sum[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+                    multiply<ELEMENT>(sum[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+            }
         }
         __syncthreads();
     }

@@ -30,7 +30,7 @@ __device__ void multiply(float (&sum)[4], const unsigned (&a)[4], unsigned b_upp
     template <>                                                                                                       \
     __device__ inline void multiply<TYPE>(float (&sum)[4], const unsigned (&a)[4], unsigned b_upper, unsigned b_lower) \
     {                                                                                                                 \
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." WORD "." WORD ".f32"                                    \
+        asm("mma.sync.aligned.m16n8k16.row.col.f32." WORD "." WORD ".f32"                                    \
                      " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                \
                      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])                                         \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_upper), "r"(b_lower));                       \
