@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mmcore import Config, Int32Index, Kernel, Multiple, hookimpl
+from mmcore import Config, DeviceProperties, Int32Index, Kernel, Launch, Multiple, Problem, ceil_div, hookimpl
 
 _HERE = Path(__file__).parent
 _PTX = "NVIDIA, Parallel Thread Execution ISA, 2025"
@@ -21,6 +21,17 @@ def _tiles(*rows: tuple[int, int, int, int, int]) -> list[dict[str, Any]]:
     """Configs of (BM, BN, BK, WM, WN)."""
     names = ("BM", "BN", "BK", "WM", "WN")
     return [{**dict(zip(names, row, strict=True)), "block": _threads} for row in rows]
+
+
+def _stages_bytes(config: Config) -> int:
+    """Shared memory of a block: its stages, whose place a tile of C takes in the end."""
+    return 2 * max(config.STAGES * (config.BM + config.BN) * config.BK, config.BM * config.BN)
+
+
+def _multistage(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    """A block for each tile of C."""
+    grid = ceil_div(problem.n, config.BN), ceil_div(problem.m, config.BM)
+    return Launch(grid, config.block, shared_bytes=_stages_bytes(config))
 
 
 def _rung(word: str, title: str, reference: str, **declared: Any) -> Kernel:
@@ -71,9 +82,22 @@ ASYNC = _rung(
     configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
     constraints=_WHOLE_TILES,
 )
+MULTISTAGE = _rung(
+    "6_multistage",
+    "several stages under way, fragments loaded ahead, larger tiles in an order for L2, C stored by 16 bytes",
+    "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
+    configs=[
+        {**tiles, "STAGES": stages, "GROUP": 8}
+        for tiles, stages in zip(
+            _tiles((128, 256, 64, 64, 64), (128, 256, 32, 64, 64), (128, 128, 32, 64, 64)), (3, 4, 4), strict=True
+        )
+    ],
+    launch=_multistage,
+    constraints=_WHOLE_TILES,
+)
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
     """The rungs, from the first to the last."""
-    return [TILES, WMMA, MMA_SYNC, SWIZZLE, ASYNC]
+    return [TILES, WMMA, MMA_SYNC, SWIZZLE, ASYNC, MULTISTAGE]
