@@ -91,15 +91,15 @@ def _any(problem: Problem, config: Config, device: DeviceProperties) -> Launch |
 def _possible(config: Config) -> bool:
     """Whether a config's tiles go into shared memory, its sums into registers, and its copies into equal shares."""
     threads = config.block.x
-    narrow = min(config.BM, config.BN, config.BK)
+    # Rows and elements of a row of a tile of A or B, by rows and by columns.
+    tiles = [pair for each in (config.BM, config.BN) for pair in ((each, config.BK), (config.BK, each))]
     return (
         config.BM % config.WM == config.BN % config.WN == 0
         and 64 <= threads <= 512
         and config.WM * config.WN <= 4096
         and _stages_bytes(config) <= 227 << 10
         and config.STAGES * (config.BM + config.BN) * config.BK >= config.BM * config.BN
-        and max(config.BM, config.BN) // 2 <= threads
-        and narrow * (narrow // 8) % threads == 0
+        and all(threads % (length // 2) == 0 and rows % (8 * threads // length) == 0 for rows, length in tiles)
     )
 
 
