@@ -35,7 +35,8 @@ __device__ void fetch_tile(ELEMENT* tile, const ELEMENT* __restrict__ from, long
     const int first = threadIdx.x / UNITS, x = threadIdx.x % UNITS * UNIT;
     const int there = min(max(length - x, 0), UNIT);
     const ELEMENT* source = from + first * ld + x;
-#pragma unroll
+    constexpr int AT_ONCE = BYTES == 16 ? COPIES : BYTES == 4 ? 8 : 4;  // what is under way takes registers
+#pragma unroll AT_ONCE
     for (int i = 0; i < COPIES; ++i, source += STRIDE * ld) {
         const int row = first + i * STRIDE;
         ELEMENT* const to = tile + place<LENGTH>(row, x / 8) + x % 8;
