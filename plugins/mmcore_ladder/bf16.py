@@ -38,7 +38,7 @@ def _tiles(*rows: tuple[int, int, int, int, int]) -> list[dict[str, Any]]:
 
 def _stages_bytes(config: Config) -> int:
     """Shared memory of a block: its stages, whose place a tile of C takes in the end."""
-    return 2 * max(config.STAGES * (config.BM + config.BN) * config.BK, config.BM * config.BN)
+    return 2 * int(max(config.STAGES * (config.BM + config.BN) * config.BK, config.BM * config.BN))
 
 
 def _multistage(problem: Problem, config: Config, device: DeviceProperties) -> Launch:

@@ -1,8 +1,9 @@
 // ladder.bf16.2_wmma: tensor cores, by CUDA's wmma functions.
 //
-// CUDA cores limited rung 1: one product for each lane and instruction, and two loads from shared memory for it. A tensor
-// core multiplies whole matrices: here a warp's instruction multiplies 16×16 by 16×16. A warp computes WM×WN elements of
-// C, several such patches, so that each fragment of A and B that it loads from the tiles is used several times.
+// CUDA cores limited rung 1: one product for each lane and instruction, and two loads from shared memory for it. A
+// tensor core multiplies whole matrices: here a warp's instruction multiplies 16×16 by 16×16. A warp computes WM×WN
+// elements of C, several such patches, so that each fragment of A and B that it loads from the tiles is used several
+// times.
 
 #include "elements.cuh"
 #include <mma.h>

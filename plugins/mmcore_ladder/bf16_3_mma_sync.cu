@@ -1,8 +1,8 @@
 // ladder.bf16.3_mma_sync: the tensor cores' own instructions, mma.sync and ldmatrix.
 //
-// wmma hides which lane holds what, and pays for it: its fragments are loaded by several instructions, and rung 2's sums
-// went through shared memory to be rounded. For mma.sync that is documented (elements.cuh). One ldmatrix (mma.cuh) loads
-// what four 8×8 matrices need, and lanes round their sums where they are, in registers.
+// wmma hides which lane holds what, and pays for it: its fragments are loaded by several instructions, and rung 2's
+// sums went through shared memory to be rounded. For mma.sync that is documented (elements.cuh). One ldmatrix (mma.cuh)
+// loads what four 8×8 matrices need, and lanes round their sums where they are, in registers.
 // What remains: the rows of a tile lie 64 or 256 bytes apart, so that several of the eight rows that ldmatrix reads at
 // once begin in the same bank of shared memory.
 
@@ -61,8 +61,8 @@ mma_sync(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
 
 #pragma unroll
         for (int p = 0; p < BK; p += 16) {
-            // mma.sync takes B's fragments by columns, and the tile has rows: they are transposed on the way. 16×16 of B
-            // are the operands of two products, words 0 and 1 of the left one, words 2 and 3 of the right one.
+            // mma.sync takes B's fragments by columns, and the tile has rows: they are transposed on the way. 16×16 of
+            // B are the operands of two products, words 0 and 1 of the left one, words 2 and 3 of the right one.
             unsigned b[WN / 16][4];
 #pragma unroll
             for (int j = 0; j < WN / 16; ++j)

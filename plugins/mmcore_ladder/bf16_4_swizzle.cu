@@ -1,9 +1,9 @@
 // ladder.bf16.4_swizzle: tiles without bank conflicts.
 //
-// In rung 3 the chunks of 16 bytes that ldmatrix reads at once, one of each of eight rows, lay in the same banks: four at
-// a time of A, eight of B, one after the other. Here the chunks of each row change places, and in another way in the rows
-// below: chunk c of row r lies where chunk c ^ r would. An exclusive or has an inverse, so that no two chunks meet, and no
-// memory is spent on padding. All else is rung 3's.
+// In rung 3 the chunks of 16 bytes that ldmatrix reads at once, one of each of eight rows, lay in the same banks: four
+// at a time of A, eight of B, one after the other. Here the chunks of each row change places, and in another way in the
+// rows below: chunk c of row r lies where chunk c ^ r would. An exclusive or has an inverse, so that no two chunks
+// meet, and no memory is spent on padding. All else is rung 3's.
 
 #include "elements.cuh"
 #include "mma.cuh"
@@ -17,9 +17,9 @@ constexpr int B_ROWS = THREADS / (BN / CHUNK);
 static_assert(BM % A_ROWS == 0 && BK % B_ROWS == 0, "equal shares for all threads");
 static_assert(A_ROWS % 8 == 0 && B_ROWS % 8 == 0, "the rows that a thread copies have their chunks in the same order");
 
-// Where chunk number `chunk` of a row lies in a tile with rows of LENGTH elements, in elements. 32 banks hold eight chunks:
-// one row of 64 elements or more, or several shorter rows. The eight rows that ldmatrix reads at once have their chunks of
-// one number in eight different places of these.
+// Where chunk number `chunk` of a row lies in a tile with rows of LENGTH elements, in elements. 32 banks hold eight
+// chunks: one row of 64 elements or more, or several shorter rows. The eight rows that ldmatrix reads at once have
+// their chunks of one number in eight different places of these.
 template <int LENGTH> __device__ int place(int row, int chunk)
 {
     constexpr int CHUNKS = LENGTH / 8 < 8 ? LENGTH / 8 : 8;  // of a row that change places with each other
@@ -75,8 +75,8 @@ swizzle(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* _
 
 #pragma unroll
         for (int p = 0; p < BK; p += 16) {
-            // mma.sync takes B's fragments by columns, and the tile has rows: they are transposed on the way. 16×16 of B
-            // are the operands of two products, words 0 and 1 of the left one, words 2 and 3 of the right one.
+            // mma.sync takes B's fragments by columns, and the tile has rows: they are transposed on the way. 16×16 of
+            // B are the operands of two products, words 0 and 1 of the left one, words 2 and 3 of the right one.
             unsigned b[WN / 16][4];
 #pragma unroll
             for (int j = 0; j < WN / 16; ++j)

@@ -1,10 +1,9 @@
-// ladder.bf16.6_multistage: several stages on their way, and the tensor cores never wait for shared memory.
+// ladder.bf16.6_multistage: copies several steps ahead, and fragments one.
 //
-// Rung 5's copies had the time of one step to arrive, its block met twice in a step, and its products waited for the
-// fragments loaded just before. Here STAGES - 1 steps are on their way. The fragments of the next 16 of k are loaded while
-// these are multiplied, so that one barrier in a step is enough. A block has 128×256 of C, and a warp 64×64: more products
-// for each element that is fetched, and for each fragment. Blocks that run together cover a compact part of C, whose rows
-// of A and columns of B stay in L2. C goes through shared memory, so that a thread stores 16 bytes and a warp whole rows.
+// Rung 5's copies had one step's time to arrive, and its products waited for fragments loaded just before. Here copies
+// are STAGES - 1 steps ahead, and the fragments of the next 16 of k are loaded while these are multiplied; one barrier
+// in a step is enough. Tiles are larger: 128×256 of C for a block, 64×64 for a warp. Blocks that run together cover a
+// compact part of C, so that what they read stays in L2. C goes through shared memory: a thread stores 16 bytes.
 
 #include "elements.cuh"
 #include "mma.cuh"
@@ -35,7 +34,8 @@ multistage(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT
     const int warp_row = warp / WARPS_ALONG_N * WM;
     const int warp_column = warp % WARPS_ALONG_N * WN;
 
-    // Blocks begin in the order of their numbers. GROUP rows of tiles are a group, and in it one column follows the other.
+    // Blocks begin in the order of their numbers. GROUP rows of tiles are a group, and in it one column follows the
+    // other.
     const int number = blockIdx.y * gridDim.x + blockIdx.x;
     const int in_group = GROUP * gridDim.x;
     const int top = number / in_group * GROUP;
@@ -47,13 +47,13 @@ multistage(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT
     const int b_row = thread / (BN / CHUNK), b_chunk = thread % (BN / CHUNK);
     const ELEMENT* a_from = A + (first_row + a_row) * k + a_chunk * CHUNK;
     const ELEMENT* b_from = B + b_row * n + first_column + b_chunk * CHUNK;
-    // Where these chunks lie in a stage, in bytes. A thread's other chunks lie whole rows further, since in every eighth row
-    // the chunks change places in the same way.
+    // Where these chunks lie in a stage, in bytes. A thread's other chunks lie whole rows further, since in every
+    // eighth row the chunks change places in the same way.
     const unsigned a_to = 2 * place<BK>(a_row, a_chunk);
     const unsigned b_to = 2 * (BM * BK + place<BN>(b_row, b_chunk));
 
-    // Begin to copy the next tiles, of which there are `steps`, into a stage. Where no tiles are left the group is empty:
-    // waiting goes by the number of groups.
+    // Begin to copy the next tiles, of which there are `steps`, into a stage. Where no tiles are left the group is
+    // empty: waiting goes by the number of groups.
     const int steps = k / BK;
     int fetched = 0;
     auto fetch = [&] {
@@ -103,9 +103,9 @@ multistage(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT
 #pragma unroll
         for (int q = 0; q < STEPS; ++q) {
             if (q == STEPS - 1) {
-                // All of this stage is in registers, and the next one must have landed. Behind the barrier this is so for
-                // all threads: this stage is free, and filled by the next fetch. After the last step there is no next
-                // stage; what is loaded then is not used.
+                // All of this stage is in registers, and the next one must have landed. Behind the barrier this is so
+                // for all threads: this stage is free, and filled by the next fetch. After the last step there is no
+                // next stage; what is loaded then is not used.
                 wait_groups<STAGES - 2>();
                 __syncthreads();
                 if (step + 1 < steps)
@@ -117,8 +117,10 @@ multistage(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT
 #pragma unroll
             for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
-                for (int j = 0; j < WN / 8; ++j)
-                    multiply<ELEMENT>(sum[i][j], a[q % 2][i], b[q % 2][j / 2][j % 2 * 2], b[q % 2][j / 2][j % 2 * 2 + 1]);
+                for (int j = 0; j < WN / 8; ++j) {
+                    const unsigned* const right = b[q % 2][j / 2] + j % 2 * 2;
+                    multiply<ELEMENT>(sum[i][j], a[q % 2][i], right[0], right[1]);
+                }
         }
     }
 
@@ -129,10 +131,11 @@ multistage(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT
     for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
         for (int j = 0; j < WN / 8; ++j) {
-            const int row = warp_row + 16 * i + lane / 4, chunk = (warp_column + 8 * j) / 8, x = lane % 4 * 2;
-            *reinterpret_cast<unsigned*>(stages + place<BN>(row, chunk) + x) = pack<ELEMENT>(sum[i][j][0], sum[i][j][1]);
-            *reinterpret_cast<unsigned*>(stages + place<BN>(row + 8, chunk) + x) =
-                pack<ELEMENT>(sum[i][j][2], sum[i][j][3]);
+            const int row = warp_row + 16 * i + lane / 4, chunk = (warp_column + 8 * j) / 8;
+            ELEMENT* const upper = stages + place<BN>(row, chunk) + lane % 4 * 2;
+            ELEMENT* const lower = stages + place<BN>(row + 8, chunk) + lane % 4 * 2;
+            *reinterpret_cast<unsigned*>(upper) = pack<ELEMENT>(sum[i][j][0], sum[i][j][1]);
+            *reinterpret_cast<unsigned*>(lower) = pack<ELEMENT>(sum[i][j][2], sum[i][j][3]);
         }
     __syncthreads();
     C += (first_row + b_row) * n + first_column + b_chunk * CHUNK;

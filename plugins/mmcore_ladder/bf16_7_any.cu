@@ -1,11 +1,9 @@
 // ladder.bf16.7_any: any size, any leading dimension, A and B by rows or by columns, and products with a small C.
 //
-// Rung 6 took whole tiles by rows. Here a copy may read less than it fills: what lies beyond a matrix becomes zeros, which
-// add nothing, in the same instruction. Copies have 16 bytes where the leading dimension keeps rows at multiples of 16
-// bytes, else 4 or 2; the launch rule knows, and picks the instance of the kernel. A tile of a matrix by columns is taken
-// as it lies in memory, and ldmatrix exchanges rows and columns, or does not.
-// Where C has fewer tiles than the GPU has multiprocessors, several blocks share a tile: each sums a part of k, and a second
-// launch adds the parts, always in the same order, so that the same inputs give the same bits.
+// Rung 6 took whole tiles by rows. Here a copy fills up with zeros, which add nothing, what lies beyond a matrix. It has
+// 16, 4 or 2 bytes, as the leading dimension allows; the launch rule picks the instance of the kernel. Tiles of a matrix
+// by columns are taken as they lie in memory, and ldmatrix exchanges rows and columns where it must. If C has too few
+// tiles for all multiprocessors, several blocks share one, each a part of k, and a second launch adds the parts.
 
 #include "elements.cuh"
 #include "mma.cuh"
@@ -19,8 +17,9 @@ constexpr int STAGE = (BM + BN) * BK;  // elements: a tile of A, and behind it o
 static_assert(STEPS % 2 == 0, "fragments take turns in two sets of registers");
 static_assert(BM * BN <= STAGES * STAGE, "C's tile fits into the stages");
 
-// Copies a tile of ROWS rows of LENGTH elements, `BYTES` at a time: begins to, where BYTES are 4 or 16. From `from` on the
-// matrix has `rows` more rows, `ld` elements apart, and `length` elements in each; the rest of the tile becomes zeros.
+// Copies a tile of ROWS rows of LENGTH elements, `BYTES` at a time: begins to, where BYTES are 4 or 16. From `from` on
+// the matrix has `rows` more rows, `ld` elements apart, and `length` elements in each; the rest of the tile becomes
+// zeros.
 template <int ROWS, int LENGTH, int BYTES>
 __device__ void fetch_tile(ELEMENT* tile, const ELEMENT* __restrict__ from, long long ld, int rows, int length)
 {
@@ -59,8 +58,8 @@ __device__ void fetch_tile(ELEMENT* tile, const ELEMENT* __restrict__ from, long
 // A_BYTES, B_BYTES and C_BYTES are what a thread may load or store at once: 16, 4 or 2.
 template <int A_BYTES, int B_BYTES, int C_BYTES>
 __global__ void __launch_bounds__(THREADS)
-any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* __restrict__ C, float* __restrict__ parts,
-         int m, int n, int k, int lda, int ldb, int ldc)
+any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* __restrict__ C,
+         float* __restrict__ parts, int m, int n, int k, int lda, int ldb, int ldc)
 {
     extern __shared__ __align__(128) ELEMENT stages[];  // more than 48 KB must be asked for at the launch
 
@@ -85,9 +84,8 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
     // From one step to the next, BK further along k.
     const long long a_step = A_BY_COLUMNS ? static_cast<long long>(BK) * lda : BK;
     const long long b_step = B_BY_COLUMNS ? BK : static_cast<long long>(BK) * ldb;
-    const ELEMENT* a_from = A + (A_BY_COLUMNS ? first_row : static_cast<long long>(first_row) * lda) + first_step * a_step;
-    const ELEMENT* b_from =
-        B + (B_BY_COLUMNS ? static_cast<long long>(first_column) * ldb : first_column) + first_step * b_step;
+    const ELEMENT* a_from = A + first_step * a_step + first_row * (A_BY_COLUMNS ? 1ll : lda);
+    const ELEMENT* b_from = B + first_step * b_step + first_column * (B_BY_COLUMNS ? ldb : 1ll);
     int left = k - first_step * BK;  // of k, from a_from and b_from on
 
     int fetched = 0;
@@ -111,7 +109,8 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
         ++fetched;
     };
 
-    // The lanes give the rows of four 8×8 matrices. Two lie below each other and then two beside these, or the other way.
+    // The lanes give the rows of four 8×8 matrices. Two lie below each other and then two beside these, or the other
+    // way.
     const int below = lane % 16, beside = lane / 16;
     const int below_last = lane % 8 + lane / 16 * 8, beside_first = lane / 8 % 2;
     unsigned a[2][WM / 16][4], b[2][WN / 16][4];
@@ -150,8 +149,8 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
 #pragma unroll
         for (int q = 0; q < STEPS; ++q) {
             if (q == STEPS - 1) {
-                // The next stage has landed, and this one is free. There is none after the last step: what is loaded then
-                // is not used.
+                // The next stage has landed, and this one is free. There is none after the last step: what is loaded
+                // then is not used.
                 wait_groups<STAGES - 2>();
                 __syncthreads();
                 if (step + 1 < steps)
@@ -163,8 +162,10 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
 #pragma unroll
             for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
-                for (int j = 0; j < WN / 8; ++j)
-                    multiply<ELEMENT>(sum[i][j], a[q % 2][i], b[q % 2][j / 2][j % 2 * 2], b[q % 2][j / 2][j % 2 * 2 + 1]);
+                for (int j = 0; j < WN / 8; ++j) {
+                    const unsigned* const right = b[q % 2][j / 2] + j % 2 * 2;
+                    multiply<ELEMENT>(sum[i][j], a[q % 2][i], right[0], right[1]);
+                }
         }
     }
 
@@ -195,10 +196,11 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
     for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
         for (int j = 0; j < WN / 8; ++j) {
-            const int row = warp_row + 16 * i + lane / 4, chunk = (warp_column + 8 * j) / 8, x = lane % 4 * 2;
-            *reinterpret_cast<unsigned*>(stages + place<BN>(row, chunk) + x) = pack<ELEMENT>(sum[i][j][0], sum[i][j][1]);
-            *reinterpret_cast<unsigned*>(stages + place<BN>(row + 8, chunk) + x) =
-                pack<ELEMENT>(sum[i][j][2], sum[i][j][3]);
+            const int row = warp_row + 16 * i + lane / 4, chunk = (warp_column + 8 * j) / 8;
+            ELEMENT* const upper = stages + place<BN>(row, chunk) + lane % 4 * 2;
+            ELEMENT* const lower = stages + place<BN>(row + 8, chunk) + lane % 4 * 2;
+            *reinterpret_cast<unsigned*>(upper) = pack<ELEMENT>(sum[i][j][0], sum[i][j][1]);
+            *reinterpret_cast<unsigned*>(lower) = pack<ELEMENT>(sum[i][j][2], sum[i][j][3]);
         }
     __syncthreads();
     C += static_cast<long long>(first_row) * ldc + first_column;
