@@ -1,9 +1,10 @@
 // ladder.bf16.7_any: any size, any leading dimension, A and B by rows or by columns, and products with a small C.
 //
-// Rung 6 took whole tiles by rows. Here a copy fills up with zeros, which add nothing, what lies beyond a matrix. It has
-// 16, 4 or 2 bytes, as the leading dimension allows; the launch rule picks the instance of the kernel. Tiles of a matrix
-// by columns are taken as they lie in memory, and ldmatrix exchanges rows and columns where it must. If C has too few
-// tiles for all multiprocessors, several blocks share one, each a part of k, and a second launch adds the parts.
+// Rung 6 took whole tiles by rows. Here a copy fills up with zeros, which add nothing, what lies beyond a matrix. It
+// has 16, 4 or 2 bytes, as the leading dimension allows; the launch rule picks the instance of the kernel. Tiles of a
+// matrix by columns are taken as they lie in memory, and ldmatrix exchanges rows and columns where it must. If C has
+// too few tiles for all multiprocessors, several blocks share one, each a part of k, and a second launch adds the
+// parts.
 
 #include "elements.cuh"
 #include "mma.cuh"
@@ -38,19 +39,20 @@ __device__ void fetch_tile(ELEMENT* tile, const ELEMENT* __restrict__ from, long
 #pragma unroll AT_ONCE
     for (int i = 0; i < COPIES; ++i, source += STRIDE * ld) {
         const int row = first + i * STRIDE;
-        ELEMENT* const to = tile + place<LENGTH>(row, x / 8) + x % 8;
+        // In every eighth row the chunks change places in the same way.
+        ELEMENT* const to =
+            tile + (STRIDE % 8 ? place<LENGTH>(row, x / 8) : place<LENGTH>(first, x / 8) + i * STRIDE * LENGTH) + x % 8;
         const int valid = row < rows ? there : 0;
         if (BYTES == 2) {
             // There are no copies of 2 bytes that go by themselves.
             ELEMENT pair[2] = {valid > 0 ? source[0] : ELEMENT(0.0f), valid > 1 ? source[1] : ELEMENT(0.0f)};
             *reinterpret_cast<unsigned*>(to) = reinterpret_cast<const unsigned&>(pair);
         } else {
-            // An address outside the matrix is not read, but is not made either.
-            const ELEMENT* const safe = valid ? source : from;
+            // Of 0 valid bytes none is read, wherever the address may lie.
             if (BYTES == 16)
-                copy_async_16(shared_address(to), safe, 2 * valid);
+                copy_async_16(shared_address(to), source, 2 * valid);
             else
-                copy_async_4(shared_address(to), safe, 2 * valid);
+                copy_async_4(shared_address(to), source, 2 * valid);
         }
     }
 }
@@ -110,29 +112,34 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
     };
 
     // The lanes give the rows of four 8×8 matrices. Two lie below each other and then two beside these, or the other
-    // way.
+    // way. A lane's rows of them lie where a_at and b_at say, in bytes; as many rows or steps further as keep the order
+    // of chunks they lie a constant further.
     const int below = lane % 16, beside = lane / 16;
     const int below_last = lane % 8 + lane / 16 * 8, beside_first = lane / 8 % 2;
+    unsigned a_at[A_BY_COLUMNS ? WM / 16 : STEPS], b_at[B_BY_COLUMNS ? STEPS : WN / 16];
+#pragma unroll
+    for (int i = 0; i < sizeof a_at / 4; ++i)
+        a_at[i] = 2 * (A_BY_COLUMNS ? place<BM>(below_last, warp_row / 8 + 2 * i + beside_first)
+                                    : place<BK>(warp_row + below, 2 * i + beside));
+#pragma unroll
+    for (int i = 0; i < sizeof b_at / 4; ++i)
+        b_at[i] = 2 * (BM * BK + (B_BY_COLUMNS ? place<BK>(warp_column + below_last, 2 * i + beside_first)
+                                               : place<BN>(below, warp_column / 8 + 2 * i + beside)));
+
     unsigned a[2][WM / 16][4], b[2][WN / 16][4];
-    auto load_fragments = [&](int set, const ELEMENT* tile_a, int p) {
-        const ELEMENT* const tile_b = tile_a + BM * BK;
+    auto load_fragments = [&](int set, unsigned stage, int q) {
 #pragma unroll
-        for (int i = 0; i < WM / 16; ++i) {
-            const int row = warp_row + 16 * i;
+        for (int i = 0; i < WM / 16; ++i)
             if (A_BY_COLUMNS)
-                load_matrices_transposed(a[set][i],
-                                         shared_address(tile_a + place<BM>(p + below_last, row / 8 + beside_first)));
+                load_matrices_transposed(a[set][i], stage + a_at[i] + 2 * 16 * q * BM);
             else
-                load_matrices(a[set][i], shared_address(tile_a + place<BK>(row + below, p / 8 + beside)));
-        }
+                load_matrices(a[set][i], stage + a_at[q] + 2 * 16 * i * BK);
 #pragma unroll
-        for (int j = 0; j < WN / 16; ++j) {
-            const int column = warp_column + 16 * j;
+        for (int j = 0; j < WN / 16; ++j)
             if (B_BY_COLUMNS)
-                load_matrices(b[set][j], shared_address(tile_b + place<BK>(column + below_last, p / 8 + beside_first)));
+                load_matrices(b[set][j], stage + b_at[q] + 2 * 16 * j * BK);
             else
-                load_matrices_transposed(b[set][j], shared_address(tile_b + place<BN>(p + below, column / 8 + beside)));
-        }
+                load_matrices_transposed(b[set][j], stage + b_at[j] + 2 * 16 * q * BN);
     };
 
     float sum[WM / 16][WN / 8][4] = {};
@@ -141,7 +148,7 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
         fetch();
     wait_groups<STAGES - 2>();
     __syncthreads();
-    const ELEMENT* stage = stages;
+    unsigned stage = shared_address(stages);
     load_fragments(0, stage, 0);
 
 #pragma unroll 1
@@ -154,9 +161,9 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
                 wait_groups<STAGES - 2>();
                 __syncthreads();
                 if (step + 1 < steps)
-                    stage = stages + (step + 1) % STAGES * STAGE;
+                    stage = shared_address(stages) + 2 * STAGE * ((step + 1) % STAGES);
             }
-            load_fragments((q + 1) % 2, stage, (q + 1) % STEPS * 16);
+            load_fragments((q + 1) % 2, stage, (q + 1) % STEPS);
             if (q == 0)
                 fetch();
 #pragma unroll
