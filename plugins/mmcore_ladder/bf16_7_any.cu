@@ -111,9 +111,9 @@ any_size(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
         ++fetched;
     };
 
-    // The lanes give the rows of four 8×8 matrices: two lie below each other, and then two beside these, or the other way
-    // round. a_at and b_at say where in a stage a lane's row lies, in bytes, for each of the chunks that it is in; what
-    // lies a multiple of eight rows below is a constant further.
+    // The lanes give the rows of four 8×8 matrices: two lie below each other, and then two beside these, or the other
+    // way round. a_at and b_at say where in a stage a lane's row lies, in bytes, for each of the chunks that it is in;
+    // what lies a multiple of eight rows below is a constant further.
     const int below = lane % 16, beside = lane / 16;
     const int below_last = lane % 8 + lane / 16 * 8, beside_first = lane / 8 % 2;
     unsigned a_at[A_BY_COLUMNS ? WM / 16 : STEPS], b_at[B_BY_COLUMNS ? STEPS : WN / 16];
