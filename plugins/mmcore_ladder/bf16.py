@@ -1,0 +1,227 @@
+"""ladder.bf16: bfloat16 products with sums in float32, up to what tensor cores do since compute capability 8.0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mmcore import (
+    Config,
+    DeviceProperties,
+    Int32Index,
+    Kernel,
+    Launch,
+    Multiple,
+    Problem,
+    Scalar,
+    Space,
+    Workspace,
+    ceil_div,
+    hookimpl,
+)
+
+_HERE = Path(__file__).parent
+_PTX = "NVIDIA, Parallel Thread Execution ISA, 2025"
+_WHOLE_TILES = (Multiple("m", "BM"), Multiple("n", "BN"), Multiple("k", "BK"), Int32Index())
+
+
+def _threads(config: Config) -> tuple[int]:
+    """A warp for each WM×WN of the block's BM×BN."""
+    return (32 * (config.BM // config.WM) * (config.BN // config.WN),)
+
+
+def _tiles(*rows: tuple[int, int, int, int, int]) -> list[dict[str, Any]]:
+    """Configs of (BM, BN, BK, WM, WN)."""
+    names = ("BM", "BN", "BK", "WM", "WN")
+    return [{**dict(zip(names, row, strict=True)), "block": _threads} for row in rows]
+
+
+def _stages_bytes(config: Config) -> int:
+    """Shared memory of a block: its stages, whose place a tile of C takes in the end."""
+    return 2 * int(max(config.STAGES * (config.BM + config.BN) * config.BK, config.BM * config.BN))
+
+
+def _multistage(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    """A block for each tile of C."""
+    grid = ceil_div(problem.n, config.BN), ceil_div(problem.m, config.BM)
+    return Launch(grid, config.block, shared_bytes=_stages_bytes(config))
+
+
+def _bytes(problem: Problem, matrix: str) -> int:
+    """What a thread may load or store at once, so that no row (or column) begins in the midst of it."""
+    leading = problem.leading(matrix)
+    return 16 if leading % 8 == 0 else 4 if leading % 2 == 0 else 2
+
+
+def _parts(problem: Problem, config: Config, device: DeviceProperties) -> int:
+    """Into how many parts k is split: SPLIT where it is not 0, else as many as make a block for each multiprocessor.
+
+    A part has at least eight steps, since what it sums is written to memory and read again.
+    """
+    steps = ceil_div(problem.k, config.BK)
+    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
+    wanted = config.SPLIT or min(device.multiprocessors // tiles, steps // 8)
+    return int(max(1, min(wanted, steps)))
+
+
+def _any(problem: Problem, config: Config, device: DeviceProperties) -> Launch | tuple[Launch, Launch]:
+    """A block for each tile of C and part of k, and a second launch that adds the parts where there are several."""
+    parts = _parts(problem, config, device)
+    quads = problem.m * ceil_div(problem.n, 4)
+    memory = Workspace("parts", 16 * quads * parts if parts > 1 else 16)
+    bytes_of = {matrix: _bytes(problem, matrix) for matrix in "ABC"}
+    product = Launch(
+        (ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN), parts),
+        config.block,
+        shared_bytes=_stages_bytes(config),
+        entry=f"any_size<{bytes_of['A']}, {bytes_of['B']}, {bytes_of['C']}>",
+        arguments=("A", "B", "C", memory, "m", "n", "k", "lda", "ldb", "ldc"),
+    )
+    if parts == 1:
+        return product
+    addition = Launch(
+        (ceil_div(quads, 256),),
+        (256,),
+        entry=f"add_parts<{bytes_of['C']}>",
+        arguments=(memory, "C", "m", "n", "ldc", Scalar(parts)),
+    )
+    return product, addition
+
+
+def _possible(config: Config) -> bool:
+    """Whether a config's tiles go into shared memory, its sums into registers, and its copies into equal shares."""
+    threads = config.block.x
+    # Rows and elements of a row of a tile of A or B, by rows and by columns.
+    tiles = [pair for each in (config.BM, config.BN) for pair in ((each, config.BK), (config.BK, each))]
+    return (
+        config.BM % config.WM == config.BN % config.WN == 0
+        and 64 <= threads <= 512
+        and config.WM * config.WN <= 4096
+        and _stages_bytes(config) <= 227 << 10
+        and config.STAGES * (config.BM + config.BN) * config.BK >= config.BM * config.BN
+        and all(threads % (length // 2) == 0 and rows % (8 * threads // length) == 0 for rows, length in tiles)
+    )
+
+
+def _rung(word: str, title: str, reference: str, **declared: Any) -> Kernel:
+    usual: dict[str, Any] = {
+        "dtype": "bfloat16",
+        "accumulator": "float32",
+        "output": "bfloat16",
+        "defines": {"ELEMENT": "__nv_bfloat16"},
+        "min_compute_capability": (8, 0),
+    }
+    return Kernel(
+        source=_HERE / f"bf16_{word}.cu",
+        title=title,
+        reference=reference,
+        **{"name": f"ladder.bf16.{word}", **usual, **declared},
+    )
+
+
+TILES = _rung(
+    "1_tiles",
+    "the lectures' tiled kernel with elements of 16 bits and sums of float32; any size",
+    "NVIDIA, CUDA C++ Programming Guide, Shared Memory, 2025",
+    configs=[{"TILE": tile, "block": lambda config: (config.TILE, config.TILE)} for tile in (32, 16)],
+    constraints=(Int32Index(),),
+    min_compute_capability=(7, 5),
+)
+WMMA = _rung(
+    "2_wmma",
+    "tensor cores by wmma, with several 16×16 of C for each warp",
+    "NVIDIA, CUDA C++ Programming Guide, Warp Matrix Functions, 2025",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
+MMA_SYNC = _rung(
+    "3_mma_sync",
+    "mma.sync and ldmatrix: fragments loaded by one instruction, sums rounded in registers",
+    f"{_PTX}, Warp Level Matrix Multiply-Accumulate Instructions",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
+SWIZZLE = _rung(
+    "4_swizzle",
+    "the chunks of a tile's rows change places, so that ldmatrix meets no bank twice",
+    "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
+ASYNC = _rung(
+    "5_async",
+    "cp.async fetches the next tiles while these are multiplied",
+    f"{_PTX}, Asynchronous Data Copies",
+    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    constraints=_WHOLE_TILES,
+)
+MULTISTAGE = _rung(
+    "6_multistage",
+    "several stages under way, fragments loaded ahead, larger tiles in an order for L2, C stored by 16 bytes",
+    "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
+    configs=[
+        {**tiles, "STAGES": stages, "GROUP": 8}
+        for tiles, stages in zip(
+            _tiles((128, 256, 64, 64, 64), (128, 256, 32, 64, 64), (128, 128, 32, 64, 64)), (3, 4, 4), strict=True
+        )
+    ],
+    launch=_multistage,
+    constraints=_WHOLE_TILES,
+)
+
+
+def _any_of(dtype: str, element: str, suffix: str, layout: str) -> Kernel:
+    """Rung 7 for one type of elements and one layout: the matrices that are stored by columns."""
+    stored = f", with {' and '.join(layout)} by columns" if layout else ""
+    return _rung(
+        "7_any",
+        f"any size and leading dimension{stored}; k is split where C has few tiles",
+        "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
+        name=f"ladder.{'bf16' if dtype == 'bfloat16' else 'f16'}.7_any{suffix}",
+        configs=_SPACE,
+        launch=_any,
+        entry="any_size<16, 16, 16>",
+        arguments=("A", "B", "C", Workspace("parts", 16), "m", "n", "k", "lda", "ldb", "ldc"),
+        dtype=dtype,
+        output=dtype,
+        column_major=layout,
+        defines={"ELEMENT": element, "A_BY_COLUMNS": str(int("A" in layout)), "B_BY_COLUMNS": str(int("B" in layout))},
+    )
+
+
+_SPACE = Space(
+    {
+        "BM": (128, 64, 256),
+        "BN": (256, 128, 64),
+        "BK": (64, 32),
+        "WM": (64, 32),
+        "WN": (64, 32),
+        "STAGES": (3, 4, 5, 6),
+        "GROUP": (8, 4, 16),
+        "SPLIT": (0, 1, 2, 4, 8),
+        "block": _threads,
+    },
+    where=_possible,
+    default=[
+        {"BM": bm, "BN": bn, "BK": bk, "WM": wm, "WN": wn, "STAGES": stages, "GROUP": 8, "SPLIT": 0}
+        for bm, bn, bk, wm, wn, stages in (
+            (128, 256, 64, 64, 64, 3),
+            (128, 256, 32, 64, 64, 4),
+            (128, 128, 32, 64, 64, 4),
+            (64, 64, 64, 32, 32, 4),
+        )
+    ],
+)
+# First A, then B: n is stored by rows, t by columns.
+_LAYOUTS = {"": "", "_nt": "B", "_tn": "A", "_tt": "AB"}
+ANY = [
+    _any_of(dtype, element, suffix, layout)
+    for dtype, element in (("bfloat16", "__nv_bfloat16"), ("float16", "half"))
+    for suffix, layout in _LAYOUTS.items()
+]
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """The rungs, from the first to the last."""
+    return [TILES, WMMA, MMA_SYNC, SWIZZLE, ASYNC, MULTISTAGE, *ANY]

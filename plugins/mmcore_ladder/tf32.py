@@ -1,0 +1,51 @@
+"""ladder.tf32: products of float32 matrices of which tensor cores use the upper 19 bits, with sums in float32."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, ceil_div, hookimpl
+
+_CONFIGS = [
+    {
+        "BM": 128,
+        "BN": bn,
+        "BK": 32,
+        "WM": 64,
+        "WN": 64,
+        "STAGES": stages,
+        "GROUP": 8,
+        "block": lambda config: (32 * (config.BM // config.WM) * (config.BN // config.WN),),
+    }
+    for bn, stages in ((256, 4), (128, 3))
+]
+
+
+def _launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    """A block for each tile of C; threads copy 16 bytes at once where the leading dimension allows it, else 4."""
+    a, b = (16 if problem.leading(matrix) % 4 == 0 else 4 for matrix in "AB")
+    c = 8 if problem.leading("C") % 2 == 0 else 4
+    return Launch(
+        (ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN),),
+        config.block,
+        shared_bytes=4 * config.STAGES * (config.BM + config.BN) * config.BK,
+        entry=f"mma_sync<{a}, {b}, {c}>",
+    )
+
+
+@hookimpl
+def mmcore_kernels() -> Kernel:
+    """The rung."""
+    return Kernel(
+        name="ladder.tf32.1_mma_sync",
+        source=Path(__file__).parent / "tf32_1_mma_sync.cu",
+        title="mma.sync of tf32 with cp.async in several stages; any size and leading dimension",
+        reference="A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
+        configs=_CONFIGS,
+        launch=_launch,
+        entry="mma_sync<16, 16, 8>",
+        dtype="tf32",
+        accumulator="float32",
+        output="float32",
+        min_compute_capability=(8, 0),
+    )
