@@ -120,64 +120,60 @@ def _rung(word: str, title: str, reference: str, **declared: Any) -> Kernel:
 
 
 TILES = _rung(
-    "1_tiles",
+    "01_tiles",
     "the lectures' tiled kernel with elements of 16 bits and sums of float32; any size",
     "NVIDIA, CUDA C++ Programming Guide, Shared Memory, 2025",
-    configs=[{"TILE": tile, "block": lambda config: (config.TILE, config.TILE)} for tile in (32, 16)],
+    configs=[{"TILE": 32, "block": lambda config: (config.TILE, config.TILE)}],
     constraints=(Int32Index(),),
     min_compute_capability=(7, 5),
 )
 WMMA = _rung(
-    "2_wmma",
+    "02_wmma",
     "tensor cores by wmma, with several 16×16 of C for each warp",
     "NVIDIA, CUDA C++ Programming Guide, Warp Matrix Functions, 2025",
-    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    configs=_tiles((128, 128, 32, 64, 32)),
     constraints=_WHOLE_TILES,
 )
 MMA_SYNC = _rung(
-    "3_mma_sync",
+    "03_mma_sync",
     "mma.sync and ldmatrix: fragments loaded by one instruction, sums rounded in registers",
     f"{_PTX}, Warp Level Matrix Multiply-Accumulate Instructions",
-    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    configs=_tiles((128, 128, 32, 64, 32)),
     constraints=_WHOLE_TILES,
 )
 SWIZZLE = _rung(
-    "4_swizzle",
+    "04_swizzle",
     "the chunks of a tile's rows change places, so that ldmatrix meets no bank twice",
     "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
-    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    configs=_tiles((128, 128, 32, 64, 32)),
     constraints=_WHOLE_TILES,
 )
 ASYNC = _rung(
-    "5_async",
+    "05_async",
     "cp.async fetches the next tiles while these are multiplied",
     f"{_PTX}, Asynchronous Data Copies",
-    configs=_tiles((128, 128, 32, 64, 32), (128, 128, 32, 64, 64)),
+    configs=_tiles((128, 128, 32, 64, 32)),
     constraints=_WHOLE_TILES,
 )
 MULTISTAGE = _rung(
-    "6_multistage",
+    "06_multistage",
     "several stages under way, fragments loaded ahead, larger tiles in an order for L2, C stored by 16 bytes",
     "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
-    configs=[
-        {**tiles, "STAGES": stages, "GROUP": 8}
-        for tiles, stages in zip(
-            _tiles((128, 256, 64, 64, 64), (128, 256, 32, 64, 64), (128, 128, 32, 64, 64)), (3, 4, 4), strict=True
-        )
-    ],
+    configs=[{**tiles, "STAGES": 3, "GROUP": 8} for tiles in _tiles((128, 256, 64, 64, 64))],
     launch=_multistage,
     constraints=_WHOLE_TILES,
 )
 
 
 def _any_of(dtype: str, element: str, suffix: str, layout: str) -> Kernel:
-    """Rung 7 for one type of elements and one layout: the matrices that are stored by columns."""
+    """Rung 07 for one type of elements and one layout: the matrices that are stored by columns."""
     stored = f", with {' and '.join(layout)} by columns" if layout else ""
     return _rung(
-        "7_any",
+        "07_any",
         f"any size and leading dimension{stored}; k is split where C has few tiles",
         "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
-        name=f"ladder.{'bf16' if dtype == 'bfloat16' else 'f16'}.7_any{suffix}",
+        name=f"ladder.{'bf16.07' if dtype == 'bfloat16' else 'f16.01'}_any{suffix}",
+        variant_of="" if (dtype, suffix) == ("bfloat16", "") else "ladder.bf16.07_any",
         configs=_SPACE,
         launch=_any,
         entry="any_size<16, 16, 16>",
@@ -202,15 +198,7 @@ _SPACE = Space(
         "block": _threads,
     },
     where=_possible,
-    default=[
-        {"BM": bm, "BN": bn, "BK": bk, "WM": wm, "WN": wn, "STAGES": stages, "GROUP": 8, "SPLIT": 0}
-        for bm, bn, bk, wm, wn, stages in (
-            (128, 256, 64, 64, 64, 3),
-            (128, 256, 32, 64, 64, 4),
-            (128, 128, 32, 64, 64, 4),
-            (64, 64, 64, 32, 32, 4),
-        )
-    ],
+    default=[{"BM": 128, "BN": 256, "BK": 64, "WM": 64, "WN": 64, "STAGES": 3, "GROUP": 8, "SPLIT": 0}],
 )
 # First A, then B: n is stored by rows, t by columns.
 _LAYOUTS = {"": "", "_nt": "B", "_tn": "A", "_tt": "AB"}

@@ -1,4 +1,4 @@
-// The swizzle of ladder.bf16.4_swizzle, for the rungs above it.
+// The swizzle of ladder.bf16.04_swizzle, for the rungs above it.
 
 #pragma once
 

@@ -1,6 +1,6 @@
-// ladder.tf32.1_mma_sync: float32 matrices on tensor cores, which use the upper 19 bits of each element; any size.
+// ladder.tf32.01_mma_sync: float32 matrices on tensor cores, which use the upper 19 bits of each element; any size.
 //
-// The loop is that of ladder.bf16.6_multistage, with elements of 32 bits. ldmatrix loads A's fragments, since four
+// The loop is that of ladder.bf16.06_multistage, with elements of 32 bits. ldmatrix loads A's fragments, since four
 // elements of a row have the 16 bytes that eight of 16 bits had. It cannot transpose elements of 32 bits, so that B's
 // are loaded one by one; B's tile is swizzled for that, in another way than A's.
 
@@ -28,7 +28,7 @@ __device__ inline int place_b(int row, int x)
     return row * BN + (x / 4 ^ row % 4 * 2) * 4 + x % 4;
 }
 
-// sum += a·b on a tensor core, by a whole warp: a is 16×8, b 8×8, sum 16×8, held as by ladder.bf16.3_mma_sync.
+// sum += a·b on a tensor core, by a whole warp: a is 16×8, b 8×8, sum 16×8, held as by ladder.bf16.03_mma_sync.
 __device__ inline void multiply(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"

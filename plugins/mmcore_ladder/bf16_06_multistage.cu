@@ -1,4 +1,4 @@
-// ladder.bf16.6_multistage: copies several steps ahead, and fragments one.
+// ladder.bf16.06_multistage: copies several steps ahead, and fragments one.
 //
 // Rung 5's copies had one step's time to arrive, and its products waited for fragments loaded just before. Here copies
 // are STAGES - 1 steps ahead, and the fragments of the next 16 of k are loaded while these are multiplied; one barrier

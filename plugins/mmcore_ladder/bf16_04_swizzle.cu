@@ -1,10 +1,9 @@
-// ladder.bf16.3_mma_sync: the tensor cores' own instructions, mma.sync and ldmatrix.
+// ladder.bf16.04_swizzle: tiles without bank conflicts.
 //
-// wmma hides which lane holds what, and pays for it: its fragments are loaded by several instructions, and rung 2's
-// sums went through shared memory to be rounded. For mma.sync that is documented (elements.cuh). One ldmatrix (mma.cuh)
-// loads what four 8×8 matrices need, and lanes round their sums where they are, in registers.
-// What remains: the rows of a tile lie 64 or 256 bytes apart, so that several of the eight rows that ldmatrix reads at
-// once begin in the same bank of shared memory.
+// In rung 3 the chunks of 16 bytes that ldmatrix reads at once, one of each of eight rows, lay in the same banks: four
+// at a time of A, eight of B, one after the other. Here the chunks of each row change places, and in another way in the
+// rows below: chunk c of row r lies where chunk c ^ r would. An exclusive or has an inverse, so that no two chunks
+// meet, and no memory is spent on padding. All else is rung 3's.
 
 #include "elements.cuh"
 #include "mma.cuh"
@@ -16,12 +15,23 @@ constexpr int A_ROWS = THREADS / (BK / CHUNK);      // of a tile of A that the t
 constexpr int B_ROWS = THREADS / (BN / CHUNK);
 
 static_assert(BM % A_ROWS == 0 && BK % B_ROWS == 0, "equal shares for all threads");
+static_assert(A_ROWS % 8 == 0 && B_ROWS % 8 == 0, "the rows that a thread copies have their chunks in the same order");
+
+// Where chunk number `chunk` of a row lies in a tile with rows of LENGTH elements, in elements. 32 banks hold eight
+// chunks: one row of 64 elements or more, or several shorter rows. The eight rows that ldmatrix reads at once have
+// their chunks of one number in eight different places of these.
+template <int LENGTH> __device__ int place(int row, int chunk)
+{
+    constexpr int CHUNKS = LENGTH / 8 < 8 ? LENGTH / 8 : 8;  // of a row that change places with each other
+    constexpr int ROWS = 8 / CHUNKS;                         // that lie in the 32 banks beside each other
+    return row * LENGTH + (chunk ^ row / ROWS % CHUNKS) * 8;
+}
 
 __global__ void __launch_bounds__(THREADS, 2)
-mma_sync(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* __restrict__ C, int m, int n, int k)
+swizzle(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* __restrict__ C, int m, int n, int k)
 {
-    __shared__ __align__(128) ELEMENT tile_a[BM][BK];
-    __shared__ __align__(128) ELEMENT tile_b[BK][BN];
+    __shared__ __align__(128) ELEMENT tile_a[BM * BK];
+    __shared__ __align__(128) ELEMENT tile_b[BK * BN];
 
     const int thread = threadIdx.x;
     const int warp = thread / 32;
@@ -32,10 +42,14 @@ mma_sync(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
     const int first_column = blockIdx.x * BN;
 
     // Neighbouring threads copy neighbouring chunks of 16 bytes, BK / CHUNK of a row of A, BN / CHUNK of a row of B.
-    const int a_row = thread / (BK / CHUNK), a_x = thread % (BK / CHUNK) * CHUNK;
-    const int b_row = thread / (BN / CHUNK), b_x = thread % (BN / CHUNK) * CHUNK;
-    A += (first_row + a_row) * k + a_x;
-    B += b_row * n + first_column + b_x;
+    const int a_row = thread / (BK / CHUNK), a_chunk = thread % (BK / CHUNK);
+    const int b_row = thread / (BN / CHUNK), b_chunk = thread % (BN / CHUNK);
+    A += (first_row + a_row) * k + a_chunk * CHUNK;
+    B += b_row * n + first_column + b_chunk * CHUNK;
+
+    // Chunks change places in the same way in every eighth row, so that a thread's chunks lie whole rows apart.
+    uint4* const to_a = reinterpret_cast<uint4*>(tile_a + place<BK>(a_row, a_chunk));
+    uint4* const to_b = reinterpret_cast<uint4*>(tile_b + place<BN>(b_row, b_chunk));
 
     float sum[WM / 16][WN / 8][4] = {};
 
@@ -51,10 +65,10 @@ mma_sync(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
             from_b[i] = *reinterpret_cast<const uint4*>(B + i * B_ROWS * n);
 #pragma unroll
         for (int i = 0; i < BM / A_ROWS; ++i)
-            *reinterpret_cast<uint4*>(&tile_a[i * A_ROWS + a_row][a_x]) = from_a[i];
+            to_a[i * A_ROWS * BK / CHUNK] = from_a[i];
 #pragma unroll
         for (int i = 0; i < BK / B_ROWS; ++i)
-            *reinterpret_cast<uint4*>(&tile_b[i * B_ROWS + b_row][b_x]) = from_b[i];
+            to_b[i * B_ROWS * BN / CHUNK] = from_b[i];
         A += BK;
         B += BK * n;
         __syncthreads();
@@ -66,13 +80,13 @@ mma_sync(const ELEMENT* __restrict__ A, const ELEMENT* __restrict__ B, ELEMENT* 
             unsigned b[WN / 16][4];
 #pragma unroll
             for (int j = 0; j < WN / 16; ++j)
-                load_matrices_transposed(b[j],
-                                         shared_address(&tile_b[p + lane % 16][warp_column + 16 * j + lane / 16 * 8]));
+                load_matrices_transposed(
+                    b[j], shared_address(tile_b + place<BN>(p + lane % 16, (warp_column + 16 * j) / 8 + lane / 16)));
 #pragma unroll
             for (int i = 0; i < WM / 16; ++i) {
                 // 16×16 of A are four matrices: rows 0 to 7 and 8 to 15 of the left half, then those of the right half.
                 unsigned a[4];
-                load_matrices(a, shared_address(&tile_a[warp_row + 16 * i + lane % 16][p + lane / 16 * 8]));
+                load_matrices(a, shared_address(tile_a + place<BK>(warp_row + 16 * i + lane % 16, p / 8 + lane / 16)));
 #pragma unroll
                 for (int j = 0; j < WN / 8; ++j)
                     multiply<ELEMENT>(sum[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);

@@ -1,4 +1,4 @@
-// ladder.bf16.7_any: any size, any leading dimension, A and B by rows or by columns, and products with a small C.
+// ladder.bf16.07_any: any size, any leading dimension, A and B by rows or by columns, and products with a small C.
 //
 // Rung 6 took whole tiles by rows. Here a copy fills up with zeros, which add nothing, what lies beyond a matrix. It
 // has 16, 4 or 2 bytes, as the leading dimension allows; the launch rule picks the instance of the kernel. Tiles of a

@@ -1,4 +1,4 @@
-// ladder.bf16.2_wmma: tensor cores, by CUDA's wmma functions.
+// ladder.bf16.02_wmma: tensor cores, by CUDA's wmma functions.
 //
 // CUDA cores limited rung 1: one product for each lane and instruction, and two loads from shared memory for it. A
 // tensor core multiplies whole matrices: here a warp's instruction multiplies 16×16 by 16×16. A warp computes WM×WN

@@ -1,4 +1,4 @@
-// ladder.bf16.1_tiles: the lectures' tiled kernel, with elements of 16 bits.
+// ladder.bf16.01_tiles: the lectures' tiled kernel, with elements of 16 bits.
 //
 // A thread computes one element of C from tiles in shared memory, and a tile is fetched once for the whole block. A and
 // B take half the bytes that they take in float32. Sums are kept in float32, since a bfloat16 has 8 significant bits

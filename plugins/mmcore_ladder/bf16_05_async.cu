@@ -1,4 +1,4 @@
-// ladder.bf16.5_async: the next tiles are on their way while these are multiplied.
+// ladder.bf16.05_async: the next tiles are on their way while these are multiplied.
 //
 // In rung 4 a block loaded, waited, and multiplied, in turn; only other blocks of the multiprocessor could use the
 // tensor cores meanwhile, and what was loaded passed through registers. cp.async copies from global to shared memory by
