@@ -12,7 +12,7 @@ import importlib.metadata
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
@@ -127,6 +127,7 @@ class Registry:
         self.distributions: dict[str, str] = {}
         self._origins: dict[object, Origin] = {}
         self._digests: dict[str, str] = {}
+        self._outside = functools.cache(_outside)  # several kernels have one source
 
     def told(self, name: str, among: Named[Any]) -> str:
         """The distribution that brings something, its version and content: "acme-tiled 1.0 sha256:0123456789ab"."""
@@ -268,7 +269,7 @@ class Registry:
 
     def _enter(self, hook: str, item: Any, origin: Origin, plugin: object) -> None:
         if hook == "mmcore_kernels":
-            kernel = _located(item, plugin)
+            kernel = _located(item, plugin, self._outside)
             self.kernels.enter(kernel.name, kernel, origin)
         elif hook == "mmcore_devices":
             if item.name in self.providers and self.providers[item.name].origin.distribution == DISTRIBUTION:
@@ -285,7 +286,7 @@ class Registry:
             self.commands.enter(name, target, origin)
 
 
-def _located(kernel: object, plugin: Any) -> Kernel:
+def _located(kernel: object, plugin: Any, outside: Callable[[Path, tuple[str, ...], bool], str]) -> Kernel:
     """The kernel with its source beside the plugin's module, and inside its package."""
     if not isinstance(kernel, Kernel):
         raise MmcoreError(f"mmcore_kernels returned {kernel!r}, which is not a Kernel")
@@ -293,17 +294,24 @@ def _located(kernel: object, plugin: Any) -> Kernel:
         return kernel
     kernel = kernel.located(Path(plugin.__file__).parent)
     root = sys.modules.get(plugin.__name__.partition(".")[0], plugin)
-    source = kernel.source.resolve()
-    folders = [Path(folder).resolve() for folder in getattr(root, "__path__", None) or [Path(root.__file__).parent]]
+    folders = tuple(map(str, getattr(root, "__path__", None) or [Path(root.__file__).parent]))
     # What is built may be built of a function that is another package's.
-    if kernel.build is None and not any(source.is_relative_to(folder) for folder in folders):
-        raise MmcoreError(f"the source of {kernel.name}, {source}, lies outside its package {folders[0]}")
+    if found := outside(kernel.source, folders, kernel.build is not None):
+        raise MmcoreError(f"the source of {kernel.name}{found}")
+    return kernel
+
+
+def _outside(source: Path, folders: tuple[str, ...], built: bool) -> str:
+    """What of a source, or of what it includes, lies outside its package's folders; "" where nothing does."""
+    source, package = source.resolve(), [Path(folder).resolve() for folder in folders]
+    if not built and not any(source.is_relative_to(folder) for folder in package):
+        return f", {source}, lies outside its package {package[0]}"
     text = source.read_bytes() if source.is_file() else b""
     for name in _INCLUDED.findall(text):
         included = (source.parent / os.fsdecode(name)).resolve()
-        if included.is_file() and not any(included.is_relative_to(folder) for folder in folders):
-            raise MmcoreError(f"the source of {kernel.name} includes {included}, which lies outside its package")
-    return kernel
+        if included.is_file() and not any(included.is_relative_to(folder) for folder in package):
+            return f" includes {included}, which lies outside its package"
+    return ""
 
 
 @functools.cache

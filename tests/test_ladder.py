@@ -103,6 +103,7 @@ def test_numbers_that_have_no_parts_are_left_to_the_cuda_cores(name: str, odd: f
     assert share_of_tolerance(name, a, b) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 def test_what_is_no_number_spoils_its_row_alone(name: str) -> None:
     a, b = np.ones((3, 20), np.float32), np.ones((20, 5), np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -248,7 +249,9 @@ class Kernel:
 
     def located(self, folder: Path) -> Kernel:
         """The same kernel with its source in ``folder``, unless its path is absolute."""
-        return replace(self, source=folder / self.source)
+        located = copy(self)  # what is valid here is valid there
+        object.__setattr__(located, "source", folder / self.source)
+        return located
 
     def launches(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
         """What its launch rule, or its grid and over-read, say of a product; a rule may return anything at all."""

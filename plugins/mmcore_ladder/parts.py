@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, padded, products, wide
@@ -28,7 +26,7 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     blocks = {matrix: ceil_div(lines, _LINES) * _SLICES for matrix, lines in lines_of.items()}
     # A sum of few terms must be nearly exact, and takes no time: it is left to the CUDA cores.
     few = problem.k < _LEAST_DEPTH
-    doubts = Workspace("doubts", 4 * sum(blocks.values()), np.ones(int(few), np.int32).tobytes())
+    doubts = Workspace("doubts", 4 * sum(blocks.values()), b"\1\0\0\0" * few)
     for matrix, lines in lines_of.items():
         columns = (matrix in problem.column_major) == (matrix == "A")
         leading = padded(lines if columns else problem.k, dtype)
