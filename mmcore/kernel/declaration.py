@@ -216,10 +216,11 @@ class Kernel:
         form = _ARCHITECTURE.fullmatch(self.architecture)
         _require(form, f"architecture {self.architecture!r} is not of the form 90 or 90a")
         first = self.usual_configs[0]
-        example = "a config needs a block, the threads per block: {'block': (16, 16)}"
-        _require(self.call or BLOCK in first, f"{example}, not {dict(first)}")
+        needed = "a config needs a block, the threads per block: {'block': (16, 16)}"
+        _require(self.call or BLOCK in first, f"{needed}, not {dict(first)}")
+        example = self.problem(64, 64, 64)
         for template in (self.entry, *self.defines.values(), *self.options):
-            self.expand(template, self.problem(64, 64, 64), first)
+            self.expand(template, example, first)
 
     @cached_property
     def all_configs(self) -> Configs:
