@@ -31,7 +31,7 @@ def sizes(kernel: Kernel) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in PARTS else ()) for name in RUNGS]
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in PARTS or "any" in name else ()) for name in RUNGS]
 )
 def test_each_rung_is_right(device: Device, name: str) -> None:
     result = mmcore.run(name, **sizes(RUNGS[name]), device=device.name, seed=1)
@@ -55,7 +55,7 @@ def test_each_is_right_in_its_usual_configs(device: Device, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize("name", RUNGS)
 def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In few cases; the command tries all."""
     monkeypatch.setattr(conformance, "CAPABILITIES", ("9.0",))
