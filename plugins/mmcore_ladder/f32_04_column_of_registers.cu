@@ -1,8 +1,9 @@
 // ladder.f32.04_column_of_registers: each thread computes TM elements of a column of C.
 //
-// 03_tiles makes two loads from shared memory for every multiply-add, and shared memory is what limits it. Here a thread
-// has the sums of TM rows in registers. It loads an element of B once and uses it TM times: TM + 1 loads for TM
-// multiply-adds. The block's tile of C grows with it, to BM×BN, and each element of A and B is fetched less often.
+// 03_tiles makes two loads from shared memory for every multiply-add, and shared memory is what limits it. Here a
+// thread has the sums of TM rows in registers. It loads an element of B once and uses it TM times: TM + 1 loads for
+// TM multiply-adds. The block's tile of C grows with it, to BM×BN, and each element of A and B is fetched less
+// often.
 //
 // m, n and k are multiples of BM, BN and BK.
 

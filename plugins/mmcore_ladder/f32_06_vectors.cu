@@ -1,8 +1,9 @@
 // ladder.f32.06_vectors: loads and stores of 16 bytes.
 //
-// 05_register_tile makes 16 loads from shared memory for 64 multiply-adds, each an instruction that takes the place of a
-// multiply-add. Here an instruction loads four floats: 4 loads for 64. What a thread needs at once has to lie side by
-// side for that. In a row of B it does; A's tile is stored transposed, so that a column of A is a row of the tile.
+// 05_register_tile makes 16 loads from shared memory for 64 multiply-adds, each an instruction that takes the place
+// of a multiply-add. Here an instruction loads four floats: 4 loads for 64. What a thread needs at once has to lie
+// side by side for that. In a row of B it does; A's tile is stored transposed, so that a column of A is a row of the
+// tile.
 //
 // m, n and k are multiples of BM, BN and BK; each is a multiple of 8.
 

@@ -1,9 +1,9 @@
 // ladder.f32.09_any: any sizes, leading dimensions and layouts, as fast as CUDA cores allow.
 //
-// In 08_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads elements
-// for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds for 6 loads.
-// Blocks that run at the same time share rows and columns. Where C has too few tiles for the GPU, the sum over k is
-// split into slices, whose parts add_up adds, always in the same order.
+// In 08_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads
+// elements for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds
+// for 6 loads. Blocks that run at the same time share rows and columns. Where C has too few tiles for the GPU, the
+// sum over k is split into slices, whose parts add_up adds, always in the same order.
 //
 // A_BY_COLUMNS and B_BY_COLUMNS say how A and B are stored. Both tiles have k as their first index, whatever the
 // layout: where neighbours along k are neighbours in memory, copies of 4 bytes transpose.

@@ -26,7 +26,7 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     blocks = {matrix: ceil_div(lines, _LINES) * _SLICES for matrix, lines in lines_of.items()}
     # A sum of few terms must be nearly exact, and takes no time: it is left to the CUDA cores.
     few = problem.k < _LEAST_DEPTH
-    doubts = Workspace("doubts", 4 * sum(blocks.values()), b"\1\0\0\0" * few)
+    doubts = Workspace("doubts", 4 * sum(blocks.values()))
     for matrix, lines in lines_of.items():
         columns = (matrix in problem.column_major) == (matrix == "A")
         leading = padded(lines if columns else problem.k, dtype)
@@ -49,7 +49,7 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
         yield Launch(grid, (256,), entry="split", arguments=arguments)
         operands.append(Operand(room.name, lines, problem.k, leading, columns, parts, dtype))
         scales.append(scale)
-    doubted: list[Argument] = [doubts, Scalar(sum(blocks.values()))]
+    doubted: list[Argument] = [doubts, Scalar(0 if few else sum(blocks.values()))]
     if not few:
         yield from products(problem, config, device, operands, scales, doubted)
     sizes = [Scalar(size) for size in (problem.m, problem.n, problem.k)]

@@ -25,8 +25,8 @@ __device__ Slice slice_of(int k)
             static_cast<int>(k * static_cast<long long>(blockIdx.y + 1) / SLICES)};
 }
 
-// For each slice and line the exponent of the line's largest number. Lines are the matrix's rows, or its columns; from one
-// row to the next there are `leading` elements. A block of 32×8 threads looks through 32 lines.
+// For each slice and line the exponent of the line's largest number. Lines are the matrix's rows, or its columns;
+// from one row to the next there are `leading` elements. A block of 32×8 threads looks through 32 lines.
 extern "C" __global__ void __launch_bounds__(256)
 find_largest(const float* matrix, int* exponents, int lines, int k, int by_columns, long long leading)
 {
@@ -66,8 +66,8 @@ __device__ __nv_bfloat16 nearest(float number, bool first, __nv_bfloat16*)
 
 __device__ __half nearest(float number, bool first, __half*) { return __float2half_rn(number); }
 
-// Splits the numbers of 32 lines. `doubts` gets for each block, from `first_doubt` on, whether one of its numbers cannot be split, `scales` each
-// line's power of two. A row of parts begins `packed` elements after the one before.
+// Splits the numbers of 32 lines. `doubts` gets for each block, from `first_doubt` on, whether one of its numbers
+// cannot be split, `scales` each line's power of two. A row of parts begins `packed` elements after the one before.
 extern "C" __global__ void __launch_bounds__(256)
 split(const float* matrix, ELEMENT* parts, const int* exponents, int* scales, int* doubts, int first_doubt, int lines,
       int k, int by_columns, long long leading, long long packed)
@@ -119,14 +119,15 @@ __device__ bool any_doubt(const int* doubts, int count)
     return __syncthreads_or(doubt);
 }
 
-// The product in float32 by the CUDA cores, if there is a doubt: blocks of 16×16 threads with 4×4 elements of C each.
+// The product in float32 by the CUDA cores, if there is a doubt or nobody looked (`count` is 0): blocks of 16×16
+// threads with 4×4 elements of C each.
 extern "C" __global__ void __launch_bounds__(256)
 without_parts(const float* A, const float* B, float* C, const int* doubts, int count, int m, int n, int k,
               long long a_down, long long a_across, long long b_down, long long b_across, long long down,
               long long across)
 {
     __shared__ float a[16][65], b[16][65];
-    if (!any_doubt(doubts, count))
+    if (count && !any_doubt(doubts, count))
         return;
     const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
     const int tiles_across = (n + 63) / 64, tiles = (m + 63) / 64 * tiles_across;

@@ -40,8 +40,8 @@
     inline __device__ void multiply(float (&d)[COLUMNS / 2], unsigned long long a, unsigned long long b, int add) \
     { \
         asm volatile("{ .reg .pred p; setp.ne.b32 p, %" #K ", 0;" \
-                     " wgmma.mma_async.sync.aligned.m64n" #COLUMNS WGMMA_FORM " {" NUMBERS "}, %" #I ", %" #J ", p, 1, 1" \
-                     MAJORS(L, M) "; }" \
+                     " wgmma.mma_async.sync.aligned.m64n" #COLUMNS WGMMA_FORM " {" NUMBERS "}," \
+                     " %" #I ", %" #J ", p, 1, 1" MAJORS(L, M) "; }" \
                      : __VA_ARGS__ : "l"(a), "l"(b), "r"(add) MAJOR_OPERANDS); \
     }
 

@@ -31,7 +31,8 @@ struct Work {
     int row, column, first, last, split;
 };
 
-// Tiles of GROUP rows of tiles follow each other column by column, so that those under way share rows and columns in L2.
+// Tiles of GROUP rows of tiles follow each other column by column, so that those under way share rows and columns in
+// L2.
 __device__ Work work(int index, int m, int n, int k, int splits)
 {
     const int down = (m + BM * CLUSTER - 1) / (BM * CLUSTER), across = (n + BN - 1) / BN, steps = (k + BK - 1) / BK;
@@ -68,7 +69,8 @@ __device__ unsigned pair(float low, float high, __nv_bfloat16*)
     return reinterpret_cast<const unsigned&>(both);
 }
 
-// A warp's 16 rows of a box of C, swizzled in shared memory as TMA expects it; `sum` are the thread's elements of the box.
+// A warp's 16 rows of a box of C, swizzled in shared memory as TMA expects it; `sum` are the thread's elements of
+// the box.
 template <typename T>
 __device__ void write_box(unsigned box, const float* sum, T* type)
 {
@@ -103,8 +105,8 @@ __device__ void let_go(Barrier* empty)
         arrive_at(empty, thread);
 }
 
-// A_COLUMNS: A's tiles lie by columns along k, as they do where A is stored by columns; B_COLUMNS: so do B's, where B is
-// stored by rows. C has its elements `down` and `across` from each other, or is a map, or `sums` are its parts.
+// A_COLUMNS: A's tiles lie by columns along k, as they do where A is stored by columns; B_COLUMNS: so do B's, where
+// B is stored by rows. C has its elements `down` and `across` from each other, or is a map, or `sums` are its parts.
 template <bool A_COLUMNS, bool B_COLUMNS, int WHERE>
 __global__ void __launch_bounds__(128 * (1 + CONSUMERS), 1)
 product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, const __grid_constant__ Map map_c,
@@ -266,13 +268,15 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                     }
                     continue;
                 }
-                const int lane = thread % 32, top = row + thread / 32 * 16 + lane / 4, left = tile.column + lane % 4 * 2;
+                const int lane = thread % 32;
+                const int top = row + thread / 32 * 16 + lane / 4, left = tile.column + lane % 4 * 2;
 #pragma unroll
                 for (int i = 0; i < BN / 2; ++i) {
                     const int y = top + i / 2 % 2 * 8, x = left + i / 4 * 8 + i % 2;
                     if (y < m && x < n) {
                         if (WHERE == IN_PARTS)
-                            static_cast<float*>(result)[(static_cast<long long>(tile.split) * m + y) * n + x] = sum[r][i];
+                            static_cast<float*>(result)[(static_cast<long long>(tile.split) * m + y) * n + x] =
+                                sum[r][i];
                         else
                             static_cast<OUTPUT*>(result)[y * down + x * across] =
                                 as_output(sum[r][i], static_cast<OUTPUT*>(nullptr));
