@@ -1,7 +1,7 @@
 """Measure this machine's baseline: the results that are committed under bench/results/, and the tables' source.
 
-``python bench/baseline.py FOLDER`` runs everything below and writes one pytest-benchmark JSON each, without the raw
-rounds; ``python bench/baseline.py FOLDER NAME…`` runs only some. It needs a GPU.
+``python -m bench.baseline FOLDER`` runs everything below and writes one pytest-benchmark JSON each, without the raw
+rounds; ``python -m bench.baseline FOLDER NAME…`` runs only some. It needs a GPU.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from bench.results_file import results_text
 
 ROOT = Path(__file__).parent.parent
 SIZES = "640,641,1024,2048,3200"
@@ -55,16 +57,14 @@ def slim(document: dict[str, Any]) -> str:
     for benchmark in benchmarks:
         benchmark["stats"].pop("data", None)
     document["commit_info"] = {}
-    head = json.dumps(document, indent=1).removesuffix("\n}")
-    lines = ",\n".join(f"  {json.dumps(benchmark)}" for benchmark in benchmarks)
-    return f'{head},\n "benchmarks": [\n{lines}\n ]\n}}\n'
+    return results_text(document, benchmarks=benchmarks)
 
 
 def main(arguments: list[str]) -> None:
     """The command line."""
     unknown = [name for name in arguments[1:] if name not in RUNS]
     if not arguments or unknown:
-        raise SystemExit(f"usage: python bench/baseline.py FOLDER [{'|'.join(RUNS)}]…")
+        raise SystemExit(f"usage: python -m bench.baseline FOLDER [{'|'.join(RUNS)}]…")
     for name in arguments[1:] or RUNS:
         measure(name, Path(arguments[0]))
 

@@ -9,7 +9,6 @@ what else ncu reads of them, metric by metric. Metrics that ncu does not know ar
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tensor_kernels
+from bench.results_file import results_text
 from mmcore import Cell, Kernel, kernels
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.device import Emulator
@@ -45,9 +45,7 @@ def main() -> None:
     cells, further = (tensor_cells(), FURTHER) if asked.tensor else (lecture_cells(), "")
     rows = compared(cells, further)
     machine: dict[str, Any] = {"mmcore": dict(open_device("cuda").facts)}
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
-    asked.results.write_text(f'{head},\n "emulator_and_ncu": [\n{lines}\n ]\n}}\n')
+    asked.results.write_text(results_text({"machine_info": machine}, emulator_and_ncu=rows), encoding="utf-8")
 
 
 def lecture_cells() -> list[Cell]:

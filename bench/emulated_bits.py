@@ -20,6 +20,7 @@ import numpy as np
 
 from bench.public_kernels.corpus import KERNELS
 from bench.public_kernels.declared import CHECKOUTS
+from bench.results_file import results_text
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import MmcoreError, Unsupported
@@ -52,9 +53,7 @@ def main() -> None:
             rows.append(row)
     machine: dict[str, Any] = {}
     describe(machine, open_device("cuda").facts)
-    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
-    head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
-    asked.results.write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+    asked.results.write_text(results_text({"machine_info": machine}, rows=rows), encoding="utf-8")
 
 
 def compared(checkouts: Path, name: str) -> dict[str, Any]:

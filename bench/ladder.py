@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import mmcore
+from bench.results_file import results_text
 from mmcore import Kernel
 from mmcore.cell import Cell, Timing
 from mmcore.errors import MmcoreError
@@ -119,9 +120,8 @@ def main(path: Path, seconds: float, *patterns: str) -> None:
                 continue
             rows = list(measured(kernel, shape, deadline))
             document["rows"] += rows
-            head = json.dumps({"machine_info": document["machine_info"]}, indent=1).removesuffix("\n}")
-            lines = ",\n".join(f"  {json.dumps(row)}" for row in document["rows"])
-            path.write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+            head = {"machine_info": document["machine_info"]}
+            path.write_text(results_text(head, rows=document["rows"]), encoding="utf-8")
             for row in rows[-2:]:
                 print(row["kernel"], "×".join(map(str, shape)), row.get("of_library"), row["config"], flush=True)
     end_workers()

@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from bench.results_file import results_text
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.executor.choose_device import open_device
@@ -42,9 +43,7 @@ def main() -> None:
             rows.append(row)
     machine: dict[str, Any] = {}
     describe(machine, open_device("cuda").facts)
-    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
-    head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
-    asked.results.write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+    asked.results.write_text(results_text({"machine_info": machine}, rows=rows), encoding="utf-8")
 
 
 def looked_at(number: int) -> dict[str, Any]:

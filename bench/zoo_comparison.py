@@ -9,7 +9,6 @@ docs/trust.md is made from the committed results by ``python -m bench.tables``.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.results_file import results_text
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import keep_stdout_for_json
 from mmcore.errors import MmcoreError
@@ -157,13 +157,7 @@ def written(machine: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str
     ]
     runs = (comparison.before, comparison.beside, comparison.after)
     rows = [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in comparison.beside]
-    head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
-    return f'{head},\n "plugins": {_lines(plugins)},\n "before_beside_after": {_lines(rows)}\n}}\n'
-
-
-def _lines(rows: Sequence[Mapping[str, Any]]) -> str:
-    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
-    return f"[\n{lines}\n ]"
+    return results_text({"machine_info": machine}, plugins=plugins, before_beside_after=rows)
 
 
 def main(path: Path, device: str = "cuda", *kernels: str) -> None:
