@@ -1,9 +1,10 @@
 """The ladder's kernels for any size beside the library: configs are tried, the fastest timed in turns with it.
 
-``python -m bench.ladder RESULTS.json SECONDS [KERNEL…]`` tries, for each kernel (all, or those that patterns select)
-and each shape, the configs below for a moment each, and times the fastest two in turns with cuBLASLt's fastest
-candidate. Every product is verified before it is timed. What was measured is written after each shape, and when the
-seconds are over the rest is left out; RESULTS.json is gone on with where it is there already. It needs a GPU.
+``python -m bench.ladder RESULTS.json SECONDS [KERNEL…]`` tries, for each kernel (the fastest of each type, or those
+that patterns select) and each shape, the configs below for a moment each, and times the fastest two in turns with
+cuBLASLt's fastest candidate. Every product is verified before it is timed. What was measured is written after each
+shape, and when the seconds are over the rest is left out; RESULTS.json is gone on with where it is there already. It
+needs a GPU.
 """
 
 from __future__ import annotations
@@ -31,15 +32,19 @@ SHAPES = (
     *((4096, 14336, 4096), (8192, 1024, 8192), (128, 4096, 14336), (16, 4096, 4096)),
 )
 """m, n and k."""
+TOPS = (
+    *("bf16.12_any_nt", "f32.11_bf16x6", "f32.10_f16x3", "f32.09_any"),
+    *("tf32.02_any_nt", "e4m3.01_any_nt", "f64.02_dmma", "f16.02_any_nt"),
+)
 TRIED, COMPARED = Timing(max_seconds=0.05, min_rounds=3), Timing(max_seconds=0.5, min_rounds=15)
 _NAMES = ("BM", "BN", "DEPTH_BYTES", "STAGES", "CONSUMERS", "CLUSTER", "GROUP")
 _WGMMA = {
     "bf16.12": [(128, 256, 128, 4, 2, 2, 8), (128, 256, 128, 4, 2, 1, 8), (128, 256, 128, 4, 2, 2, 16),
                 (256, 128, 128, 4, 2, 2, 8), (256, 128, 128, 4, 2, 1, 8), (128, 128, 128, 6, 2, 2, 8),
-                (128, 128, 128, 6, 2, 1, 8), (128, 192, 128, 5, 2, 1, 8), (128, 64, 128, 8, 2, 1, 8),
+                (128, 128, 128, 6, 2, 1, 8), (128, 192, 128, 4, 2, 1, 8), (128, 64, 128, 8, 2, 1, 8),
                 (64, 128, 128, 8, 1, 1, 8), (64, 64, 128, 8, 1, 1, 8)],
     "e4m3.01": [(256, 128, 128, 4, 2, 2, 8), (256, 128, 128, 4, 2, 1, 8), (128, 128, 128, 6, 2, 2, 8),
-                (128, 128, 128, 6, 2, 1, 8), (128, 192, 128, 5, 2, 1, 8), (128, 192, 128, 4, 2, 2, 8),
+                (128, 128, 128, 6, 2, 1, 8), (128, 192, 128, 4, 2, 1, 8), (128, 192, 128, 4, 2, 2, 8),
                 (128, 64, 128, 8, 2, 1, 8), (64, 64, 128, 8, 1, 1, 8)],
     "f32.10": [(128, 192, 64, 4, 2, 2, 8), (128, 192, 64, 4, 2, 1, 8), (128, 192, 128, 2, 2, 1, 8),
                (128, 128, 128, 3, 2, 1, 8), (128, 128, 128, 3, 2, 2, 8), (256, 128, 64, 4, 2, 2, 8),
@@ -58,7 +63,7 @@ def candidates(kernel: Kernel) -> list[dict[str, Any]]:
         return [dict(zip(_NAMES, values, strict=True)) for values in _WGMMA[rung]]
     free = [{name: value for name, value in config.items() if name != "block"} for config in kernel.all_configs]
     usual = [{name: each[name] for name in each if name != "block"} for each in kernel.usual_configs]
-    return [*usual, *free[:: max(1, len(free) // 24)]]
+    return [*usual, *free[:: mmcore.ceil_div(len(free), 24)]]
 
 
 def measured(kernel: Kernel, shape: Sequence[int], deadline: float) -> Iterator[dict[str, Any]]:
@@ -74,7 +79,7 @@ def measured(kernel: Kernel, shape: Sequence[int], deadline: float) -> Iterator[
         tried.append((result.kernel_seconds, config))
         yield _row(kernel, shape, config, result.kernel_seconds)
     for _, config in sorted(tried, key=lambda each: each[0])[:2]:
-        result = _result(kernel, shape, config, COMPARED, baseline="cublas.*")
+        result = _result(kernel, shape, config, COMPARED, baseline="cublas.best")
         if isinstance(result, str) or result.kernel_seconds is None:
             yield _row(kernel, shape, config, None, result if isinstance(result, str) else "; ".join(result.failures()))
             continue
@@ -109,13 +114,13 @@ def main(path: Path, seconds: float, *patterns: str) -> None:
     deadline = time.monotonic() + seconds
     document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"machine_info": {}, "rows": []}
     describe(document["machine_info"], executed("cuda", "mmcore.executor.worker:describe")["facts"])
-    kernels = [kernel for name, kernel in mmcore.kernels().items() if name.startswith("ladder.") and "any" in name]
-    kernels += [mmcore.kernels()[f"ladder.{name}"] for name in ("f64.02_dmma", "f32.10_f16x3", "f32.11_bf16x6")]
+    names = [f"ladder.{name}" for name in TOPS]
+    if patterns:
+        names = [name for name in mmcore.kernels() if any(fnmatch.fnmatch(name, each) for each in patterns)]
+    kernels = [mmcore.kernels()[name] for name in names]
     done = {(row["kernel"], tuple(row["shape"])) for row in document["rows"] if "of_library" in row}
     for shape in SHAPES:
         for kernel in kernels:
-            if not any(fnmatch.fnmatch(kernel.name, each) for each in patterns or ("*",)):
-                continue
             if (kernel.name, shape) in done or time.monotonic() > deadline:
                 continue
             rows = list(measured(kernel, shape, deadline))
