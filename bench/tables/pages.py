@@ -9,6 +9,7 @@ from functools import partial
 from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
 from bench.tables.instructions import instructions
+from bench.tables.ladder import rungs
 from bench.tables.methods import (
     cgma,
     clock,
@@ -42,6 +43,11 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "tensor cores": tensor_cores,
         "emulated bits": emulated_bits,
         "planted faults": planted_faults,
+    },
+    "docs/ladder.md": {
+        "float32": partial(rungs, "f32"),
+        "bfloat16": partial(rungs, "bf16"),
+        "others": partial(rungs, "tf32", "e4m3", "f64"),
     },
     "docs/why.md": {"counters": counters, "tensor counters": tensor_counters},
     "docs/verification.md": {"types": types, "terms that show": terms_that_show, "float22": float22},
