@@ -6,15 +6,7 @@ from bench.tables import sources
 from bench.tables.markdown import markdown
 from bench.tables.sources import results
 
-_HEADER = (
-    "rung",
-    "warp instructions",
-    "MB read",
-    "shared wavefronts",
-    "of them conflicts",
-    "registers",
-    "KB of a block",
-)
+_HEADER = ("rung", "warp instructions", "MB read", "shared wavefronts", "conflicts", "registers", "KB a block")
 
 
 def rungs(*types: str) -> str:
