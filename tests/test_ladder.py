@@ -46,6 +46,13 @@ def test_nothing_is_found_in_any(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", [*PARTS, *(name for name in RUNGS if "any" in name)])
+def test_nothing_is_found_where_c_is_small_and_k_is_split(name: str) -> None:
+    found = check(name, m=40, n=48, k=1200, seed=1)
+    assert (found.violations, found.warnings) == ((), ())
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LADDER)
 def test_each_is_right_in_its_usual_configs(device: Device, name: str) -> None:
     for config in LADDER[name].usual_configs:

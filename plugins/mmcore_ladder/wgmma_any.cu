@@ -294,8 +294,16 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
 
 // C from the sums of its parts, added in order.
 extern "C" __global__ void __launch_bounds__(256)
-add_parts(const float* sums, OUTPUT* C, int m, int n, int splits, long long down, long long across)
+add_parts(const float* sums, OUTPUT* C, int m, int n, int splits, long long down, long long across
+#if PARTS > 1
+          , const int* doubts, int count_doubts
+#endif
+          )
 {
+#if PARTS > 1
+    if (any_doubt(doubts, count_doubts))
+        return;
+#endif
     const long long index = blockIdx.x * 256ll + threadIdx.x, size = static_cast<long long>(m) * n;
     if (index >= size)
         return;

@@ -156,7 +156,7 @@ def products(
             (ceil_div(m * n, 256),),
             (256,),
             entry="add_parts",
-            arguments=(sums, "C", *map(Scalar, (m, n, splits)), *wide(down, across)),
+            arguments=(sums, "C", *map(Scalar, (m, n, splits)), *wide(down, across), *further),
         )
 
 
