@@ -19,6 +19,7 @@ from mmcore import (
     ceil_div,
     hookimpl,
 )
+from mmcore_ladder.layouts import LAYOUTS
 
 _HERE = Path(__file__).parent
 _PTX = "NVIDIA, Parallel Thread Execution ISA, 2025"
@@ -200,12 +201,10 @@ _SPACE = Space(
     where=_possible,
     default=[{"BM": 128, "BN": 256, "BK": 64, "WM": 64, "WN": 64, "STAGES": 3, "GROUP": 8, "SPLIT": 0}],
 )
-# First A, then B: n is stored by rows, t by columns.
-_LAYOUTS = {"": "", "_nt": "B", "_tn": "A", "_tt": "AB"}
 ANY = [
     _any_of(dtype, element, suffix, layout)
     for dtype, element in (("bfloat16", "__nv_bfloat16"), ("float16", "half"))
-    for suffix, layout in _LAYOUTS.items()
+    for suffix, layout in LAYOUTS.items()
 ]
 
 

@@ -16,6 +16,7 @@ from mmcore import (
     ceil_div,
     hookimpl,
 )
+from mmcore_ladder.layouts import LAYOUTS, StrideInBytes
 
 _WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK"))
 
@@ -36,17 +37,6 @@ def _threads_of_warps(config: Config) -> tuple[int]:
 
 
 _WARP_TILE = {"WM": 32, "WN": 64, "TM": 8, "TN": 8, "block": _threads_of_warps}
-
-
-class _StrideInBytes:
-    """What 09_any computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
-
-    description = "lda and ldb are less than 2³⁰"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        """Which one is not."""
-        too_far = [f"{name} = {getattr(problem, name)}" for name in ("lda", "ldb") if getattr(problem, name) >= 2**30]
-        return f"{' and '.join(too_far)} must be less than 2³⁰" if too_far else None
 
 
 _SIZES = ("m", "n", "k", "lda", "ldb")
@@ -136,7 +126,7 @@ def _any(layout: str, column_major: str) -> Kernel:
     """09_any for one layout: "tn" has A by columns."""
     stored = {"": "A and B by rows", "A": "A by columns", "B": "B by columns", "AB": "A and B by columns"}[column_major]
     return Kernel(
-        name=f"ladder.f32.09_any{layout and '_'}{layout}",
+        name=f"ladder.f32.09_any{layout}",
         source=Path("f32_09_any.cu"),
         title=f"any product, {stored}: fragments loaded ahead, blocks ordered for L2, k split where C is small",
         reference="block order: Philippe Tillet, Triton's tutorial on matrix multiplication, 2021; fragments loaded "
@@ -164,7 +154,7 @@ def _any(layout: str, column_major: str) -> Kernel:
         column_major=column_major,
         variant_of="ladder.f32.09_any" if layout else "",
         defines={"A_BY_COLUMNS": str(int("A" in column_major)), "B_BY_COLUMNS": str(int("B" in column_major))},
-        constraints=(_StrideInBytes(),),
+        constraints=(StrideInBytes(2**30, "lda and ldb are less than 2³⁰"),),
         min_compute_capability=(8, 0),
     )
 
@@ -240,8 +230,5 @@ def mmcore_kernels() -> list[Kernel]:
             constraints=_WHOLE_TILES,
             min_compute_capability=(8, 0),
         ),
-        _any("", ""),
-        _any("nt", "B"),
-        _any("tn", "A"),
-        _any("tt", "AB"),
+        *(_any(layout, column_major) for layout, column_major in LAYOUTS.items()),
     ]

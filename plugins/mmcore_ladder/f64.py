@@ -3,17 +3,7 @@
 from pathlib import Path
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, ceil_div, hookimpl
-
-
-class _StrideInBytes:
-    """What 02_dmma computes with: from one row to the next it is less than 4 GiB, which 32 bits hold."""
-
-    description = "lda and ldb are less than 2²⁹"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        """Which one is not."""
-        too_far = [f"{name} = {getattr(problem, name)}" for name in ("lda", "ldb") if getattr(problem, name) >= 2**29]
-        return f"{' and '.join(too_far)} must be less than 2²⁹" if too_far else None
+from mmcore_ladder.layouts import StrideInBytes
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
@@ -77,7 +67,7 @@ def mmcore_kernels() -> list[Kernel]:
             ),
             entry="dmma<1, 1>",
             launch=_launch_dmma,
-            constraints=(_StrideInBytes(),),
+            constraints=(StrideInBytes(2**29, "lda and ldb are less than 2²⁹"),),
             min_compute_capability=(9, 0),
         ),
     ]

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mmcore import Kernel, hookimpl
+from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.parts import in_parts
 from mmcore_ladder.wgmma_any import as_they_lie, defines, space, wgmma_any
-
-LAYOUTS = {"": "", "_nt": "B", "_tn": "A", "_tt": "AB"}
-"""Which matrices are stored by columns, by BLAS's letters of A and B."""
 
 _HALVES = space(1, (128, 256, 128, 4, 2))
 _TF32 = space(1, (128, 256, 128, 4, 1))

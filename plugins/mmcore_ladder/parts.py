@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
-from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, padded, products, wide
+from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, by_columns, padded, products, wide
 
 _LEAST_DEPTH = 16
 _SLICES, _LINES = 16, 32
@@ -28,17 +28,13 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     few = problem.k < _LEAST_DEPTH
     doubts = Workspace("doubts", 4 * sum(blocks.values()))
     for matrix, lines in lines_of.items():
-        columns = (matrix in problem.column_major) == (matrix == "A")
+        columns = by_columns(problem, matrix)
         leading = padded(lines if columns else problem.k, dtype)
         room = Workspace(f"parts of {matrix}", parts * (problem.k if columns else lines) * leading * BYTES[dtype])
-        exponents, scale = (
-            Workspace(f"exponents of {matrix}", 4 * _SLICES * lines),
-            Workspace(f"scales of {matrix}", 4 * lines),
-        )
-        grid, sizes = (
-            (ceil_div(lines, _LINES), _SLICES),
-            [Scalar(lines), Scalar(problem.k), Scalar(int(columns)), *wide(problem.leading(matrix))],
-        )
+        exponents = Workspace(f"exponents of {matrix}", 4 * _SLICES * lines)
+        scale = Workspace(f"scales of {matrix}", 4 * lines)
+        grid = ceil_div(lines, _LINES), _SLICES
+        sizes = [Scalar(lines), Scalar(problem.k), Scalar(int(columns)), *wide(problem.leading(matrix))]
         strides += wide(*problem.strides(matrix))
         if few:
             continue

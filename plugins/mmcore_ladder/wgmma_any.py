@@ -63,6 +63,11 @@ class Operand:
         return TensorMap(self.matrix, box, swizzle, (self.parts, rows, columns), strides, self.dtype)
 
 
+def by_columns(problem: Problem, matrix: str) -> bool:
+    """Whether A or B is stored by columns along k."""
+    return (matrix in problem.column_major) == (matrix == "A")
+
+
 def padded(columns: int, dtype: str) -> int:
     """Elements from one row to the next so that each begins at a multiple of 16 bytes."""
     each = _ALIGNMENT // BYTES[dtype]
@@ -73,7 +78,7 @@ def as_they_lie(problem: Problem, config: Config, device: DeviceProperties) -> l
     """The launches that multiply A and B of the problem's own type, which lie as TMA takes them or are packed first."""
     launches, operands = [], []
     for matrix, extent in (("A", problem.m), ("B", problem.n)):
-        columns = (matrix in problem.column_major) == (matrix == "A")
+        columns = by_columns(problem, matrix)
         operand = Operand(matrix, extent, problem.k, problem.leading(matrix), columns, 1, problem.dtype)
         # wgmma takes columns along k of 16-bit elements only.
         turned = columns and BYTES[problem.dtype] != 2
@@ -115,10 +120,8 @@ def products(
     further: Sequence[Argument] = (),
 ) -> Iterator[Launch]:
     """The product of two operands that TMA takes; with what the source takes of their scales, and further."""
-    by_columns = "C" in problem.column_major
-    m, n, down, across = problem.m, problem.n, problem.leading("C"), 1
-    if by_columns:
-        down, across = across, down
+    m, n = problem.m, problem.n
+    down, across = problem.strides("C")
     first, second = operands
     # The transposed product, of transposed operands, where its tiles hang over the edges by less.
     if _area(n, m, config) < _area(m, n, config):
