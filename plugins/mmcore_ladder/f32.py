@@ -123,7 +123,7 @@ _BIG = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
 
 
 def _any(layout: str, column_major: str) -> Kernel:
-    """09_any for one layout: "tn" has A by columns."""
+    """09_any for one layout: "_tn" has A by columns."""
     stored = {"": "A and B by rows", "A": "A by columns", "B": "B by columns", "AB": "A and B by columns"}[column_major]
     return Kernel(
         name=f"ladder.f32.09_any{layout}",
