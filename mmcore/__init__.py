@@ -1,7 +1,7 @@
 """mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, on a GPU or an emulator.
 
-What a plugin declares is imported from here; so are :func:`kernels`, :func:`run` and :func:`matmul`. Importing mmcore
-imports neither CUDA nor numpy; running something does.
+What a plugin declares is imported from here; so are :func:`kernels`, :func:`run`, :func:`matmul` and
+:func:`best_kernel`. Importing mmcore imports neither CUDA nor numpy; running something does.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 
 if TYPE_CHECKING:
-    from mmcore.api import kernels, matmul, run
+    from mmcore.api import kernels, run
     from mmcore.cell import Cell
+    from mmcore.products import best_kernel, matmul
     from mmcore.result import Result
 
 __all__ = [
@@ -48,14 +49,15 @@ __all__ = [
     "InvalidBlock", "InvalidConfig", "InvalidKernel", "InvalidProblem", "Kernel", "KernelError", "Launch",
     "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock", "Struct",
     "TensorMap", "UnknownKernel", "Unsupported", "UnsupportedInstruction", "Workspace",
-    "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
+    "best_kernel", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
 ]  # fmt: skip
 
 _LAZY = {
     "Cell": "mmcore.cell",
     "Result": "mmcore.result",
+    "best_kernel": "mmcore.products",
     "kernels": "mmcore.api",
-    "matmul": "mmcore.api",
+    "matmul": "mmcore.products",
     "run": "mmcore.api",
 }
 

@@ -95,7 +95,7 @@ class Cell:
         kernel: a registered kernel's name, "module:attribute", or a .cu file's path, or ``{"file": PATH}`` with
             what is said of it by name; the rest is inferred.
         m, n, k: C is m×n, A is m×k, B is k×n.
-        config: parameters by name, the block as [x, y, z]; those of the first config that fits when empty.
+        config: parameters by name, the block as [x, y, z]; the tuned ones, else the first that fit, when empty.
         device: "cuda:0", "emulator", or a third party's.
         timings: what is timed, in order; nothing when empty.
         lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
@@ -147,6 +147,7 @@ class Cell:
         return kernel.problem(self.m, self.n, self.k, lda=self.lda, ldb=self.ldb, ldc=self.ldc)
 
     def config_of(self, kernel: Kernel) -> Config:
+        """The config on a device for which nothing is tuned."""
         return kernel.config(**self.config) if self.config else kernel.fitting_config(self.problem(kernel))
 
 

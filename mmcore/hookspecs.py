@@ -6,6 +6,7 @@ A plugin can declare hooks of its own with :data:`hookspec`; others implement th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -47,6 +48,11 @@ def mmcore_commands() -> Mapping[str, str]:  # type: ignore[empty-body]
 @hookspec
 def mmcore_baselines(kernel: Kernel) -> Kernel | None:
     """Return a library's kernel for the same product: its types, layouts and factors; None where it has none."""
+
+
+@hookspec
+def mmcore_tuning() -> Iterable[Path]:  # type: ignore[empty-body]
+    """Return folders of tuned configs, a file for each card model, such as ``mmcore tune --output`` writes."""
 
 
 @hookspec

@@ -17,7 +17,7 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import KernelError, MmcoreError
 from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan_cell
+from mmcore.planning.plan import Plan, plan_cell, usual_config
 from mmcore.planning.plan import plan as plan_of
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord, Result
@@ -147,7 +147,7 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Co
             for kernel in compared_kernels(cell, plan.kernel) if timing.what == "kernel" and not compared else ():
                 try:
                     another = kernel.name != plan.kernel.name
-                    config = kernel.fitting_config(plan.problem) if another else plan.config
+                    config = usual_config(kernel, plan.problem, device.properties)[0] if another else plan.config
                     other = plan_of(kernel, plan.problem, config, device.properties)
                     matrices = {matrix: loaded.buffers[matrix] for matrix in MATRICES}
                     others.append(memory.enter_context(LoadedKernel(other, device, borrowed=matrices)))
@@ -217,6 +217,7 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         beta=kernel.beta,
         config=planned.config.to_json(),
         config_id=planned.config.id,
+        config_origin=planned.config_origin,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
         strided=kernel.strided,
         launched=launch_records(loaded),

@@ -45,6 +45,7 @@ class Result:
         kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
         column_major, alpha, beta: likewise.
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
+        config_origin: where the config comes from: tuned for what, or the kernel's default; empty if the user named it.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
         strided, launched: whether the kernel takes leading dimensions (else its matrices were packed); its launches.
         verification: whether the product is right; None when a violation left no product.
@@ -71,6 +72,7 @@ class Result:
     beta: float = 0.0
     config: Mapping[str, Any] = field(default_factory=dict)
     config_id: str = ""
+    config_origin: str = ""
     violated_constraints: tuple[str, ...] = ()
     strided: bool = False
     launched: tuple[LaunchRecord, ...] = ()
@@ -243,7 +245,7 @@ class Result:
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta")),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin")),
 )
 
 

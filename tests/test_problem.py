@@ -147,6 +147,7 @@ def test_a_device_of_which_nothing_is_said_has_the_limits_of_compute_capability_
         registers_per_block=65536,
         memory_bytes=1 << 40,
         multiprocessors=132,
+        card="",
     )
 
 

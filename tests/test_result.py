@@ -33,6 +33,7 @@ RESULT = Result(
     operation="C=C+AB",
     config={"block": [8, 4, 1], "BM": 16, "TM": 2},
     config_id="b8x4-BM16",
+    config_origin="tuned for 2×3×5 on Test GPU (your own)",
     violated_constraints=("n = 3 is not a multiple of 8",),
     strided=True,
     launched=(
@@ -89,6 +90,7 @@ def test_json_says_everything_by_these_names() -> None:
         "beta": 0.0,
         "config": {"block": [8, 4, 1], "BM": 16, "TM": 2},
         "config_id": "b8x4-BM16",
+        "config_origin": "tuned for 2×3×5 on Test GPU (your own)",
         "problem": {"m": 2, "n": 3, "k": 5},
         "leading_dimensions": {"lda": 7, "ldb": 11, "ldc": 13},
         "strided": True,

@@ -13,6 +13,7 @@ from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, ren
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.other_source import other_source
+from mmcore.planning.plan import DEFAULT
 from mmcore.registry import registry
 from mmcore.result import Result
 
@@ -55,7 +56,7 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("device", f"{result.device}{' (chosen by auto)' if auto else ''}{description}"),
         ("problem", _problem(result, kernel)),
         ("forced", forced if result.cell.force else ""),
-        ("config", ", ".join(f"{name}={value}" for name, value in result.config.items() if name != "block")),
+        ("config", _config(result)),
         ("block", in_turn([launch.block for launch in result.launched], "thread")),
         ("grid", in_turn([launch.grid for launch in result.launched], "block")),
         ("registers", f"{result.registers or 'an unknown number'} per thread" if result.launched else ""),
@@ -87,6 +88,14 @@ def _answer(result: Result) -> list[RenderableType]:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
     hints = [hint for several in registry().asked("mmcore_hints", result=result) for hint in several]
     return [*result.failures(), *hints, answer]
+
+
+def _config(result: Result) -> str:
+    """The parameters besides the block, and where a tuned config comes from, or that it is the default one."""
+    parameters = ", ".join(f"{name}={value}" for name, value in result.config.items() if name != "block")
+    if not result.config_origin or not (parameters or result.config_origin != DEFAULT):
+        return parameters
+    return f"{parameters}\n{result.config_origin}".lstrip()
 
 
 def _problem(result: Result, kernel: Kernel) -> str:

@@ -21,6 +21,7 @@ class DeviceProperties:
         registers_per_block: 32-bit registers that one block may hold.
         memory_bytes: device memory that matrices may occupy, in bytes.
         multiprocessors: how many it has; a persistent kernel launches that many blocks, or a multiple.
+        card: product name of a GPU, such as "NVIDIA H200", by which tuned configs are known; empty of others.
     """
 
     compute_capability: tuple[int, int] = (9, 0)
@@ -32,3 +33,4 @@ class DeviceProperties:
     registers_per_block: int = 64 << 10
     memory_bytes: int = 1 << 40
     multiprocessors: int = 132
+    card: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem, SharedMemoryExceeded
@@ -14,6 +14,10 @@ from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.tuning import tuned_config
+
+DEFAULT = "the kernel's default"
+"""Where a config comes from that is not tuned."""
 
 _SHARED_MEMORY = "shared memory"
 
@@ -28,6 +32,7 @@ class Plan:
         config: the config it was planned for.
         launches: the launches, in order; none where a library is called.
         forced: whether the kernel's own constraints were passed over.
+        config_origin: where the config comes from; empty where the user named it.
     """
 
     kernel: Kernel
@@ -35,6 +40,7 @@ class Plan:
     config: Config
     launches: tuple[Launch, ...]
     forced: bool = False
+    config_origin: str = ""
 
     def arguments(self, launch: Launch) -> tuple[Argument, ...]:
         """The arguments of one of the launches."""
@@ -70,7 +76,19 @@ class Plan:
 def plan_cell(cell: Cell, device: DeviceProperties, kernel: Kernel | None = None) -> Plan:
     """The plan of a cell, whose ``kernel`` is given where it has no name; raises what :func:`plan` does."""
     kernel = kernel or referenced_kernel(cell.kernel)
-    return plan(kernel, cell.problem(kernel), cell.config_of(kernel), device, force=cell.force)
+    config, origin = cell_config(cell, kernel, device)
+    return replace(plan(kernel, cell.problem(kernel), config, device, force=cell.force), config_origin=origin)
+
+
+def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[Config, str]:
+    """The config of a cell, and where it comes from: named by the user (""), tuned, or the kernel's default."""
+    return (kernel.config(**cell.config), "") if cell.config else usual_config(kernel, cell.problem(kernel), device)
+
+
+def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> tuple[Config, str]:
+    """The config of a product where the user names none, and where it comes from: tuned, or the kernel's default."""
+    found = tuned_config(kernel, problem, device.card) if device.card else None
+    return (found[0], str(found[1])) if found else (kernel.fitting_config(problem), DEFAULT)
 
 
 def plan(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties, *, force: bool = False) -> Plan:

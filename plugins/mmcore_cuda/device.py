@@ -136,6 +136,7 @@ class CudaDevice:
             registers_per_block=properties.max_registers_per_block,
             memory_bytes=int(free),
             multiprocessors=properties.multiprocessor_count,
+            card=self.description,
         )
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> OwnedBuffer:

@@ -1,0 +1,180 @@
+"""Tuned configs: the config, and the kernel, that somebody has found to be the fastest for a product on a card.
+
+They are read from JSON files, one for each card model: the user's own (:func:`own_folder`), which ``mmcore tune``
+writes, and those of the folders that plugins' ``mmcore_tuning`` returns.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmcore.errors import MmcoreError
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.registry import registry
+
+SCHEMA = 1
+"""The version of a tuning file."""
+
+_NEAR = 1.0  # a product that differs by a factor of two in all is one that a config was tuned for
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The fastest config of a kernel for one product on one card.
+
+    Attributes:
+        kernel, config: the kernel's name, and its parameters by name.
+        m, n, k: the product that it was measured with.
+        seconds: kernel time.
+        card: product name of the card, such as "NVIDIA H200".
+        origin: "your own" or the distribution that brings it.
+        provenance: when, with what, and against how many other configs it was found.
+    """
+
+    kernel: str
+    config: Mapping[str, Any]
+    m: int
+    n: int
+    k: int
+    seconds: float
+    card: str = ""
+    origin: str = ""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """ "tuned for 4096×4096×4096 on NVIDIA H200 (your own)"."""
+        return f"tuned for {self.m}×{self.n}×{self.k} on {self.card} ({self.origin})"
+
+    @property
+    def rate(self) -> float:
+        """FLOP/s."""
+        return 2 * self.m * self.n * self.k / self.seconds
+
+    def distance(self, problem: Problem) -> float:
+        """How far a product is from the one that was measured: the factors along m, n and k, in powers of two."""
+        pairs = (self.m, problem.m), (self.n, problem.n), (self.k, problem.k)
+        return sum(abs(math.log2(mine / theirs)) for mine, theirs in pairs)
+
+    def to_json(self) -> dict[str, Any]:
+        names = ("kernel", "config", "m", "n", "k", "seconds", "provenance")
+        return {name: getattr(self, name) for name in names}
+
+
+def own_folder() -> Path:
+    """The folder of the user's own files: ``MMCORE_TUNING_DIR``, else ``mmcore/tuning`` with the user's settings."""
+    if given := os.environ.get("MMCORE_TUNING_DIR"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "mmcore" / "tuning"
+
+
+def file_of(card: str, folder: Path) -> Path:
+    """The file of a card model in a folder."""
+    return folder / f"{re.sub(r'[^a-z0-9]+', '-', card.lower()).strip('-')}.json"
+
+
+def all_tuned() -> list[Tuned]:
+    """What is known of every card: the user's own first, then what plugins bring, the first of each name and product.
+
+    A file that cannot be read costs what it holds, and a sentence on stderr.
+    """
+    found = [(own_folder(), "your own")]
+    found += [(Path(item), origin.distribution) for item, origin in registry().collected("mmcore_tuning")]
+    files = [(path, origin) for folder, origin in found if folder.is_dir() for path in sorted(folder.glob("*.json"))]
+    return [tuned for path, origin in files for tuned in _entries(path, path.stat().st_mtime_ns, origin)]
+
+
+@functools.lru_cache(maxsize=64)
+def _entries(path: Path, changed: int, origin: str) -> tuple[Tuned, ...]:
+    try:
+        return tuple(read(path, origin))
+    except MmcoreError as error:
+        print(f"warning: {error}", file=sys.stderr)
+        return ()
+
+
+def read(path: Path, origin: str) -> Iterator[Tuned]:
+    """The entries of a tuning file; MmcoreError where it is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["schema"] != SCHEMA:
+            raise MmcoreError(f"{path} is of version {document['schema']}; this mmcore reads version {SCHEMA}")
+        for values in document["tuned"]:
+            tuned = Tuned(**values, card=str(document["card"]), origin=origin)
+            if min(tuned.m, tuned.n, tuned.k) < 1 or not tuned.seconds > 0 or not isinstance(tuned.config, Mapping):
+                raise ValueError("an entry has no sizes, time or config")
+            yield tuned
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise MmcoreError(f"the tuning file {path} cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _nearest(several: Sequence[Tuned], problem: Problem, card: str) -> list[Tuned]:
+    """Those of this card first, then those for such a product, the user's own before others, then the nearest."""
+
+    def rank(tuned: Tuned) -> tuple[bool, float, bool, float]:
+        distance = tuned.distance(problem)
+        return tuned.card != card, distance if distance > _NEAR else 0.0, tuned.origin != "your own", distance
+
+    return sorted(several, key=rank)
+
+
+def tuned_config(kernel: Kernel, problem: Problem, card: str) -> tuple[Config, Tuned] | None:
+    """The tuned config of a kernel that fits a product best, on that very card; None where there is none."""
+    several = [tuned for tuned in all_tuned() if tuned.kernel == kernel.name and tuned.card == card]
+    for tuned in _nearest(several, problem, card):
+        try:
+            config = kernel.config(**tuned.config)
+            if not kernel.violations(problem, config):
+                return config, tuned
+        except MmcoreError:  # a parameter that the kernel has no more
+            continue
+    return None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The kernel that is taken for a product, its config, and what has shown that it is the fastest."""
+
+    kernel: Kernel
+    config: Config
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.kernel.name} with {self.config}: {self.why}"
+
+
+def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
+    """The tuned kernels for a product, the fastest first; those tuned on another card follow those of this one.
+
+    Each kernel is known by what was measured nearest to the product; kernels that were measured further from it than
+    another come after it, as rates of different products do not compare.
+
+    Args:
+        wanted: whether a kernel computes what is asked for: its types and layouts.
+        problem: the product, in any type.
+        device: where.
+    """
+    kernels = {name: each.item for name, each in registry().kernels.items() if wanted(each.item)}
+    several = [tuned for tuned in all_tuned() if tuned.kernel in kernels]
+    firsts: dict[str, Tuned] = {}
+    for tuned in _nearest(several, problem, device.card):
+        firsts.setdefault(tuned.kernel, tuned)
+    ranked = sorted(firsts.values(), key=lambda each: (each.card != device.card, each.distance(problem), -each.rate))
+    for tuned in ranked:
+        try:
+            config = kernels[tuned.kernel].config(**tuned.config)
+        except MmcoreError:
+            continue
+        if not kernels[tuned.kernel].violations(problem, config):
+            yield Choice(kernels[tuned.kernel], config, str(tuned))

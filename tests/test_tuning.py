@@ -1,0 +1,244 @@
+"""Tuned configs: which are taken, before what, and the kernels that ``matmul`` takes by them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mmcore
+from mmcore import InvalidProblem, Kernel, hookimpl
+from mmcore.cell import Cell
+from mmcore.executor import worker
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.measure import measure
+from mmcore.planning.plan import DEFAULT, usual_config
+from mmcore.registry import registry
+from mmcore.tuning import SCHEMA, all_tuned, file_of, own_folder
+from mmcore_emulator.device import Emulator
+from tests.command_line import mmcore as command
+from tests.test_api import normal
+from tests.test_matmul_in_place import EmulatedGpu, WithDlpack
+
+CARD = "Test GPU"
+KERNEL = "upc.kernel11"  # whose default block is 32×32
+TILES = "ladder.f32.03_tiles"  # which reads nothing past the matrices, and takes every size
+Write = Callable[..., Path]
+
+
+def entry(block: int, size: int = 64, kernel: str = KERNEL, seconds: float = 1e-3, **config: Any) -> dict[str, Any]:
+    values = {"block": [block, block, 1], **config} if block else config
+    return {"kernel": kernel, "config": values, "m": size, "n": size, "k": size, "seconds": seconds, "provenance": {}}
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Writes the user's own tuning file, or a plugin's."""
+    monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path / "own"))
+    plugin = type("Plugin", (), {"mmcore_tuning": staticmethod(hookimpl(lambda: [tmp_path / "theirs"]))})()
+    registry().add(plugin, "tuned", "acme-tuned")
+
+    def write(*entries: Mapping[str, Any], card: str = CARD, own: bool = True) -> Path:
+        path = file_of(card, own_folder() if own else tmp_path / "theirs")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"schema": SCHEMA, "card": card, "tuned": entries}))
+        return path
+
+    yield write
+    registry().manager.unregister(plugin)
+    del registry()._origins[plugin]
+
+
+class Card(EmulatedGpu):
+    """An emulated GPU of a model for which configs may be tuned."""
+
+    supports_timing = True
+    card = CARD
+
+    @property
+    def properties(self) -> DeviceProperties:
+        return replace(super().properties, card=self.card)
+
+
+def taken(size: int = 64, kernel: str = KERNEL, card: str = CARD) -> tuple[str, str]:
+    """The config of a square product where the user names none, and where it comes from."""
+    found = mmcore.kernels()[kernel]
+    config, origin = usual_config(found, found.problem(size, size, size), DeviceProperties(card=card))
+    return config.id, origin
+
+
+def test_the_users_own_come_before_a_plugins_and_those_before_the_default(write: Write) -> None:
+    assert taken() == ("b32", DEFAULT)
+    write(entry(16), own=False)
+    assert taken() == ("b16", "tuned for 64×64×64 on Test GPU (acme-tuned)")
+    write(entry(8))
+    assert taken() == ("b8", "tuned for 64×64×64 on Test GPU (your own)")
+
+
+def test_what_was_tuned_for_such_a_product_comes_before_what_was_not(write: Write) -> None:
+    write(entry(16, size=65), own=False)
+    write(entry(8, size=1024))
+    assert taken(64) == ("b16", "tuned for 65×65×65 on Test GPU (acme-tuned)")
+    assert taken(1000)[0] == taken(600)[0] == "b8"
+
+
+def test_another_cards_configs_are_not_taken(write: Write) -> None:
+    write(entry(8), card="Test GPU XL")
+    assert taken() == taken(card="") == ("b32", DEFAULT)
+
+
+def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(write: Write) -> None:
+    write({**entry(8), "config": {"STAGES": 3}}, entry(16, size=128))
+    assert taken()[0] == "b16"
+    multiples = "upc.kernel10"  # takes whole blocks alone
+    write(entry(32, 64, multiples), entry(16, 1024, multiples))
+    assert [taken(size, multiples)[0] for size in (96, 48)] == ["b32", "b16"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "JSONDecodeError"),
+        ("[]", "TypeError"),
+        ('{"schema": 9, "tuned": []}', "is of version 9; this mmcore reads version 1"),
+        (json.dumps({"schema": 1, "card": CARD, "tuned": [{**entry(8), "seconds": 0}]}), "no sizes, time or config"),
+        (json.dumps({"schema": 1, "card": CARD, "tuned": [{"kernel": KERNEL}]}), "TypeError"),
+    ],
+)
+def test_a_damaged_file_costs_what_it_holds_and_a_sentence(
+    write: Write, capsys: pytest.CaptureFixture[str], content: str, said: str
+) -> None:
+    write(entry(16), own=False)
+    path = write()
+    path.write_text(content)
+    assert taken()[0] == "b16"
+    warning = capsys.readouterr().err
+    assert warning.startswith("warning: ")
+    assert said in warning
+    assert str(path) in warning
+
+
+def test_what_the_user_names_comes_first_and_the_result_says_which_it_was(write: Write) -> None:
+    write(entry(8))
+    device, cell = Card(), Cell(KERNEL, 40, 40, 40)
+    tuned = measure(cell, device)
+    assert (tuned.config_id, tuned.config_origin) == ("b8", "tuned for 64×64×64 on Test GPU (your own)")
+    named = measure(replace(cell, config={"block": [16, 16, 1]}), device)
+    assert (named.config_id, named.config_origin, named.verified) == ("b16", "", True)
+    assert measure(cell, Emulator()).config_origin == DEFAULT
+
+
+def test_run_tells_where_a_config_comes_from(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(entry(8))
+    monkeypatch.setattr(Card, "supports_timing", False)
+    monkeypatch.setitem(worker._devices, "emulator", Card())
+    shown = command("run", KERNEL, "--size", "40", "--device", "emulator").output.replace("\n", " ")
+    assert "tuned for 64×64×64 on Test GPU (your own)" in shown
+    assert "tuned" not in command("run", KERNEL, "--size", "40", "--device", "emulator", "--block", "16").output
+
+
+# matmul
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Card:
+    device = Card()
+    monkeypatch.setitem(worker._devices, "cuda:1", device)
+    return device
+
+
+class Torch(WithDlpack):
+    """An array that can be copied and assigned to."""
+
+    def clone(self) -> Torch:
+        return Torch(self.device, self.content)
+
+    def __setitem__(self, where: Any, other: Torch) -> None:
+        assert where is Ellipsis
+        padded = np.array(self.whole)
+        padded[..., : self.shape[-1]] = other.content
+        self.buffer.upload(np.ascontiguousarray(padded.ravel(self._order)))
+
+
+def test_the_fastest_tuned_kernel_computes_a_product_and_the_log_says_which(
+    write: Write, gpu: Card, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(entry(0, kernel=TILES, seconds=2e-3), entry(8, kernel="upc.kernel01"), entry(8, seconds=1e-9))
+    a, b = normal(9, 5), normal(5, 11)
+    with caplog.at_level(logging.INFO, "mmcore"):
+        product = mmcore.matmul(Torch(gpu, a), Torch(gpu, b))
+    np.testing.assert_allclose(product.content, a @ b, rtol=0, atol=1e-5)
+    said = "upc.kernel01 with block=8x8x1: tuned for 64×64×64 on Test GPU (your own)"
+    assert caplog.messages == [said.replace("8x8x1", "8x8")]
+    assert str(mmcore.best_kernel(Torch(gpu, a), Torch(gpu, b))) == caplog.messages[0]
+
+
+def test_kernels_are_ranked_by_what_was_measured_nearest_to_the_product(write: Write, gpu: Card) -> None:
+    write(entry(0, 16, TILES), entry(8, 16, "upc.kernel01", 2e-3))
+    write(entry(0, 512, TILES, 2.0), entry(8, 512, "upc.kernel01"), own=False)
+    best = {size: mmcore.best_kernel(*[Torch(gpu, normal(size, size))] * 2).kernel.name for size in (20, 300)}
+    assert best == {20: TILES, 300: "upc.kernel01"}
+
+
+def test_a_kernel_that_the_device_cannot_run_or_of_another_layout_is_not_taken(write: Write, gpu: Card) -> None:
+    write(entry(0, kernel="ladder.f32.09_any_nt", seconds=1e-6), entry(50, kernel="unsa.tiled", seconds=1e-6))
+    write(entry(0, kernel=TILES), own=False)
+    a, b = normal(9, 5), normal(5, 11)
+    assert mmcore.best_kernel(Torch(gpu, a), Torch(gpu, b)).kernel.name == TILES
+    by_columns = Torch(gpu, b, order="F")
+    chosen = mmcore.best_kernel(Torch(gpu, a), by_columns)
+    assert chosen.kernel.name == "ladder.f32.09_any_nt"
+    np.testing.assert_allclose(mmcore.matmul(Torch(gpu, a), by_columns).content, a @ b, rtol=0, atol=1e-5)
+
+
+def test_what_was_tuned_on_another_card_is_taken_where_nothing_is_tuned_on_this_one(write: Write, gpu: Card) -> None:
+    write(entry(0, kernel=TILES), card="Another GPU")
+    arrays = Torch(gpu, normal(9, 5)), Torch(gpu, normal(5, 11))
+    assert mmcore.best_kernel(*arrays).why == "tuned for 64×64×64 on Another GPU (your own)"
+    write(entry(0, 1024, TILES, 10.0))
+    assert mmcore.best_kernel(*arrays).why == "tuned for 1024×1024×1024 on Test GPU (your own)"
+
+
+def test_what_lies_as_no_kernel_can_use_it_is_copied(write: Write, gpu: Card) -> None:
+    write(entry(8, kernel="upc.kernel01"))
+    a, b = normal(9, 5), normal(5, 11)
+    shifted = Torch(gpu, np.pad(a, [(0, 0), (1, 0)]))
+    shifted.shape = a.shape
+    shifted.buffer = SimpleNamespace(address=shifted.buffer.address + 4)  # type: ignore[assignment]
+    shifted.clone = lambda: Torch(gpu, a)  # type: ignore[method-assign]
+    np.testing.assert_allclose(mmcore.matmul(shifted, Torch(gpu, b)).content, a @ b, rtol=0, atol=1e-5)
+    out = Torch(gpu, np.zeros((9, 11), np.float32), order="F")
+    assert mmcore.matmul(Torch(gpu, a), Torch(gpu, b), out) is out
+    np.testing.assert_allclose(out.content, a @ b, rtol=0, atol=1e-5)
+
+
+def test_numpys_arrays_take_the_usual_kernel_without_a_gpu_and_a_tuned_one_on_a_gpu(write: Write, gpu: Card) -> None:
+    write(entry(8), entry(0, kernel="ladder.f64.02_dmma"))
+    a = normal(8, 8)
+    assert mmcore.best_kernel(a, a, device="emulator").kernel.name == TILES
+    assert mmcore.best_kernel(a, a, device="cuda:1").kernel.name == KERNEL
+    wide = a.astype(np.float64)
+    np.testing.assert_allclose(mmcore.matmul(wide, wide, device="cuda:1"), wide @ wide, atol=1e-12)
+    with pytest.raises(InvalidProblem, match="no kernel is tuned for float64 on emulator; name the one to take"):
+        mmcore.matmul(wide, wide, device="emulator")
+
+
+def test_kernels_with_known_bugs_and_of_another_operation_are_never_taken(write: Write, gpu: Card) -> None:
+    odd = [each for each in mmcore.kernels().values() if each.dtype == "float32" and (each.known_bugs or each.beta)]
+    assert odd
+    write(entry(8), *(entry(0, kernel=each.name, seconds=1e-9) for each in odd))
+    assert mmcore.best_kernel(normal(8, 8), normal(8, 8), device="cuda:1").kernel.name == KERNEL
+
+
+def test_shipped_files_name_kernels_that_there_are() -> None:
+    for tuned in all_tuned():
+        kernel: Kernel = mmcore.kernels()[tuned.kernel]
+        problem = kernel.problem(tuned.m, tuned.n, tuned.k)
+        assert not kernel.violations(problem, kernel.config(**tuned.config)), tuned
