@@ -5,7 +5,8 @@ The command line prints that sentence on stderr and exits with 2; Python callers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class MmcoreError(Exception):
@@ -100,3 +101,23 @@ class DeviceError(MmcoreError):
 
 class KernelError(MmcoreError):
     """A launch did something it must not do, so that its product cannot be trusted."""
+
+
+def error_to_json(error: Exception) -> dict[str, Any]:
+    """An error for another process to raise: the name of its class here, or the one that it is derived from; its text.
+
+    Anything else than a MmcoreError becomes one.
+    """
+    if isinstance(error, ConstraintViolation):
+        return {"error": type(error).__name__, "kernel": error.kernel, "reasons": error.reasons, "text": str(error)}
+    if not isinstance(error, MmcoreError):
+        return {"error": MmcoreError.__name__, "text": f"{type(error).__name__}: {error}"}
+    known = next(each.__name__ for each in type(error).__mro__ if each.__module__ == __name__)
+    return {"error": known, "text": str(error)}
+
+
+def error_from_json(values: Mapping[str, Any]) -> MmcoreError:
+    """What :func:`error_to_json` was given."""
+    error: type[Any] = globals().get(values["error"], MmcoreError)
+    found: MmcoreError = error(values["kernel"], values["reasons"]) if "reasons" in values else error(values["text"])
+    return found

@@ -54,6 +54,7 @@ class Result:
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
         host_seconds: the host's time from the beginning to the end of the launches that were verified first.
+        place: the worker that measured it, such as "cuda:1" or "node7 cuda:0", where there were several.
         supports_timing: whether the device measures device time.
         peak_flops: FLOP/s that the device can do at most in the kernel's type; None where that is not known.
         figures, phases: further figures by name, which plugins add; host seconds by phase.
@@ -77,6 +78,7 @@ class Result:
     strided: bool = False
     launched: tuple[LaunchRecord, ...] = ()
     device_description: str = ""
+    place: str = ""
     verification: Verification | None = None
     violations: tuple[Violation, ...] = ()
     times: tuple[Time, ...] = ()
@@ -245,7 +247,7 @@ class Result:
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin")),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "place")),
 )
 
 

@@ -64,12 +64,15 @@ def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None, *, kern
     try:
         values = run(cell.device, target, cell.to_json(), kernel=kernel, timeout=cell.timeout, begun=begun)
         return Result.from_json(values)
-    except TimeLimit as limit:
-        violation = Violation("timeout", str(limit), fatal=True)
-    except DeviceLost as lost:
-        violation = Violation("process-death", str(lost), fatal=True)
+    except (TimeLimit, DeviceLost) as error:
+        return unfinished(cell, error)
+
+
+def unfinished(cell: Cell, error: TimeLimit | DeviceLost) -> Result:
+    """The result of a cell whose time limit was reached, or whose process died."""
+    kind = "timeout" if isinstance(error, TimeLimit) else "process-death"
     name = cell.kernel if isinstance(cell.kernel, str) else str(cell.kernel["file"])
-    return Result(cell, name, violations=(violation,))
+    return Result(cell, name, violations=(Violation(kind, str(error), fatal=True),))
 
 
 def end_workers() -> None:

@@ -16,10 +16,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from mmcore import errors
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.errors import ConstraintViolation, MmcoreError
+from mmcore.errors import TimeLimit, error_to_json
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, measure
@@ -97,13 +96,8 @@ def _answer(device: str, request: Mapping[str, Any], connection: IO[bytes]) -> d
     answer: dict[str, Any]
     try:
         answer = {"result": call(device, request["target"], request["arguments"], limit, begun)}
-    except ConstraintViolation as error:
-        answer = {"error": type(error).__name__, "kernel": error.kernel, "reasons": error.reasons}
-    except MmcoreError as error:
-        known = next(each.__name__ for each in type(error).__mro__ if each.__module__ == errors.__name__)
-        answer = {"error": known, "text": str(error)}
     except Exception as error:
-        answer = {"error": MmcoreError.__name__, "text": f"{type(error).__name__}: {error}"}
+        answer = error_to_json(error)
     waiting.cancel()
     # Whether a kernel destroyed what this process had of the device.
     return answer | {"lost": bool(getattr(_devices.get(device), "lost", False))}
@@ -121,7 +115,7 @@ def _give_up(connection: IO[bytes], phase: str, limit: float, thread: int) -> No
         "verify": "the kernel had not ended",
         "time": "the kernel had not ended, launched to be timed,",
     }.get(phase, f"the phase {phase!r} had not ended")
-    _send(connection, {"error": errors.TimeLimit.__name__, "text": f"{what} after {limit:g} s{where}", "lost": True})
+    _send(connection, {"error": TimeLimit.__name__, "text": f"{what} after {limit:g} s{where}", "lost": True})
     os._exit(1)
 
 

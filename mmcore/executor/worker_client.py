@@ -15,8 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mmcore import errors
-from mmcore.errors import DeviceLost, MmcoreError, TimeLimit
+from mmcore.errors import DeviceLost, TimeLimit, error_from_json
 
 _GRACE_SECONDS = 3.0  # for a worker that has reached its time limit to say so before it is killed
 _START_SECONDS = 120.0  # for a process and its device to start
@@ -68,8 +67,7 @@ class WorkerProcess:
         if answer.get("lost"):
             self.end()
         if "error" in answer:
-            error = getattr(errors, answer["error"], MmcoreError)
-            raise error(answer["kernel"], answer["reasons"]) if "reasons" in answer else error(answer["text"])
+            raise error_from_json(answer)
         return answer["result"]
 
     def _next(self, end: float | None, phase: str, timeout: float | None) -> dict[str, Any]:

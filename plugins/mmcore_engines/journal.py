@@ -1,0 +1,66 @@
+"""A journal of results, so that a run that is interrupted is gone on with."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmcore.cell import Cell
+
+
+class Journal:
+    """The results of a run, a line of JSON each, in a file that is there only until the run has ended.
+
+    A result is taken for a cell that is the same, of the same plugins by content, on a device of the same facts.
+
+    Args:
+        path: of the file, whose folder is made.
+        common: what plugins there are, as :func:`~mmcore_engines.place.identity` tells.
+    """
+
+    def __init__(self, path: Path, common: Mapping[str, str]) -> None:
+        self.path, self._common = path, dict(common)
+        self._known: dict[str, Any] = {}
+        with contextlib.suppress(FileNotFoundError):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                with contextlib.suppress(ValueError, KeyError, TypeError):  # the last may be cut off
+                    entry = json.loads(line)
+                    self._known[entry["key"]] = entry["result"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a", encoding="utf-8")
+
+    def result(self, cell: Cell, facts: Mapping[str, Any]) -> Any:
+        """The JSON of a result that was kept; None where there is none."""
+        return self._known.get(self._key(cell, facts))
+
+    def keep(self, cell: Cell, facts: Mapping[str, Any], result: Any) -> None:
+        """Write a result down at once."""
+        self._file.write(json.dumps({"key": self._key(cell, facts), "result": result}) + "\n")
+        self._file.flush()
+
+    def close(self, *, whole: bool) -> None:
+        """End it; remove the file of a run that is whole."""
+        self._file.close()
+        if whole:
+            self.path.unlink(missing_ok=True)
+
+    def _key(self, cell: Cell, facts: Mapping[str, Any]) -> str:
+        known_by = [cell.on("").to_json(), sources(cell), self._common, dict(facts)]
+        return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
+
+
+def sources(cell: Cell) -> dict[str, str]:
+    """Digests of the files that a cell names, by path; of kernels that plugins bring, the plugins tell."""
+    named = [] if isinstance(cell.kernel, str) and "/" not in cell.kernel else [cell.kernel]
+    paths = [each if isinstance(each, str) else str(each["file"]) for each in named] + [cell.against] * bool(
+        cell.against
+    )
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return found

@@ -1,0 +1,151 @@
+"""A place: one device of this host, with a process that measures on it and one that compiles ahead."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import Device
+from mmcore.errors import LockFailed, MmcoreError, error_to_json
+from mmcore.executor.worker import describe as describe_device
+from mmcore.executor.worker_client import WorkerProcess
+from mmcore.file_locks import Lock
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.measure import Phases
+from mmcore.planning.plan import plan_cell
+from mmcore.registry import registry
+
+_COMPILING = "emulator"  # the device of the process that compiles ahead: it holds nothing of the card
+
+
+def identity() -> dict[str, str]:
+    """What the head and its workers must have in common: each plugin's distribution by version and content."""
+    found = registry()
+    return {name: f"{version} {found.content(name)}" for name, version in found.distributions.items()}
+
+
+def describe(device: Device, phases: Phases) -> dict[str, Any]:
+    """What :func:`mmcore.executor.worker.describe` says, and what a process without the device plans with."""
+    properties = {"properties": asdict(device.properties), "architecture": device.architecture}
+    return {**describe_device(device, phases), **properties}
+
+
+def compile_ahead(
+    device: Device, phases: Phases, cell: Mapping[str, Any], properties: Mapping[str, Any], architecture: str
+) -> None:
+    """Compile a cell's kernel into the cache for a device with such properties."""
+    dims = {name: Dim3(*properties[name]) for name in ("block", "grid")}
+    capability = tuple(properties["compute_capability"])
+    told = DeviceProperties(**{**properties, **dims, "compute_capability": capability})
+    compile_plan(plan_cell(Cell.from_json(cell), told), architecture)
+
+
+class Place:
+    """Answers requests on a device, one at a time.
+
+    Args:
+        device: its name on this host, such as "cuda:0".
+    """
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self._process: WorkerProcess | None = None
+        self._lock: Lock | None = None
+        self._ahead = _Ahead()
+
+    def answer(self, request: bytes) -> bytes:
+        """The answer to a request, both JSON; whatever goes wrong is an answer too.
+
+        A request is ``{"hello": true}``, or a function as :func:`mmcore.executor.run` takes it, whose first argument
+        is a cell: ``{"target", "arguments", "timeout", "ahead"}``, ``ahead`` being cells that come next. An answer has
+        "result"; or "error" and "text", as :func:`mmcore.errors.error_to_json` has them; or "busy", with who else holds
+        the device.
+        """
+        asked = json.loads(request)
+        try:
+            answer = self._hello() if asked.get("hello") else {"result": self._result(asked)}
+        except MmcoreError as error:
+            answer = error_to_json(error)
+        return json.dumps(answer).encode()
+
+    def _hello(self) -> dict[str, Any]:
+        """What there is here, once the device is this run's alone."""
+        described = self._ask("mmcore_engines.place:describe", [], None)
+        self._ahead.described = described
+        if described["supports_timing"] and self._lock is None:
+            lock = Lock(f"device-{described['identity']}")
+            try:
+                if holder := lock.try_to_take():
+                    return {"busy": str(holder)}
+            except LockFailed:  # another run on this device would go unnoticed
+                pass
+            self._lock = lock
+        common = {"host": socket.gethostname(), "process": os.getpid(), "identity": identity()}
+        return {"result": {**common, "device": described}}
+
+    def _result(self, asked: Mapping[str, Any]) -> Any:
+        timeout, ahead = asked.get("timeout"), asked.get("ahead", ())
+        self._ahead.compile(ahead, timeout)
+        for cell in asked["arguments"][:1]:
+            self._ahead.wait_for(cell)
+        return self._ask(asked["target"], asked["arguments"], timeout)
+
+    def _ask(self, target: str, arguments: list[Any], timeout: float | None) -> Any:
+        if self._process is None or not self._process.alive:
+            self._process = WorkerProcess(self.device)
+        return self._process.ask(target, arguments, timeout)
+
+    def end(self) -> None:
+        """End its processes, and free the device for others."""
+        self._ahead.end()
+        if self._process is not None:
+            self._process.end()
+        if self._lock is not None:
+            self._lock.release()
+
+
+class _Ahead:
+    """Compiles what is asked for next in a process of its own, so that it is in the cache when its turn comes."""
+
+    def __init__(self) -> None:
+        self.described: Mapping[str, Any] = {}
+        self._thread = ThreadPoolExecutor(1, "compile-ahead")
+        self._begun: dict[str, Future[None]] = {}
+        self._process: WorkerProcess | None = None
+
+    def compile(self, cells: Sequence[Mapping[str, Any]], timeout: float | None) -> None:
+        """Have these compiled, each once; nothing for a device without device time."""
+        for cell in cells if self.described.get("supports_timing") else ():
+            if (key := _key(cell)) not in self._begun:
+                self._begun[key] = self._thread.submit(self._compile, cell, timeout)
+
+    def wait_for(self, cell: Mapping[str, Any]) -> None:
+        """Wait while a cell that is to be measured now is being compiled; what has not begun is left to the device."""
+        compiled = self._begun.get(_key(cell))
+        if compiled is not None and not compiled.cancel():
+            compiled.result()
+
+    def _compile(self, cell: Mapping[str, Any], timeout: float | None) -> None:
+        if self._process is None or not self._process.alive:
+            self._process = WorkerProcess(_COMPILING)
+        properties = [self.described["properties"], self.described["architecture"]]
+        with contextlib.suppress(MmcoreError):  # what is wrong with a cell, it says itself
+            self._process.ask("mmcore_engines.place:compile_ahead", [cell, *properties], timeout)
+
+    def end(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._process is not None:
+            self._process.end()
+
+
+def _key(cell: Mapping[str, Any]) -> str:
+    return json.dumps([cell["kernel"], cell["m"], cell["n"], cell["k"], cell["config"]], sort_keys=True)

@@ -1,0 +1,41 @@
+"""The engine of this machine: a worker process for each of its cards, each asked by a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from mmcore_engines.engine import Request
+from mmcore_engines.place import Place
+
+
+class LocalWorker:
+    """A device of this machine."""
+
+    def __init__(self, name: str, device: str) -> None:
+        self.name = name
+        self._place = Place(device)
+        self._thread = ThreadPoolExecutor(1, name)
+
+    def submit(self, request: bytes) -> Future[bytes]:
+        return self._thread.submit(self._place.answer, request)
+
+    def end(self) -> None:
+        self._place.end()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+class Processes:
+    """All cards of this machine, or those that are named; a device without device time may be named several times."""
+
+    def __init__(self, request: Request) -> None:
+        devices = request.local_devices()
+        numbered = [(device, devices[:index].count(device)) for index, device in enumerate(devices)]
+        self._new = [LocalWorker(f"{device} #{count + 1}" if count else device, device) for device, count in numbered]
+
+    def workers(self) -> Sequence[LocalWorker]:
+        found, self._new = self._new, []
+        return found
+
+    def close(self) -> None:
+        pass

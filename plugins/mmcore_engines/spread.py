@@ -1,0 +1,334 @@
+"""Spreading cells over an engine's workers: each is measured once, whatever becomes of the worker that has it."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.errors import DeviceLost, MmcoreError, NoDevice, TimeLimit, error_from_json
+from mmcore.executor import unfinished
+from mmcore.result import Result
+from mmcore_engines.cards import compared_cards, stranger
+from mmcore_engines.engine import Engine, Worker
+from mmcore_engines.journal import Journal
+from mmcore_engines.place import identity
+
+MEASURE = "mmcore.executor.worker:measure_json"
+
+ATTEMPTS = 3
+"""How often a cell is begun whose worker, or device's process, dies; after the last the cell is to blame."""
+
+_AHEAD = 4  # cells of its groups that a worker compiles while it measures
+_POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
+_HELLO = {"hello": True}
+
+
+@dataclass
+class _Task:
+    """A cell to be measured, and the workers that have begun with it."""
+
+    cell: Cell
+    group: str
+    target: str
+    future: Future[Any] = field(default_factory=Future)
+    begun: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Seat:
+    """A worker, as the spread sees it.
+
+    Attributes:
+        device: what it has said of its device; empty before.
+        busy: whether somebody else has its device.
+        tasks: of the groups that are this worker's alone.
+        current: what it is measuring; None during its hello, and the reference cell.
+        reference: its time for the reference cell, in seconds.
+        measured: how many cells it has measured.
+    """
+
+    worker: Worker
+    device: Mapping[str, Any] = field(default_factory=dict)
+    busy: bool = False
+    tasks: deque[_Task] = field(default_factory=deque)
+    current: _Task | None = None
+    reference: float | None = None
+    measured: int = 0
+
+
+class Spread:
+    """Gives cells to the workers of an engine, those of one group to one worker, as workers become free.
+
+    A worker is taken in once it has said what it is: the same plugins by content as here, the same card model and
+    driver as the first worker, and nobody else's at the time. One that fails is left out with a sentence, and its cell
+    is measured elsewhere, :data:`ATTEMPTS` times in all.
+
+    Args:
+        engine: where the workers are.
+        say: is told what the user should know, a sentence each.
+        reference: what each card that supports timing measures first, so that cards can be compared.
+        journal: the path of a :class:`Journal`; none is kept when None.
+    """
+
+    def __init__(
+        self, engine: Engine, say: Callable[[str], None], reference: Cell | None = None, journal: Path | None = None
+    ) -> None:
+        self._engine, self._say, self._reference = engine, say, reference
+        self._common = identity()
+        self._journal = None if journal is None else Journal(journal, self._common)
+        self._events: queue.SimpleQueue[tuple[_Seat, Future[bytes]] | None] = queue.SimpleQueue()
+        self._added: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+        self._groups: dict[str, deque[_Task]] = {}  # that no worker has yet
+        self._owners: dict[str, _Seat] = {}
+        self._retries: list[_Task] = []
+        self._seats: list[_Seat] = []
+        self._idle: list[_Seat] = []
+        self._reasons: list[str] = []  # why workers are left out
+        self._remembered = 0  # cells of the journal
+        self._first: Future[Mapping[str, Any]] = Future()  # the device of the first worker
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="spread", daemon=True)
+
+    def add(self, cell: Cell, group: str, target: str = MEASURE) -> Future[Any]:
+        """Have a cell measured; the future has its result, or a MmcoreError where it cannot be measured.
+
+        Args:
+            cell: its device is the worker's, whatever it says.
+            group: cells of one group go to one worker, in order.
+            target: a function as :func:`mmcore.executor.run` takes it, called with the cell's JSON.
+        """
+        task = _Task(cell, group, target)
+        self._added.put(task)
+        self._events.put(None)
+        if self._closed:
+            self._fail(MmcoreError("it was not measured: the run has ended"))
+        return task.future
+
+    def start(self) -> Mapping[str, Any]:
+        """Begin, with the largest group; what the first worker's device is, described. MmcoreError if there is none."""
+        self._thread.start()
+        return self._first.result()
+
+    def close(self, *, whole: bool = True) -> None:
+        """End all workers at once; what is not measured fails. The journal of a run that is not ``whole`` stays."""
+        self._closed = True
+        self._events.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+        for seat in self._seats:
+            seat.worker.end()
+        self._engine.close()
+        if self._journal is not None:
+            self._journal.close(whole=whole)
+
+    def report(self) -> list[str]:
+        """What each worker measured, what was taken from the journal, and how much the cards differ."""
+        counts = [f"{seat.measured} by {seat.worker.name}" for seat in self._seats if seat.device]
+        counts += [f"{self._remembered} before the interruption"] if self._remembered else []
+        times = {seat.worker.name: seat.reference for seat in self._seats if seat.reference is not None}
+        return [f"measured {', '.join(counts)}", *compared_cards(times, self._reference)]
+
+    # The rest runs in the spread's own thread, which alone changes what is above.
+
+    def _run(self) -> None:
+        error = MmcoreError("it was not measured: the run has ended")
+        try:
+            self._receive()
+            self._groups = dict(sorted(self._groups.items(), key=lambda item: -len(item[1])))
+            self._loop()
+        except NoDevice as none:
+            error = none
+        except BaseException as failure:
+            error = MmcoreError(f"the cells can no longer be spread: {type(failure).__name__}: {failure}")
+            raise
+        finally:
+            self._closed = True
+            self._fail(error)
+
+    def _loop(self) -> None:
+        asked = float("-inf")
+        while not self._closed:
+            if time.monotonic() > asked + _POLL_SECONDS:
+                self._take_in()
+                asked = time.monotonic()
+            try:
+                event = self._events.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if event is not None and event[0] in self._seats:
+                self._answered(*event)
+            self._receive()
+            self._give()
+
+    def _take_in(self) -> None:
+        """Ask workers that are new, and those whose device somebody else had, what they are."""
+        new = [_Seat(worker) for worker in self._engine.workers()]
+        self._seats += new
+        if not self._seats:
+            raise NoDevice("; ".join(dict.fromkeys(self._reasons[-4:])) or "the engine has no worker")
+        for seat in (*new, *(seat for seat in self._seats if seat.busy)):
+            seat.busy = False
+            self._ask(seat, _HELLO)
+
+    def _receive(self) -> None:
+        """Sort what was added into its groups."""
+        while not self._added.empty():
+            task = self._added.get()
+            owner = self._owners.get(task.group)
+            (owner.tasks if owner else self._groups.setdefault(task.group, deque())).append(task)
+
+    def _ask(self, seat: _Seat, request: Mapping[str, Any]) -> None:
+        try:
+            future = seat.worker.submit(json.dumps(request).encode())
+        except Exception as error:  # an engine may raise anything
+            future = Future()
+            future.set_exception(error)
+        future.add_done_callback(lambda done: self._events.put((seat, done)))
+
+    def _answered(self, seat: _Seat, future: Future[bytes]) -> None:
+        """Take a worker's answer: to its hello, of the reference cell, or of a task."""
+        task, seat.current = seat.current, None
+        try:
+            answer: dict[str, Any] = json.loads(future.result())
+        except BaseException as error:
+            lost = f"the worker was lost ({type(error).__name__}: {error}".splitlines()[0] + ")"
+            self._leave_out(seat, lost)
+            if task is not None:
+                self._again(task, lost)
+            return
+        if task is not None:
+            self._finish(seat, task, answer)
+        elif not seat.device:
+            self._meet(seat, answer)
+        else:
+            self._compare(seat, answer)
+
+    def _meet(self, seat: _Seat, answer: Mapping[str, Any]) -> None:
+        """Take a worker in that has said what it is, or leave it out."""
+        if "busy" in answer:
+            self._say(f"{seat.worker.name} is being measured by {answer['busy']}; it joins when it is free")
+            seat.busy = True
+            return
+        first = self._first.result() if self._first.done() else None
+        reason = answer["text"] if "error" in answer else stranger(answer["result"], self._common, first)
+        if reason:
+            self._leave_out(seat, reason)
+            return
+        seat.device = answer["result"]["device"]
+        if first is None:
+            self._first.set_result(seat.device)
+        if self._reference is None or seat.reference is not None or not seat.device["supports_timing"]:
+            self._idle.append(seat)
+        else:
+            cell = self._reference.on(seat.device["name"])
+            self._ask(seat, {"target": MEASURE, "arguments": [cell.to_json()], "timeout": cell.timeout})
+
+    def _compare(self, seat: _Seat, answer: Mapping[str, Any]) -> None:
+        """Take the reference cell's time."""
+        if "result" in answer:
+            seat.reference = Result.from_json(answer["result"]).kernel_seconds
+        if seat.reference is None:
+            self._say(f"{seat.worker.name} has no time for the reference kernel, so how fast it is, is not known")
+        self._idle.append(seat)
+
+    def _leave_out(self, seat: _Seat, reason: str) -> None:
+        """Do without a worker; the rest of its groups goes to others."""
+        self._reasons.append(f"{seat.worker.name} is left out: {reason}")
+        self._say(self._reasons[-1])
+        seat.worker.end()
+        self._seats.remove(seat)
+        self._owners = {group: owner for group, owner in self._owners.items() if owner is not seat}
+        for task in seat.tasks:
+            self._groups.setdefault(task.group, deque()).append(task)
+
+    def _finish(self, seat: _Seat, task: _Task, answer: Mapping[str, Any]) -> None:
+        """Hand over what came of a task; have it measured again where its device's process died."""
+        error = answer.get("error")
+        if error in (DeviceLost.__name__, NoDevice.__name__):
+            # Whether the card is still there, its next hello tells.
+            seat.device = {}
+            self._ask(seat, _HELLO)
+            self._again(task, answer["text"])
+            return
+        self._idle.append(seat)
+        seat.measured += 1
+        if error == TimeLimit.__name__:
+            task.future.set_result(unfinished(task.cell, TimeLimit(answer["text"])))
+        elif error is not None:
+            task.future.set_exception(error_from_json(answer))
+        else:
+            values = answer["result"]
+            if task.target == MEASURE:
+                values = {**values, "place": seat.worker.name}
+            if self._journal is not None:
+                self._journal.keep(task.cell, self._first.result()["facts"], values)
+            task.future.set_result(_result(task, values))
+
+    def _again(self, task: _Task, why: str) -> None:
+        """Have a cell measured elsewhere, or say that it takes every worker down."""
+        if len(task.begun) < ATTEMPTS:
+            self._retries.append(task)
+        else:
+            task.future.set_result(unfinished(task.cell, DeviceLost(f"{why}; so it went {ATTEMPTS} times")))
+
+    def _give(self) -> None:
+        """Give each worker that is free its next cell."""
+        idle, self._idle = self._idle, []
+        for seat in idle:
+            if seat not in self._seats:
+                continue
+            task = self._next(seat)
+            if task is None:
+                self._idle.append(seat)
+                continue
+            seat.current = task
+            task.begun.append(seat.worker.name)
+            ahead = [each.cell.to_json() for each, _ in zip(seat.tasks, range(_AHEAD), strict=False)]
+            cell = task.cell.on(seat.device["name"])
+            asked = {"target": task.target, "arguments": [cell.to_json()], "timeout": cell.timeout, "ahead": ahead}
+            self._ask(seat, asked)
+
+    def _next(self, seat: _Seat) -> _Task | None:
+        """The next cell for a worker: one that another has lost, or of its groups, or of a group that nobody has."""
+        others = {each.worker.name for each in self._seats if each.device and each is not seat}
+        for task in self._retries:
+            if seat.worker.name not in task.begun or others <= set(task.begun):
+                self._retries.remove(task)
+                return task
+        while True:
+            if not seat.tasks:
+                if not self._groups:
+                    return None
+                group = next(iter(self._groups))
+                seat.tasks = self._groups.pop(group)
+                self._owners[group] = seat
+            task = seat.tasks.popleft()
+            known = self._journal and self._journal.result(task.cell, self._first.result()["facts"])
+            if known is None:
+                return task
+            self._remembered += 1
+            task.future.set_result(_result(task, known))
+
+    def _fail(self, error: MmcoreError) -> None:
+        """Give everything that is not measured an error."""
+        if not self._first.done():
+            self._first.set_exception(error)
+        self._receive()
+        left = [*self._retries, *(task for tasks in self._groups.values() for task in tasks)]
+        left += [task for seat in self._seats for task in (seat.current, *seat.tasks) if task is not None]
+        for task in left:
+            if not task.future.done():
+                task.future.set_exception(error)
+
+
+def _result(task: _Task, values: Any) -> Any:
+    return Result.from_json(values) if task.target == MEASURE else values
