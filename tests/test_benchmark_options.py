@@ -37,7 +37,9 @@ from mmcore_pytest.report import by_group, complete, line, tables, time_spent, w
 from mmcore_pytest.session import Session
 from mmcore_pytest.sizes import Sizes, parse_sizes
 
-USUAL = Selection((), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual")
+USUAL = Selection(
+    (), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual", "", "", False
+)
 
 
 def select(*, supports_timing: bool = True, **wanted: Any) -> Found:
@@ -63,6 +65,9 @@ EVERY_OPTION = {
     "baseline": (["--mm-baseline", "upc.*"], "upc.*"),
     "against": (["--mm-against", "HEAD~1"], "HEAD~1"),
     "inputs": (["--mm-inputs", "wide"], "wide"),
+    "engine": (["--mm-device", "all"], "processes"),
+    "engine_address": (["--mm-engine", "ray", "--mm-engine-address=auto"], "auto"),
+    "spread": (["--mm-device=emulator,emulator", "--mm-spread"], True),
 }
 
 
@@ -566,7 +571,7 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
         assert (MadeUpLock.taken, lines) == (taken, [] if said is None else [said])
     ended: list[str] = []
     monkeypatch.setattr("mmcore_pytest.session.end_workers", lambda: ended.append("workers"))
-    session.close()
+    session.close(interrupted=False)
     assert (MadeUpLock.taken, ended) == ([], ["workers"])
 
 

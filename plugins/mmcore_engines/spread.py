@@ -29,6 +29,7 @@ ATTEMPTS = 3
 
 _AHEAD = 4  # cells of its groups that a worker compiles while it measures
 _POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
+_SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
 _HELLO = {"hello": True}
 
 
@@ -76,15 +77,12 @@ class Spread:
         engine: where the workers are.
         say: is told what the user should know, a sentence each.
         reference: what each card that supports timing measures first, so that cards can be compared.
-        journal: the path of a :class:`Journal`; none is kept when None.
     """
 
-    def __init__(
-        self, engine: Engine, say: Callable[[str], None], reference: Cell | None = None, journal: Path | None = None
-    ) -> None:
+    def __init__(self, engine: Engine, say: Callable[[str], None], reference: Cell | None = None) -> None:
         self._engine, self._say, self._reference = engine, say, reference
         self._common = identity()
-        self._journal = None if journal is None else Journal(journal, self._common)
+        self._journal: Journal | None = None
         self._events: queue.SimpleQueue[tuple[_Seat, Future[bytes]] | None] = queue.SimpleQueue()
         self._added: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._groups: dict[str, deque[_Task]] = {}  # that no worker has yet
@@ -95,7 +93,7 @@ class Spread:
         self._reasons: list[str] = []  # why workers are left out
         self._remembered = 0  # cells of the journal
         self._first: Future[Mapping[str, Any]] = Future()  # the device of the first worker
-        self._closed = False
+        self._begun = self._closed = False
         self._thread = threading.Thread(target=self._run, name="spread", daemon=True)
 
     def add(self, cell: Cell, group: str, target: str = MEASURE) -> Future[Any]:
@@ -114,9 +112,15 @@ class Spread:
         return task.future
 
     def start(self) -> Mapping[str, Any]:
-        """Begin, with the largest group; what the first worker's device is, described. MmcoreError if there is none."""
+        """Meet the workers; what the first one's device is, described. MmcoreError if there is none."""
         self._thread.start()
         return self._first.result()
+
+    def begin(self, journal: Path | None = None) -> None:
+        """Begin to measure, with the group that is largest now; ``journal`` is the file of a :class:`Journal`."""
+        self._journal = None if journal is None else Journal(journal, self._common)
+        self._begun = True
+        self._events.put(None)
 
     def close(self, *, whole: bool = True) -> None:
         """End all workers at once; what is not measured fails. The journal of a run that is not ``whole`` stays."""
@@ -134,7 +138,11 @@ class Spread:
         """What each worker measured, what was taken from the journal, and how much the cards differ."""
         counts = [f"{seat.measured} by {seat.worker.name}" for seat in self._seats if seat.device]
         counts += [f"{self._remembered} before the interruption"] if self._remembered else []
-        times = {seat.worker.name: seat.reference for seat in self._seats if seat.reference is not None}
+        times = {
+            f"{seat.worker.name} ({seat.device['identity']})": seat.reference
+            for seat in self._seats
+            if seat.device and seat.reference is not None
+        }
         return [f"measured {', '.join(counts)}", *compared_cards(times, self._reference)]
 
     # The rest runs in the spread's own thread, which alone changes what is above.
@@ -142,8 +150,6 @@ class Spread:
     def _run(self) -> None:
         error = MmcoreError("it was not measured: the run has ended")
         try:
-            self._receive()
-            self._groups = dict(sorted(self._groups.items(), key=lambda item: -len(item[1])))
             self._loop()
         except NoDevice as none:
             error = none
@@ -155,19 +161,23 @@ class Spread:
             self._fail(error)
 
     def _loop(self) -> None:
-        asked = float("-inf")
+        began, asked, silent = time.monotonic(), float("-inf"), True
         while not self._closed:
             if time.monotonic() > asked + _POLL_SECONDS:
                 self._take_in()
                 asked = time.monotonic()
+            if silent and not self._first.done() and time.monotonic() > began + _SILENCE_SECONDS:
+                silent = False
+                self._say("no worker has answered yet; waiting for the first")
             try:
                 event = self._events.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 continue
             if event is not None and event[0] in self._seats:
                 self._answered(*event)
-            self._receive()
-            self._give()
+            if self._begun:
+                self._receive()
+                self._give()
 
     def _take_in(self) -> None:
         """Ask workers that are new, and those whose device somebody else had, what they are."""
@@ -180,11 +190,14 @@ class Spread:
             self._ask(seat, _HELLO)
 
     def _receive(self) -> None:
-        """Sort what was added into its groups."""
+        """Sort what was added into its groups; the largest of the first are the first."""
+        first = not self._groups and not self._owners
         while not self._added.empty():
             task = self._added.get()
             owner = self._owners.get(task.group)
             (owner.tasks if owner else self._groups.setdefault(task.group, deque())).append(task)
+        if first:
+            self._groups = dict(sorted(self._groups.items(), key=lambda item: -len(item[1])))
 
     def _ask(self, seat: _Seat, request: Mapping[str, Any]) -> None:
         try:

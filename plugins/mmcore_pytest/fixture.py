@@ -51,6 +51,7 @@ class CellBenchmark:
     clock: DeviceClock
     keep: Callable[[Measured], None]
     prefix: str  # of the test's line while the run goes on
+    measure: Callable[[Cell], Result] = measure_cell
     result: Result | None = None  # None before it is called, and where the cell cannot be measured
     duration: float = 0.0  # host seconds of set-up, call and teardown together
 
@@ -59,7 +60,7 @@ class CellBenchmark:
         __tracebackhide__ = True
         reason, skipped = "", False
         try:
-            result = self.result = measure_cell(self.cell)
+            result = self.result = self.measure(self.cell)
         except ConstraintViolation as violation:
             reason, skipped = "; ".join(violation.reasons), True
         except Unsupported as error:

@@ -39,6 +39,9 @@ class Selection:
     baseline: str  # name or pattern of what takes turns with each kernel; empty for none
     against: str  # a revision or folder whose version of each source takes turns with it; empty for none
     inputs: str  # "usual" or "wide"
+    engine: str  # what measures the cells; empty for one worker process
+    engine_address: str
+    spread: bool  # whether cells that are compared with each other may be measured on several cards
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
@@ -47,6 +50,11 @@ class Selection:
         def each(name: str) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))
 
+        several = config.getoption("mm_device") == "all" or "," in config.getoption("mm_device")
+        engine = config.getoption("mm_engine") or ("processes" if several else "")
+        for option, given in (("--mm-engine-address", "mm_engine_address"), ("--mm-spread", "mm_spread")):
+            if config.getoption(given) and not engine:
+                raise MmcoreError(f"{option} is for several workers; add --mm-device all or --mm-engine")
         measures, configs = each("mm_measure") or ("kernel",), config.getoption("mm_config") or ()
         if config.getoption("mm_memory") and "end-to-end" not in measures:
             raise MmcoreError("--mm-memory is for end-to-end times; add --mm-measure end-to-end")
@@ -67,6 +75,9 @@ class Selection:
             baseline=config.getoption("mm_baseline").replace("none", ""),
             against=config.getoption("mm_against"),
             inputs=config.getoption("mm_inputs"),
+            engine=engine,
+            engine_address=config.getoption("mm_engine_address"),
+            spread=config.getoption("mm_spread"),
         )
 
 
@@ -92,7 +103,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("dtype", "T", _dtypes, "Only kernels of this element type: float32, or f32 for short.")
     option("measure", "WHAT", _among(what), "kernel (the default), end-to-end (copies in, kernel, copy out), or both.")
     option("memory", "WHERE", _among(where), "Host memory of the copies: pageable (the default), pinned, or both.")
-    option("device", "D", str, "auto (the default), cuda, cuda:1, emulator, ...", default="auto")
+    text = "auto (the default), cuda, cuda:1, emulator, ...; all, or a comma list, for a worker on each."
+    option("device", "D", str, text, default="auto")
+    text = "What measures the cells: processes (a worker for each card of this machine), ray, or a plugin's."
+    option("engine", "NAME", str, text, default="")
+    text = "Where the engine is; of Ray: auto, HOST:PORT or ray://HOST:PORT."
+    option("engine-address", "WHERE", str, text, default="")
+    text = "Let cells that are compared with each other be measured on several cards."
+    group.addoption("--mm-spread", action="store_true", help=text)
     for name, text in (("cold", "with an empty L2 cache."), ("warm", "as the launch before left the cache (default).")):
         group.addoption(f"--mm-{name}", dest="mm_cache", action="append_const", const=name, help=f"Kernel times {text}")
     limit = f"Seconds that each cell may take, from planning to its last launch ({USUAL_SECONDS:g})."

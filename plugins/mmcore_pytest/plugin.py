@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from mmcore.errors import MmcoreError
 from mmcore_pytest.options import Selection, pytest_addoption
 
 if TYPE_CHECKING:
+    from mmcore.cell import Cell
     from mmcore_pytest.collection import Benchmark
     from mmcore_pytest.fixture import CellBenchmark
     from mmcore_pytest.session import Session
@@ -86,7 +88,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each cell the clock and its group."""
-    measured = [item for item in items if "mm_benchmark" in getattr(item, "fixturenames", ())]
+    measured = [item for item in items if _is_measured(item)]
     if not measured:
         return
     from mmcore_pytest.benchmark_internals import prepare
@@ -94,10 +96,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     session = run_of(config)
     session.items = len(measured)
     for item in measured:
-        parameters = tuple(item.callspec.params[name] for name in _PARAMETERS)  # type: ignore[attr-defined]
-        marker = item.get_closest_marker("benchmark")
-        group = session.found.benchmarks[parameters].group
-        options = {"group": group, **(marker.kwargs if marker else {}), "timer": session.clock}
+        benchmark, marker = _benchmark_of(item, session)
+        options = {"group": benchmark.group, **marker, "timer": session.clock}
         item.add_marker(pytest.mark.benchmark(**options), append=False)
     prepare(config, supports_timing=session.supports_timing)
 
@@ -141,12 +141,32 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Start the device's worker process, so that no cell's time has that in it."""
+    """Start the device's worker process, so that no cell's time has that in it; hand an engine its cells."""
     if (ours := _used(session.config)) and not session.config.option.collectonly:
         # What goes wrong, the first cell says.
         with contextlib.suppress(MmcoreError):
             ours.hold_device()
+            if ours.engine:
+                cells = {item.nodeid: _cell_of(item, ours) for item in session.items if _is_measured(item)}
+                ours.engine.hand_out(cells, Path(session.config.cache.mkdir("mmcore")))
     return (yield)
+
+
+def _is_measured(item: pytest.Item) -> bool:
+    return "mm_benchmark" in getattr(item, "fixturenames", ())
+
+
+def _benchmark_of(item: pytest.Item, session: Session) -> tuple[Benchmark, dict[str, Any]]:
+    """The benchmark of a test, and the keyword arguments of its mark."""
+    parameters = tuple(item.callspec.params[name] for name in _PARAMETERS)  # type: ignore[attr-defined]
+    marker = item.get_closest_marker("benchmark")
+    return session.found.benchmarks[parameters], dict(marker.kwargs) if marker else {}
+
+
+def _cell_of(item: pytest.Item, session: Session) -> tuple[Cell, str]:
+    """The cell of a test, and its group."""
+    benchmark, marker = _benchmark_of(item, session)
+    return session.cell(benchmark, marker), benchmark.group
 
 
 @pytest.hookimpl(wrapper=True)
@@ -181,7 +201,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
             save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        ours.close()
+        ours.close(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -212,7 +232,8 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
 
         terminal.section("mmcore", sep="-", bold=True)
         spent = time_spent(session.benchmarks.values(), len(session.benchmarks) - len(session.results))
-        for line in rendered(*tables(session.results.values()), "", spent, terminal=on_terminal()).split("\n"):
+        notes = session.engine.report() if session.engine else []
+        for line in rendered(*tables(session.results.values()), "", spent, *notes, terminal=on_terminal()).split("\n"):
             terminal.write_line(line)
     for problem in session.problems:
         terminal.write_line(f"mmcore: {problem}", red=True)

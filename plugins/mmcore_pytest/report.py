@@ -56,6 +56,8 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
         result = members[0][1]
         timed = f"{group}, on {result.device_description}"
         title = timed if result.times else f"{group.split(',')[0]}: {COUNTED}"
+        if len({each.place for _, each, _ in members}) == 1 and result.place:
+            title += f", by {result.place}"
         parts += ["", Text(visible(title), "bold"), _table(members)]
     return parts
 
@@ -73,13 +75,17 @@ def _table(members: Sequence[Measured]) -> Table:
     times += ["registers", "shared, B"] if timed else []
     for heading in (*times, *(name.replace("_", " " if timed else "\n", 1).replace("_", " ") for name in figures)):
         table.add_column(heading, justify="right")
+    places = {result.place for _, result, _ in members} - {""}
     table.add_column("verified")
+    if len(places) > 1:
+        table.add_column("on")
     for benchmark, result, info in members:
         numbers = _times(result, info, bool(baseline)) if timed else []
         numbers += [_number(result.figures.get(name)) for name in figures]
         verification = result.verification
         whole = verification is not None and verification.compared == result.cell.m * result.cell.n
-        table.add_row(result.kernel, _config(benchmark, result), *numbers, "all" if whole else "sampled")
+        place = [result.place] if len(places) > 1 else []
+        table.add_row(result.kernel, _config(benchmark, result), *numbers, "all" if whole else "sampled", *place)
     return table
 
 
@@ -115,8 +121,11 @@ def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
         seconds - sum(each.get(name, 0.0) for name in _PHASES) for seconds, each in zip(durations, phases, strict=True)
     ]
     parts = ", ".join(f"{words} {spent[name]:.1f} s" for name, words in _PHASES.items())
+    places = {each.result.place for each in used if each.result}
     cells = "1 cell" if len(used) == 1 else f"{len(used)} cells"
     cells += f", {missing} of them not measured," if missing else ""
+    if places - {""}:
+        return f"{cells} in {sum(durations):.1f} s on {len(places)} workers, in all {parts}"
     rest = f"everything else {sum(other):.1f} s (at most {1e3 * max(other):.0f} ms in a cell)"
     return f"{cells} in {sum(durations):.1f} s: {parts}, {rest}"
 

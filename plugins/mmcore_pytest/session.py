@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mmcore.cell import Cell
 from mmcore.errors import LockFailed
-from mmcore.executor import end_workers, run
+from mmcore.executor import end_workers, measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
 from mmcore.kernel.other_source import other_source
@@ -20,6 +22,9 @@ from mmcore_pytest.benchmark_internals import measures
 from mmcore_pytest.collection import Benchmark, Found, find_benchmarks
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, Measured, options_of
 from mmcore_pytest.options import Selection
+
+if TYPE_CHECKING:
+    from mmcore_pytest.measuring import Measuring
 
 _USUAL_SECONDS = 0.7  # of device time, for all rounds of a cell, where the user gives no --benchmark-max-time
 
@@ -42,13 +47,24 @@ class Session:
         return Selection.of(self.config)
 
     @functools.cached_property
+    def engine(self) -> Measuring | None:
+        """What measures the cells where it is not one worker process; :class:`MmcoreError` where it has no worker."""
+        if not self.selection.engine:
+            return None
+        from mmcore_pytest.measuring import Measuring  # only a run of several workers needs engines
+
+        return Measuring(self.selection, self._say)
+
+    @functools.cached_property
     def device(self) -> str:
-        """The device's name; nothing is opened. :class:`NoDevice` where there is none such."""
-        return device_name(self.selection.device)
+        """The device's name, of several as they were asked for. :class:`NoDevice` where there is none such."""
+        return self.engine.device if self.engine else device_name(self.selection.device)
 
     @functools.cached_property
     def supports_timing(self) -> bool:
         """Whether the device measures device time."""
+        if self.engine:
+            return bool(self.described["supports_timing"])
         return chosen(self.device)[0].supports_timing
 
     @functools.cached_property
@@ -60,9 +76,11 @@ class Session:
         return f" ({said})" if said else ""
 
     @functools.cached_property
-    def described(self) -> dict[str, Any]:
+    def described(self) -> Mapping[str, Any]:
         """What the device's worker process says of it; :class:`MmcoreError` where it cannot be opened."""
-        found: dict[str, Any] = run(self.device, "mmcore.executor.worker:describe")
+        if self.engine:
+            return self.engine.described
+        found: Mapping[str, Any] = run(self.device, "mmcore.executor.worker:describe")
         return found
 
     @functools.cached_property
@@ -70,8 +88,8 @@ class Session:
         """The benchmarks that the options select; :class:`MmcoreError` where they select nothing that is there."""
         return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing)
 
-    def begin(self, test: str, benchmark: Benchmark, marker: dict[str, Any], fixture: Any) -> CellBenchmark:
-        """The fixture of a test, given its mark and pytest-benchmark's fixture."""
+    def cell(self, benchmark: Benchmark, marker: Mapping[str, Any]) -> Cell:
+        """The cell of a benchmark, given the keyword arguments of its test's mark."""
         config = self.config
         environment = os.environ.get("PYTEST_ADDOPTS", "").split()
         words = [*config.invocation_params.args, *config.getini("addopts"), *environment]
@@ -80,20 +98,25 @@ class Session:
         selection = self.selection
         against = other_source(benchmark.kernel, selection.against)
         compared = {"baseline": selection.baseline, "against": against}
-        cell = benchmark.cell(self.device, timing, timeout=selection.timeout, **compared)
+        return benchmark.cell(self.device, timing, timeout=selection.timeout, **compared)
+
+    def begin(self, test: str, benchmark: Benchmark, marker: Mapping[str, Any], fixture: Any) -> CellBenchmark:
+        """The fixture of a test, given its mark and pytest-benchmark's fixture."""
         # The first of a file gets a new line of its own.
         last = next(reversed(self.benchmarks), "")
         begin = "" if last.partition("::")[0] == test.partition("::")[0] else "\n"
         count = len(self.benchmarks) + (test not in self.benchmarks)
         prefix = f"{begin}[{count}/{self.items}]"
         keep = functools.partial(self.results.__setitem__, test)
-        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, keep, prefix)
+        measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
+        cell = self.cell(benchmark, marker)
+        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, keep, prefix, measure)
         return self.benchmarks[test]
 
     def hold_device(self) -> None:
         """Have a device that supports timing to this run alone, until it ends; wait while another run has it."""
         what = f"{self.device} ({self.described['description']})"
-        if self.lock is not None or not self.supports_timing or not measures(self.config):
+        if self.engine or self.lock is not None or not self.supports_timing or not measures(self.config):
             return
         self.lock = Lock(f"device-{self.described['identity']}")
         waiting = f"mmcore: {what} is being measured by {{}}; waiting until it is free"
@@ -109,8 +132,10 @@ class Session:
                 terminal.write_line(text)
                 terminal.flush()
 
-    def close(self) -> None:
+    def close(self, *, interrupted: bool) -> None:
         """Free the device for others."""
+        if "engine" in vars(self) and self.engine:
+            self.engine.close(interrupted=interrupted)
         end_workers()
         if self.lock is not None:
             self.lock.release()

@@ -1,0 +1,425 @@
+"""Cells on several workers: who gets which, and what becomes of them when a worker fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore.cell import Cell, Timing
+from mmcore.errors import MmcoreError, NoDevice, UnknownKernel
+from mmcore.result import Result
+from mmcore_engines import Request, Spread, connect
+from mmcore_engines.place import Place, identity
+from tests.test_result import RESULT
+
+FACTS = {"name": "Test GPU", "compute_capability": [9, 0], "multiprocessors": 132, "driver": "580.1"}
+CELL = Cell("acme.fast", 2, 3, 5, seed=1)
+Asked = Mapping[str, Any]
+
+
+@dataclass
+class Scripted:
+    """A worker that answers as a test says, in a thread of its own, and remembers what it was asked for."""
+
+    name: str
+    facts: Mapping[str, Any] = field(default_factory=lambda: FACTS)
+    common: Mapping[str, str] = field(default_factory=identity)
+    supports_timing: bool = False
+    answer: Callable[[Asked], Any] = lambda asked: {}  # more of the result than usual, or what is raised
+    met: Callable[[], dict[str, Any]] = dict  # what it says to hello besides the usual
+    asked: list[Asked] = field(default_factory=list)
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1)
+
+    def submit(self, request: bytes) -> Future[bytes]:
+        return self.thread.submit(self.work, json.loads(request))
+
+    def work(self, asked: Asked) -> bytes:
+        if "hello" in asked:
+            device = {"name": "test:0", "identity": f"id of {self.name}", "facts": self.facts}
+            found = {"host": "node7", "identity": self.common, "device": device}
+            found["device"] |= {"supports_timing": self.supports_timing, "description": "Test GPU"}  # type: ignore[operator]
+            return json.dumps({"result": found, **self.met()}).encode()
+        self.asked.append(asked)
+        more = self.answer(asked)
+        if isinstance(more, Exception):
+            raise more
+        if "error" in more:
+            return json.dumps(more).encode()
+        result = replace(RESULT, cell=Cell.from_json(asked["arguments"][0]), times=more.pop("times", RESULT.times))
+        return json.dumps({"result": {**result.to_json(), **more}}).encode()
+
+    def end(self) -> None:
+        self.ended = True
+
+    @property
+    def sizes(self) -> list[int]:
+        return [asked["arguments"][0]["m"] for asked in self.asked]
+
+
+def slowly(asked: Asked) -> Any:
+    time.sleep(0.01)
+    return {}
+
+
+class Several:
+    """An engine of such workers; ``later`` are there when it is asked again."""
+
+    def __init__(self, *workers: Scripted, later: Sequence[Scripted] = ()) -> None:
+        self.new = [workers, later]
+        self.closed = False
+
+    def workers(self) -> Sequence[Scripted]:
+        return self.new.pop(0) if self.new else ()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def spread(*workers: Scripted, said: list[str] | None = None, **options: Any) -> Spread:
+    later = options.pop("later", ())
+    return Spread(Several(*workers, later=later), (said if said is not None else []).append, **options)
+
+
+def cells(count: int, first: int = 1) -> list[Cell]:
+    return [replace(CELL, m=size) for size in range(first, first + count)]
+
+
+def results(found: Spread, groups: Mapping[str, Sequence[Cell]], **options: Any) -> list[Any]:
+    """What comes of cells: results, or errors."""
+    futures = [found.add(cell, group) for group, several in groups.items() for cell in several]
+    try:
+        found.start()
+        found.begin(**options)
+        return [future.exception(10) or future.result() for future in futures]
+    finally:
+        found.close()
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have processes of their own; engines are asked for more of them more often."""
+    monkeypatch.delenv("MMCORE_IN_PROCESS")
+    monkeypatch.setattr("mmcore_engines.spread._POLL_SECONDS", 0.02)
+
+
+def test_every_cell_is_measured_once_and_its_result_says_where() -> None:
+    workers = [Scripted("a"), Scripted("b")]
+    asked = cells(40)
+    found = results(spread(*workers), {str(cell.m): [cell] for cell in asked})
+    assert [result.cell.m for result in found] == [cell.m for cell in asked]
+    assert sorted(workers[0].sizes + workers[1].sizes) == [cell.m for cell in asked]
+    assert [result.place for result in found] == ["a" if cell.m in workers[0].sizes else "b" for cell in asked]
+    assert all(worker.ended for worker in workers)
+
+
+def test_a_group_is_one_workers_and_the_largest_is_begun_with() -> None:
+    workers = [Scripted("a"), Scripted("b")]
+    for worker in workers:
+        worker.answer = slowly
+    found = results(spread(*workers), {"small": cells(2), "large": cells(9, 11), "middle": cells(5, 31)})
+    places = [{result.place for result in some} for some in (found[:2], found[2:11], found[11:])]
+    assert [len(place) for place in places] == [1, 1, 1]
+    first = {worker.sizes[0] for worker in workers}
+    assert first == {11, 31}
+    owner = next(worker for worker in workers if 11 in worker.sizes)
+    assert [size for size in owner.sizes if 11 <= size < 31] == list(range(11, 20))
+
+
+def test_a_worker_that_is_lost_costs_nothing() -> None:
+    said: list[str] = []
+    failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone") if len(failing.asked) == 3 else {})
+    other = Scripted("b", answer=slowly)
+    found = results(spread(failing, other, said=said), {"one": cells(8), "two": cells(8, 11)})
+    assert all(isinstance(result, Result) for result in found)
+    assert sorted(failing.sizes[:2] + other.sizes) == [cell.m for cell in (*cells(8), *cells(8, 11))]
+    assert said == ["a is left out: the worker was lost (RuntimeError: the node is gone)"]
+    assert failing.ended
+
+
+def test_a_cell_whose_workers_die_is_begun_three_times_and_then_blamed() -> None:
+    def answer(asked: Asked) -> Any:
+        lost = {"error": "DeviceLost", "text": "the process that ran it was killed by SIGKILL"}
+        return lost if asked["arguments"][0]["m"] == 3 else {}
+
+    workers = [Scripted(name, answer=answer) for name in "abcd"]
+    found = results(spread(*workers), {"one": cells(5)})
+    assert sum(worker.sizes.count(3) for worker in workers) == 3
+    assert max(worker.sizes.count(3) for worker in workers) == 1
+    (violation,) = found[2].violations
+    assert (violation.kind, found[2].verified) == ("process-death", False)
+    assert "killed by SIGKILL; so it went 3 times" in violation.message
+    assert [result.verified for result in found] == [True, True, False, True, True]
+
+
+def test_a_card_that_is_gone_when_its_process_died_is_left_out() -> None:
+    said: list[str] = []
+    failing = Scripted("a", answer=lambda asked: {"error": "DeviceLost", "text": "it died"})
+    gone = {"error": "NoDevice", "text": "cuda:1 does not exist"}
+    failing.met = lambda: gone if failing.asked else {}
+    found = results(spread(failing, Scripted("b"), said=said), {"one": cells(3), "two": cells(3, 11)})
+    assert [result.place for result in found] == ["b"] * 6
+    assert said == ["a is left out: cuda:1 does not exist"]
+
+
+def test_errors_and_time_limits_are_the_cells_own() -> None:
+    def answer(asked: Asked) -> Any:
+        errors = {
+            1: {"error": "UnknownKernel", "text": "there is no kernel"},
+            2: {"error": "TimeLimit", "text": "the kernel had not ended after 1 s"},
+            3: {"error": "ConstraintViolation", "kernel": "acme.fast", "reasons": ["no", "never"], "text": ""},
+        }
+        return errors.get(asked["arguments"][0]["m"], {})
+
+    first, second, third, fourth = results(spread(Scripted("a", answer=answer)), {"one": cells(4)})
+    assert isinstance(first, UnknownKernel)
+    assert second.timed_out
+    assert str(third) == "acme.fast: no; never"
+    assert fourth.verified
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        (
+            {"common": {**identity(), "acme-tiled": "1.1 sha256:b"}},
+            "node7 has another acme-tiled than this host: 1.1 s",
+        ),
+        ({"common": {}}, "node7 has another mmcore-cuda than this host: none there"),
+        ({"facts": {**FACTS, "driver": "570.9"}}, "its driver is 570.9, that of the first worker 580.1"),
+        ({"facts": {**FACTS, "name": "Test GPU XL"}}, "its name is Test GPU XL, that of the first worker Test GPU"),
+    ],
+)
+def test_a_worker_whose_results_would_not_compare_is_left_out(changed: dict[str, Any], reason: str) -> None:
+    said: list[str] = []
+    stranger = Scripted("b", **changed)
+    results(spread(Scripted("a"), said=said, later=[stranger]), {str(cell.m): [cell] for cell in cells(4)})
+    end = time.monotonic() + 5
+    found = spread(Scripted("a"), said=said, later=[stranger])
+    found.start()
+    while not said and time.monotonic() < end:
+        time.sleep(0.01)
+    found.close()
+    assert said[0].startswith(f"b is left out: {reason}")
+    assert not stranger.asked
+
+
+def test_workers_join_while_the_run_goes_on() -> None:
+    late = Scripted("b")
+    slow = Scripted("a", answer=slowly)
+    results(spread(slow, later=[late]), {str(cell.m): [cell] for cell in cells(30)})
+    assert late.asked
+
+
+def test_a_device_that_somebody_else_has_joins_when_it_is_free() -> None:
+    said: list[str] = []
+    worker = Scripted("a")
+    answers = iter(({"busy": "process 7 (pytest)"}, {"busy": "process 7 (pytest)"}, {}))
+    worker.met = lambda: next(answers)
+    assert results(spread(worker, said=said), {"one": cells(1)})[0].verified
+    assert set(said) == {"a is being measured by process 7 (pytest); it joins when it is free"}
+
+
+def test_without_any_worker_the_reason_is_told() -> None:
+    worker = Scripted("a", met=lambda: {"error": "NoDevice", "text": "there is no GPU here"})
+    found = spread(worker)
+    future = found.add(CELL, "one")
+    with pytest.raises(NoDevice, match="a is left out: there is no GPU here"):
+        found.start()
+    with pytest.raises(NoDevice):
+        future.result(10)
+    found.close()
+
+
+def test_what_is_not_measured_when_a_run_ends_says_so() -> None:
+    hanging = threading.Event()
+    worker = Scripted("a", answer=lambda asked: hanging.wait(10) and {})
+    found = spread(worker)
+    future = found.add(CELL, "one")
+    found.start()
+    found.begin()
+    found.close()
+    hanging.set()
+    for each in (future, found.add(CELL, "one")):
+        with pytest.raises(MmcoreError, match="it was not measured: the run has ended"):
+            each.result(10)
+
+
+def test_cards_are_compared_by_the_time_of_a_reference_kernel() -> None:
+    def card(name: str, seconds: float) -> Scripted:
+        time = replace(RESULT.times[0], timing=Timing(), rounds=(seconds,))
+        return Scripted(name, supports_timing=True, answer=lambda asked: {"times": (time,)})
+
+    several = [card("a", 1.00e-3), card("b", 1.01e-3), card("c", 1.06e-3)]
+    found = spread(*several, reference=replace(CELL, timings=(Timing(),)))
+    results(found, {str(cell.m): [cell] for cell in cells(30)})
+    assert all(worker.sizes[0] == CELL.m for worker in several if worker.asked)
+    end = [line for line in found.report() if "median" in line or "differ" in line]
+    assert re.match(r"\d cards differ by .* % in the time of acme.fast at 2×3×5", end[0])
+    assert end[1:] in ([], ["c (id of c) is 5.0 % slower than the median card"])
+
+
+# What was measured before an interruption
+
+
+def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
+    journal = tmp_path / "run.jsonl"
+    worker = Scripted("a", answer=lambda asked: KeyboardInterrupt() if len(worker.asked) == 4 else {})
+    found = spread(worker)
+    futures = [found.add(cell, "one") for cell in cells(6)]
+    found.start()
+    found.begin(journal)
+    assert [future.result(10).cell.m for future in futures[:3]] == [1, 2, 3]
+    found.close(whole=False)
+    journal.write_text(journal.read_text() + '{"key": "cut o')
+
+    again = Scripted("a")
+    second = spread(again)
+    assert [result.cell.m for result in results(second, {"one": cells(6)}, journal=journal)] == [1, 2, 3, 4, 5, 6]
+    assert again.sizes == [4, 5, 6]
+    assert "3 before the interruption" in second.report()[0]
+    assert not journal.exists()
+
+
+def test_what_was_measured_of_other_code_or_another_device_is_measured_again(tmp_path: Path) -> None:
+    source = tmp_path / "kernel.cu"
+    source.write_text("one")
+    cell = replace(CELL, kernel={"file": str(source)})
+
+    def measured(worker: Scripted) -> int:
+        found = spread(worker)
+        future = found.add(cell, "one")
+        found.start()
+        found.begin(tmp_path / "run.jsonl")
+        future.result(10)
+        found.close(whole=False)
+        return len(worker.asked)
+
+    assert [measured(Scripted("a")) for _ in range(2)] == [1, 0]
+    assert measured(Scripted("a", facts={**FACTS, "driver": "581"})) == 1
+    source.write_text("another")
+    assert [measured(Scripted("a")) for _ in range(2)] == [1, 0]
+
+
+# Places
+
+
+def test_a_place_answers_with_results_and_with_errors() -> None:
+    place = Place("emulator")
+    try:
+        hello = json.loads(place.answer(b'{"hello": true}'))["result"]
+        assert (hello["device"]["name"], hello["identity"]) == ("emulator", identity())
+        right, wrong = (
+            {
+                "target": "mmcore.executor.worker:measure_json",
+                "arguments": [Cell(kernel, 16, 16, 16, device="emulator").to_json()],
+                "timeout": 60,
+            }
+            for kernel in ("upc.kernel01", "upc.kernel02")
+        )
+        assert Result.from_json(json.loads(place.answer(json.dumps(right).encode()))["result"]).verified
+        answer = json.loads(place.answer(json.dumps(wrong).encode()))
+        assert answer["error"] == "UnknownKernel"
+        assert "did you mean" in answer["text"]
+    finally:
+        place.end()
+
+
+# Engines
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("emulator", ["emulator"]),
+        ("emulator,emulator", ["emulator"] * 2),
+        ("all", ["emulator"]),
+        ("auto", ["emulator"]),
+    ],
+)
+def test_devices_of_this_machine(device: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_cuda.CudaProvider.count", lambda self: 0)
+    assert Request(device).local_devices() == expected
+
+
+def test_all_cards_of_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_cuda.CudaProvider.count", lambda self: 3)
+    assert Request("all").local_devices() == ["cuda:0", "cuda:1", "cuda:2"]
+    assert Request("cuda:2,cuda").local_devices() == ["cuda:2", "cuda:0"]
+    with pytest.raises(NoDevice, match="cuda:1 is named twice, and a card measures one cell at a time"):
+        Request("cuda:1,all").local_devices()
+
+
+def test_an_engine_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(MmcoreError, match="there is no engine 'rai'; did you mean ray"):
+        connect("rai", Request())
+
+
+def test_without_ray_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.delitem(__import__("sys").modules, "mmcore_ray.engine", raising=False)
+    with pytest.raises(MmcoreError, match=r"needs Ray: python -m pip install 'mmcore-cuda\[ray\]'"):
+        connect("ray", Request())
+
+
+# pytest
+
+
+OPTIONS = ("--mm-kernel", "upc.kernel01,upc.kernel11", "--mm-size", "8,16", "--mm-device", "emulator,emulator")
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
+    pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    return lambda *options: pytester.runpytest_inprocess(*OPTIONS, *options, no_reraise_ctrlc=True)
+
+
+def test_a_run_on_two_workers(bench: Callable[..., pytest.RunResult], pytester: pytest.Pytester) -> None:
+    result = bench("--benchmark-json=results.json")
+    result.assert_outcomes(passed=12)
+    result.stdout.fnmatch_lines(["mmcore: emulator,emulator; counts*", "measured 6 by emulator, 6 by emulator #2"])
+    saved = json.loads((pytester.path / "results.json").read_text())["benchmarks"]
+    places: dict[str, set[str]] = {}
+    for each in saved:
+        places.setdefault(each["group"], set()).add(each["extra_info"]["place"])
+    assert sorted(map(sorted, places.values())) == [["emulator"], ["emulator #2"]]
+
+
+def test_what_an_interrupted_run_has_measured_is_not_measured_again(
+    bench: Callable[..., pytest.RunResult], pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest(
+        "import pytest\n"
+        "def pytest_runtest_logreport(report):\n"
+        "    if report.when == 'call' and 'kernel11-16x16x16-b8' in report.nodeid: raise KeyboardInterrupt\n"
+    )
+    assert bench().ret == pytest.ExitCode.INTERRUPTED
+    (pytester.path / "conftest.py").unlink()
+    result = bench()
+    result.assert_outcomes(passed=12)
+    assert "before the interruption" in result.stdout.str()
+    assert "before the interruption" not in bench().stdout.str()
+
+
+@pytest.mark.parametrize("option", ["--mm-spread", "--mm-engine-address=auto"])
+def test_options_of_several_workers_want_several(option: str, pytester: pytest.Pytester) -> None:
+    said = pytester.runpytest_inprocess(option, "--mm-device", "emulator").stderr.str()
+    assert "is for several workers; add --mm-device all or --mm-engine" in said
+
+
+def test_a_device_that_is_not_there_is_told_when_the_run_begins(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    result = pytester.runpytest_inprocess("--mm-device", "emulator,cube")
+    assert "there is no device 'cube'" in result.stdout.str()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
