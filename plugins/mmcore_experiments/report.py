@@ -13,6 +13,9 @@ from mmcore.cli.output import fields
 from mmcore.registry import Registered
 from mmcore_experiments.preset import Preset
 
+_SERIES = ("kernel", "config_id")
+# A row of the listing names no more kernels than this.
+_MOST_NAMES = 4
 _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
 
 
@@ -34,7 +37,9 @@ def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
     """A row for each preset."""
     table = Table(Column("preset", no_wrap=True), "what it varies", "kernels", **_PLAIN)
     for preset, _ in found:
-        table.add_row(preset.name, preset.title, " ".join(preset.kernels))
+        more = len(preset.kernels) - _MOST_NAMES
+        kernels = " ".join(preset.kernels[:_MOST_NAMES])
+        table.add_row(preset.name, preset.title, f"{kernels} and {more} more" if more > 0 else kernels)
     return table
 
 
@@ -66,28 +71,41 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
         fields(facts),
         "",
         _table(infos, timed=timed),
-        *_reasons("refused", section["refused"]),
-        *_reasons("failed", section["failed"]),
+        *_reasons("not compared", [*_not_compared(infos, section["baseline"])] if timed else [], "reason"),
+        *_reasons("refused", section["refused"], *_SERIES),
+        *_reasons("failed", section["failed"], *_SERIES),
     ]
 
 
 def _table(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> Table:
-    """The highest rate of each series; without times, the figures of its largest product."""
-    figures = list(dict.fromkeys(name for info in infos for name in info["figures"]))
-    numbers = ["best GFLOP/s"] if timed else [name.replace("_", " ") for name in figures]
-    right = (Column(name, justify="right") for name in numbers)
+    """The highest rate of each series, and its share of the baseline's; or the figures of its largest product."""
+    columns = {name: name.replace("_", " ") for info in infos for name in info["figures"]}
+    if timed:
+        compared = any(info["baseline"] for info in infos)
+        columns = {"gflops": "best GFLOP/s", **({"percent_of_baseline": "% of baseline"} if compared else {})}
+    right = (Column(name, justify="right") for name in columns.values())
     table = Table(Column("kernel", no_wrap=True), "config", "measured", "cells", "at", *right, **_PLAIN)
-    for (kernel, config, *how), members in _series(infos, "kernel", "config_id", "measure", "caches", "memory").items():
+    for (kernel, config, *how), members in _series(infos, *_SERIES, "measure", "caches", "memory").items():
         best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
-        found = [best["gflops"]] if timed else [best["figures"].get(name) for name in figures]
+        known = best if timed else best["figures"]
+        found = [known.get(name) for name in columns]
         texts = ["" if each is None else f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in found]
         table.add_row(kernel, config, ", ".join(filter(None, how)), str(len(members)), _problem(best), *texts)
     return table
 
 
-def _reasons(what: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What was refused or failed: the first size of each kernel and config with its reason, and how many more."""
-    for index, ((kernel, config), members) in enumerate(_series(cells, "kernel", "config_id").items()):
+def _not_compared(infos: Iterable[Mapping[str, Any]], baseline: str) -> Iterator[Mapping[str, Any]]:
+    """The kernel times that were to be taken in turns with a baseline and were not, with the reason."""
+    for info in infos if baseline else ():
+        if info["measure"] == "kernel" and info["baseline"] is None:
+            reasons = "; ".join(each["reason"] for each in info["compared"])
+            yield {**info, "reason": reasons or f"there is no other kernel {baseline!r} of its types and layouts"}
+
+
+def _reasons(what: str, cells: Sequence[Mapping[str, Any]], *names: str) -> Iterator[str]:
+    """What was not done, by what cells have under these names: the first of them, the reason, and how many more."""
+    for index, members in enumerate(_series(cells, *names).values()):
+        kernel, config = (members[0][name] for name in _SERIES)
         more = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
         heading = "" if index else f"\n{what}:\n"
         yield f"{heading}  {kernel} {_problem(members[0])} {config}: {members[0]['reason']}{more}"
