@@ -22,10 +22,8 @@ from mmcore_plots.results import (
     number,
 )
 
+# Inches from one bar to the next.
 _BAR = 0.2
-"""Inches."""
-# The library's name stands on the side of its line that has room.
-_MIDDLE = 0.5
 
 
 def ladder(results: Results, n: int | None = None) -> Drawing:
@@ -45,8 +43,9 @@ def ladder(results: Results, n: int | None = None) -> Drawing:
         else ""
     )
     scales = " Each type has a scale of its own." if len(panels) > 1 else ""
+    title, sizes = f"{quantity.name} of each kernel at n = {n}", {entry.n for entry in results.kernel_entries}
     return Drawing(
-        results.heading(f"{quantity.name} of each kernel at n = {n}"),
+        results.heading(title) if len(sizes) == 1 else title,
         f"m = n = k = {n}{how}. {quantity.text}{beside}{scales}",
         results.caption,
         {_heading(dtype, rungs): partial(_draw, rungs, quantity) for dtype, rungs in panels.items()},
@@ -82,20 +81,16 @@ def _draw(rungs: Sequence[Entry], quantity: Quantity, axes: Axes) -> None:
     most = max(*values, *(library[1:] if library else ()), 0.0)
     axes.set(xlabel=quantity.label, xlim=(0, 1.2 * most), ylim=(len(rungs) - 0.4, -1.4 if library else -0.6))
     if library:
-        _draw_library(axes, *library, left=library[1] > _MIDDLE * 1.2 * most)
+        _draw_library(axes, *library)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
 
 
-def _draw_library(axes: Axes, name: str, rate: float, *, left: bool) -> None:
+def _draw_library(axes: Axes, name: str, rate: float) -> None:
+    """A dashed line at the library's rate, with its name on the side that has room."""
     axes.axvline(rate, color="C1", linestyle=(0, (5, 2)), linewidth=1.4)
-    side = "right" if left else "left"
-    place: dict[str, Any] = {
-        "xytext": (-4 if left else 4, 0),
-        "textcoords": "offset points",
-        "ha": side,
-        "va": "center",
-    }
+    side, points = ("right", -4) if rate > axes.get_xlim()[1] / 2 else ("left", 4)
+    place: dict[str, Any] = {"xytext": (points, 0), "textcoords": "offset points", "ha": side, "va": "center"}
     axes.annotate(f"{name} {number(rate, 3)}", (rate, -1), fontsize=8, **place)
 
 

@@ -111,7 +111,7 @@ def _entry(info: Mapping[str, Any]) -> Entry:
         numbers["flop_per_byte"] = 2 * cell.m * cell.n * cell.k / (SECTOR_BYTES * sectors)
     elif "median_ms" not in numbers:
         raise ValueError("it has neither a kernel time nor counts, so that there is nothing to draw")
-    baseline, beside = _baseline(info, cell)
+    baseline, beside = _baseline(info, cell) if "median_ms" in numbers else ("", {})
     return replace(
         cell,
         measure=measure,
@@ -131,11 +131,11 @@ def _baseline(info: Mapping[str, Any], cell: Entry) -> tuple[str, dict[str, floa
     seconds = _number({"time": compared.time and compared.time.seconds}, "time")
     if not seconds:
         raise ValueError(f"{compared.kernel} takes no time")
-    percent = _number(info, "percent_of_baseline")
-    return compared.label, {
+    known = {
         "baseline_gflops": 2 * cell.m * cell.n * cell.k / seconds / 1e9,
-        "percent_of_baseline": percent,
+        "percent_of_baseline": info["percent_of_baseline"],
     }
+    return compared.label, {name: _number(known, name) for name in known}
 
 
 def _numbers(info: Mapping[str, Any]) -> dict[str, float]:
