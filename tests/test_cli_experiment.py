@@ -210,6 +210,15 @@ def test_kernels_take_turns_with_the_baseline_of_their_preset(declare: Any, tmp_
     assert results(tmp_path)["mmcore"]["baseline"] == "upc.kernel10"
 
 
+def test_what_all_rows_have_in_common_stands_above_the_table(declare: Any, tmp_path: Path) -> None:
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8, 16))
+    said = run(tmp_path).stdout
+    assert re.search(r"^at +32×32×32$", said, re.MULTILINE)
+    assert re.search(r"^kernel +config +best GFLOP/s$", said, re.MULTILINE)
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8,))
+    assert re.search(r"^kernel +best GFLOP/s$", run(tmp_path).stdout, re.MULTILINE)
+
+
 def test_what_was_measured_without_a_baseline_does_not_stand_in(declare: Any, tmp_path: Path) -> None:
     declare(sizes=(32,), blocks=(16,))
     run(tmp_path)

@@ -14,6 +14,7 @@ from mmcore.registry import Registered
 from mmcore_experiments.preset import Preset
 
 _SERIES = ("kernel", "config_id")
+_TELLING = ("config", "measured", "cells", "at")
 # A row of the listing names no more kernels than this.
 _MOST_NAMES = 4
 _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
@@ -59,8 +60,10 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
     """Where the results are, what each kernel reached, what was refused and what failed."""
     section, infos = document["mmcore"], [benchmark["extra_info"] for benchmark in document["benchmarks"]]
     timed, reduced = section["timed"], section["quick"]
+    rows = _rows(infos, timed=timed)
     facts = [
         ("device", document["machine_info"]["mmcore"]["name"]),
+        *((name, value) for name, value in _common(rows).items() if name != "cells"),
         ("cells", f"{len(infos)}: {len(infos) - before} measured now, {before} before"),
         ("left out", "\n".join(section["left_out"])),
         ("results", str(results)),
@@ -70,27 +73,49 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
         *([f"{section['shows']}\n"] if timed and not reduced else []),
         fields(facts),
         "",
-        _table(infos, timed=timed),
+        _table(rows),
         *_reasons("not compared", [*_not_compared(infos, section["baseline"])] if timed else [], "reason"),
         *_reasons("refused", section["refused"], *_SERIES),
         *_reasons("failed", section["failed"], *_SERIES),
     ]
 
 
-def _table(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> Table:
+def _rows(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> list[dict[str, str]]:
     """The highest rate of each series, and its share of the baseline's; or the figures of its largest product."""
-    columns = {name: name.replace("_", " ") for info in infos for name in info["figures"]}
+    columns = {name: name.replace("_", "\n") for info in infos for name in info["figures"]}
     if timed:
         compared = any(info["baseline"] for info in infos)
         columns = {"gflops": "best GFLOP/s", **({"percent_of_baseline": "% of baseline"} if compared else {})}
-    right = (Column(name, justify="right") for name in columns.values())
-    table = Table(Column("kernel", no_wrap=True), "config", "measured", "cells", "at", *right, **_PLAIN)
+    rows = []
     for (kernel, config, *how), members in _series(infos, *_SERIES, "measure", "caches", "memory").items():
         best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
+        words = {"measured": ", ".join(filter(None, how)), "cells": str(len(members)), "at": _problem(best)}
         known = best if timed else best["figures"]
-        found = [known.get(name) for name in columns]
-        texts = ["" if each is None else f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in found]
-        table.add_row(kernel, config, ", ".join(filter(None, how)), str(len(members)), _problem(best), *texts)
+        numbers = {column: _number(known.get(name)) for name, column in columns.items()}
+        rows.append({"kernel": kernel, "config": config, **words, **numbers})
+    return rows
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _common(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What all rows have in common of that which tells them apart elsewhere."""
+    return {name: rows[0][name] for name in _TELLING if rows and len({row[name] for row in rows}) == 1}
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> Table:
+    """The rows, without the columns that tell none of them apart: so it has room on a terminal of 80 columns."""
+    left_out = {*_common(rows), *(["config"] if len({row["kernel"] for row in rows}) == len(rows) else [])}
+    names = [name for name in (rows[0] if rows else ("kernel",)) if name not in left_out]
+    words = ("kernel", *_TELLING)
+    columns = [
+        Column(name, justify="left" if name in words else "right", no_wrap=name not in _TELLING) for name in names
+    ]
+    table = Table(*columns, **_PLAIN)
+    for row in rows:
+        table.add_row(*(row[name] for name in names))
     return table
 
 
