@@ -32,10 +32,12 @@ def sizes_by_type(results: Results) -> Drawing:
     text = f"m = n = k. {quantity.text}"
     if len(panels) > 1:
         text += " Each type has a scale of its own."
+    strokes = ""
     if library_rate(entries):
         text += " The dashed line is the library, which took turns with the kernels."
+        strokes = ", and short strokes for the library,"
     if any(_aligned(several) < {entry.n for entry in several} for several in panels.values()):
-        text += f" Hollow markers, and short strokes for the library, stand at n that is no multiple of {_ALIGNED}."
+        text += f" Hollow markers{strokes} stand at n that is no multiple of {_ALIGNED}."
     return Drawing(
         results.heading(f"{quantity.name} against {span({entry.n for entry in entries})}"),
         text,
