@@ -48,6 +48,16 @@ def benchmark(kernel: str, n: int, b: int, *, measure: str = "kernel-warm", gflo
     return {"name": f"{kernel}-{n}-{b}-{measure}", "extra_info": info, "stats": {"median": seconds}}
 
 
+def beside(made: dict[str, Any], share: float, dtype: str = "float32", baseline: str = "cublas.best") -> dict[str, Any]:
+    """A benchmark of a kernel of some type that has taken turns with a library, whose rate it has such a share of."""
+    seconds = made["stats"]["median"] * share
+    timing = {"what": "kernel", "how": "warm"}
+    time = {"timing": timing, "rounds": [seconds, 2 * seconds, seconds], "iterations": 1, "method": "invention"}
+    comparison = {"kernel": baseline, "title": "cuBLAS", "time": time, "reason": "", "faster": share, "interval": None}
+    compared = {"baseline": baseline, "percent_of_baseline": 100 * share, "compared": [comparison]}
+    return {**made, "extra_info": {**made["extra_info"], **compared, "dtype": dtype}}
+
+
 def emulated(kernel: str, n: int, b: int) -> dict[str, Any]:
     """One benchmark of the emulator's results, with counts."""
     sectors = n**3 // b + n % b * n + n * n // 8 + 1
@@ -111,6 +121,7 @@ def document(
     machine: Mapping[str, Any] = MACHINE,
     refused: Sequence[Mapping[str, Any]] = (),
     quick: bool = False,
+    baseline: str = "",
 ) -> dict[str, Any]:
     """A results file."""
     found: dict[str, Any] = {
@@ -119,7 +130,7 @@ def document(
         "benchmarks": list(benchmarks),
     }
     if experiment:
-        about = {"title": TITLE, "shows": "Whatever.", "quick": quick, "refused": list(refused)}
+        about = {"title": TITLE, "shows": "Whatever.", "quick": quick, "refused": list(refused), "baseline": baseline}
         found["mmcore"] = {"experiment": experiment, **about}
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -88,13 +89,17 @@ def replace_kernel(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -
     return changed
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name.startswith("ladder") else ()) for name in NAMES]
+)
 def test_the_reduced_form_runs_on_the_emulator(name: str, tmp_path: Path) -> None:
     result = run(tmp_path, "--quick", device="emulator", name=name)
     assert result.exit_code == 0, result.stderr
     document = results(tmp_path, f"{name}-quick")
     declared = presets(registry()).named(name)
     assert {each["extra_info"]["kernel"] for each in document["benchmarks"]} == set(declared.kernels)
+    drawn = mmcore("plot", str(tmp_path / f"{name}-quick.json"), "-o", str(tmp_path / "out.svg"))
+    assert drawn.exit_code == 0, drawn.stderr
 
 
 def test_an_emulator_counts_and_says_so_under_a_heading_of_what_was_counted(declare: Any, tmp_path: Path) -> None:
@@ -194,6 +199,48 @@ def test_configs_are_asked_for_by_their_parameters(declare: Any, tmp_path: Path)
     assert ids(results(tmp_path)) == ["upc.kernel11-32x32x32-b16", "upc.kernel11-32x32x32-b8"]
     declare(kernels=("upc.kernel11",), sizes=(32,), blocks=())
     assert json.loads(run(tmp_path, "--json").stdout)["cells"] == 3, "each in its own usual configs"
+
+
+def test_kernels_take_turns_with_the_baseline_of_their_preset(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(32,), blocks=(16,), baseline="upc.kernel10")
+    result = run(tmp_path)
+    assert re.search(r"% of baseline\n.* 100\n", result.stdout)
+    (info,) = [each["extra_info"] for each in results(tmp_path)["benchmarks"]]
+    assert (info["baseline"], info["percent_of_baseline"]) == ("upc.kernel10", pytest.approx(100, rel=0.02))
+    assert results(tmp_path)["mmcore"]["baseline"] == "upc.kernel10"
+
+
+def test_what_all_rows_have_in_common_stands_above_the_table(declare: Any, tmp_path: Path) -> None:
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8, 16))
+    said = run(tmp_path).stdout
+    assert re.search(r"^at +32×32×32$", said, re.MULTILINE)
+    assert re.search(r"^kernel +config +best GFLOP/s$", said, re.MULTILINE)
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8,))
+    assert re.search(r"^kernel +best GFLOP/s$", run(tmp_path).stdout, re.MULTILINE)
+
+
+def test_what_was_measured_without_a_baseline_does_not_stand_in(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(32,), blocks=(16,))
+    run(tmp_path)
+    declare(sizes=(32,), blocks=(16,), baseline="upc.kernel10")
+    assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "reason"),
+    [
+        ("upc.kernel10", "upc.kernel01 45×45×45 b16: upc.kernel10: m = n = k = 45 is not a multiple of block.x = 32\n"),
+        (
+            "acme.*",
+            "upc.kernel01 45×45×45 b16: there is no other kernel 'acme.*' of its types and layouts (and 1 more)\n",
+        ),
+    ],
+)
+def test_why_a_kernel_was_not_compared_is_said(baseline: str, reason: str, declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(45, 46), blocks=(16,), baseline=baseline)
+    result = run(tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert f"not compared:\n  {reason}" in result.stdout
 
 
 def test_what_is_measured_already_is_not_measured_again(declare: Any, tmp_path: Path) -> None:

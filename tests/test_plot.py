@@ -35,6 +35,7 @@ from tests.made_up_results import (
     TITLE,
     UPC,
     benchmark,
+    beside,
     document,
     emulated,
     rate,
@@ -53,6 +54,28 @@ KIND_OF = {
     "poznan-first": "sizes",
     "poznan-second": "sizes",
 }
+# Rungs of two types, and the share of the library's rate that each has.
+RUNGS = {
+    **{
+        f"made.f32.{name}": ("float32", share)
+        for name, share in (("02_naive", 0.01), ("01_tiles", 0.5), ("03_all", 2.0))
+    },
+    "made.f64.01_all": ("float64", 0.9),
+}
+LADDER = document(
+    [beside(benchmark(name, 512, 16), share, dtype) for name, (dtype, share) in RUNGS.items()],
+    "made-ladder",
+    baseline="cublas.*",
+)
+LADDER_SIZES = document(
+    [
+        beside(benchmark(name, n, 16), share, dtype)
+        for name, (dtype, share) in RUNGS.items()
+        for n in (512, 1000, 1024, 2048)
+    ],
+    "made-ladder",
+    baseline="cublas.*",
+)
 PLAIN = document([*sweep(UPC, (640, 641, 1024), (16, 32)), benchmark("poznan.v5", 1024, 16)])
 FIRST_RUN = document([emulated(kernel, 64, b) for kernel in UPC for b in (8, 16)], machine=EMULATOR)
 
@@ -173,6 +196,83 @@ def test_single_published_figures_stand_among_ours(tmp_path: Path) -> None:
     drawing = figure(results(tmp_path, document(sweep(UPC, (512, 640, 1024), (32,)), "upc-sizes")), "sizes")
     assert len(drawing.panels) == 1
     assert "upc.kernel11, b=32, GeForce GTX 1080 Ti" in written(drawing)
+
+
+def test_a_ladder_has_a_panel_for_each_type_with_rungs_in_their_order(tmp_path: Path) -> None:
+    found = results(tmp_path, LADDER)
+    assert usual_kind(found) == "ladder"
+    drawing = figure(found)
+    assert list(drawing.panels) == ["float32, made.f32.*", "float64, made.f64.*"]
+    axes = Figure().subplots()
+    drawing.panels["float32, made.f32.*"](axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["02_naive", "01_tiles", "03_all"]
+    low, high = axes.get_ylim()
+    assert low > high, "the first rung is on top"
+    rates = [rate(name, 512, 16) / 1e3 for name, (dtype, _) in RUNGS.items() if dtype == "float32"]
+    bars: Any = axes.patches
+    assert [bar.get_width() for bar in bars] == pytest.approx(rates)
+    words = [text.get_text() for text in axes.texts]
+    assert [text.partition(" ")[2] for text in words[:3]] == ["(1.0 %)", "(50 %)", "(200 %)"]
+
+
+def test_a_ladder_at_one_of_several_sizes_is_headed_by_it(tmp_path: Path) -> None:
+    assert figure(results(tmp_path, LADDER), size=512).title == TITLE
+    assert figure(results(tmp_path, LADDER_SIZES), "ladder", 1024).title == "TFLOP/s of each kernel at n = 1024"
+
+
+def test_a_ladders_line_is_the_median_of_the_librarys_rates(tmp_path: Path) -> None:
+    shares = (0.5, 0.25, 2.0)
+    content = [
+        beside(benchmark(f"made.up{index}", 512, 16, gflops=lambda *_: 1000.0), share)
+        for index, share in enumerate(shares)
+    ]
+    lines = drawn(figure(results(tmp_path, document(content, "made-ladder")), "ladder"), "float32, made.*")
+    (line,) = lines.values()
+    assert list(line) == pytest.approx([2.0]), "TFLOP/s, of 2, 4 and 0.5"
+
+
+def test_a_ladder_without_the_library_has_no_line_and_no_percents(tmp_path: Path) -> None:
+    content = document([benchmark(name, 512, 16) for name in RUNGS], "made-ladder", baseline="cublas.*")
+    found = results(tmp_path, content)
+    assert usual_kind(found) == "ladder"
+    words = written(figure(found))
+    assert "%" not in words
+    assert "dashed" not in words
+
+
+def test_an_emulated_ladder_shows_counts_in_the_rungs_order(tmp_path: Path) -> None:
+    content = [emulated(name, 64, 16) for name in ("made.up2", "made.up1")]
+    drawing = figure(results(tmp_path, document(content, "made-ladder", machine=EMULATOR, baseline="cublas.*")))
+    axes = Figure().subplots()
+    drawing.panels["float32, made.*"](axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["up2", "up1"]
+    assert "Counted, not timed" in drawing.title
+    assert "as emulated" in axes.get_xlabel()
+
+
+def test_sizes_beside_a_library_have_a_panel_for_each_type_with_its_line(tmp_path: Path) -> None:
+    found = results(tmp_path, LADDER_SIZES)
+    assert usual_kind(found) == "sizes"
+    drawing = figure(found)
+    assert list(drawing.panels) == ["float32", "float64"]
+    lines = drawn(drawing, "float64")
+    assert list(lines["cuBLAS"]) == list(lines["made.f64.01_all"]) == [512, 1024, 2048], "multiples of 16"
+    assert lines["cuBLAS"][512] == pytest.approx(lines["made.f64.01_all"][512] / 0.9)
+    assert [list(points) for name, points in lines.items() if name.startswith("_")] == [[1000], [1000]]
+    assert "n that is no multiple of 16" in drawing.text
+    aligned = results(tmp_path, chosen_sizes(LADDER_SIZES, {512, 1024}))
+    assert "multiple of 16" not in figure(aligned).text
+
+
+def chosen_sizes(content: dict[str, Any], sizes: set[int]) -> dict[str, Any]:
+    """The benchmarks at some sizes only."""
+    kept = [each for each in content["benchmarks"] if each["extra_info"]["problem"]["n"] in sizes]
+    return {**content, "benchmarks": kept}
+
+
+def test_sizes_one_apart_beside_a_library_are_sizes_and_no_remainders(tmp_path: Path) -> None:
+    content = [beside(benchmark("made.up", n, 16), 0.5) for n in (512, 513)]
+    assert usual_kind(results(tmp_path, document(content, "made-ladder", baseline="cublas.*"))) == "sizes"
 
 
 def test_remainders_get_a_panel_for_each_kernel_and_config(tmp_path: Path) -> None:
@@ -319,13 +419,19 @@ NOTHING = object()
         ("hot", (*INFO, "caches"), "'caches' is not 'warm' or 'cold'"),
         ("fast", (*INFO, "median_ms"), "'median_ms' is not a number from 0"),
         (None, (*INFO, "gflops"), "neither a kernel time nor counts"),
+        ("acme.best", (*INFO, "baseline"), "is not a result of mmcore's: it has no 'acme.best'"),
+        (-1, (*INFO, "percent_of_baseline"), "'percent_of_baseline' is not a number from 0"),
+        ([0], (*INFO, "compared", "0", "time", "rounds"), "cublas.best takes no time"),
+        ([], (*INFO, "compared", "0", "time", "rounds"), "is damaged: no median for empty data"),
+        (None, (*INFO, "compared", "0", "time"), "'time' is not a number from 0"),
         ([{"kernel": "upc.kernel01"}], ("mmcore", "refused"), "is not a result of mmcore's: it has no 'problem'"),
     ],
 )
 def test_a_damaged_or_foreign_file_is_told_by_one_sentence(
     value: Any, where: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
-    content = copy.deepcopy(document([benchmark("upc.kernel01", 64, 8)], "made-up", refused=[refusal("a.b", 3, 2)]))
+    made = beside(benchmark("upc.kernel01", 64, 8), 0.5)
+    content = copy.deepcopy(document([made], "made-up", refused=[refusal("a.b", 3, 2)]))
     place: Any = content
     for key in where[:-1]:
         place = place[int(key)] if key.isdecimal() else place[key]
@@ -369,7 +475,8 @@ JSON = st.recursive(
 def test_whatever_value_stands_anywhere_is_read_or_refused(
     value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    content = copy.deepcopy(document([emulated("upc.kernel01", 64, 8)], "made-up", refused=[refusal("a.b", 3, 2)]))
+    made = data.draw(st.sampled_from([emulated("upc.kernel01", 64, 8), beside(benchmark("upc.kernel01", 64, 8), 0.5)]))
+    content = copy.deepcopy(document([made], "made-up", refused=[refusal("a.b", 3, 2)]))
     place: Any = content
     while True:
         key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))

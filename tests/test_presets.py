@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -80,7 +81,8 @@ def test_the_title_is_of_what_is_measured(quick: bool, timed: bool, title: str) 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"name": "sizes"}, "'sizes' is not a preset's name"),
+        ({"name": "acme.sizes"}, "'acme.sizes' is not a preset's name"),
+        ({"name": "acme-"}, "'acme-' is not a preset's name"),
         ({"name": None}, "None is not a preset's name"),
         ({"kernels": ()}, "preset acme-sizes: it declares no kernels"),
         ({"kernels": "upc.kernel01"}, "its kernels are several, such as kernels=(…,), not 'upc.kernel01'"),
@@ -90,6 +92,7 @@ def test_the_title_is_of_what_is_measured(quick: bool, timed: bool, title: str) 
         ({"sizes": ((1, 2),)}, "(1, 2) is not a size: one number, or m, n and k"),
         ({"quick_sizes": ()}, "it declares no quick_sizes"),
         ({"blocks": (0,)}, "(0,) is not a block shape"),
+        ({"baseline": 5}, "preset acme-sizes: its baseline is a kernel's name or a pattern of names, not 5"),
         ({"measures": ("global",)}, "'global' is no way of measuring; there are kernel-warm, kernel-cold, end-to-end-"),
     ],
 )
@@ -99,6 +102,30 @@ def test_a_declaration_that_contradicts_itself_is_an_error_in_one_sentence(
     with pytest.raises(InvalidPreset) as error:
         preset(**changes)
     assert reason in str(error.value)
+
+
+def test_a_title_counts_kernels_that_are_many() -> None:
+    many = preset(kernels=tuple(f"acme.k{index}" for index in range(5)))
+    assert many.form(quick=True, timed=True).title == "Times of 5 kernels at n = 32"
+
+
+def test_a_name_may_be_one_word_and_a_baseline_a_pattern() -> None:
+    declared = preset("acme", baseline="cublas.*").form(quick=True, timed=True)
+    assert (declared.name, declared.to_json()["baseline"]) == ("acme", "cublas.*")
+
+
+def test_the_ladders_preset_has_every_rung_in_one_layout() -> None:
+    layout = re.compile("_(nt|tn|tt)$")
+    rungs = [layout.sub("", name) for name in PRESETS.named("ladder").kernels]
+    assert len(set(rungs)) == len(rungs)
+    assert set(rungs) == {layout.sub("", name) for name in registry().kernels if name.startswith("ladder.")}
+
+
+def test_the_ladders_sizes_have_the_last_rungs_of_every_type() -> None:
+    rungs, tops = (PRESETS.named(name).kernels for name in ("ladder", "ladder-sizes"))
+    last = {registry().kernel(name).dtype: name for name in rungs}
+    assert set(tops) - set(last.values()) == {"ladder.f32.09_any", "ladder.f32.10_f16x3"}
+    assert set(last.values()) <= set(tops)
 
 
 def test_the_lectures_presets_name_kernels_that_are_there() -> None:

@@ -17,7 +17,7 @@ from mmcore.planning.plan import plan_cell
 
 
 def cell_key(device: Device, phases: Phases, values: Mapping[str, Any]) -> str:
-    """A digest of code, launches, compiler, device and timing; MmcoreError where the cell cannot be planned.
+    """A digest of code, launches, compiler, device, timing and baseline; MmcoreError where the cell cannot be planned.
 
     The code is known by what its compiler makes it of. The device is known
     by its facts, as in every comparison of results: another GPU of the same name, clock and driver is the same device.
@@ -32,5 +32,6 @@ def cell_key(device: Device, phases: Phases, values: Mapping[str, Any]) -> str:
             *(compiler.name, compiler.version(), compiler.inputs(planned, device.architecture), planned.entries),
             *([launch, planned.arguments(launch)] for launch in planned.launches),
             *(dict(device.facts), mmcore.__version__, [asdict(timing) for timing in cell.timings]),
+            cell.baseline,
         ]
     return hashlib.sha256(json.dumps(known_by, sort_keys=True, default=repr).encode()).hexdigest()

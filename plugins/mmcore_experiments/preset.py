@@ -21,7 +21,9 @@ MEASURES = ("kernel-warm", "kernel-cold", "end-to-end-pageable", "end-to-end-pin
 UNTIMED = "kernel-warm"
 """The only measure on a device without device time."""
 
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+# A title names no more kernels than this one by one.
+_NAMED = 4
 
 
 class InvalidPreset(MmcoreError):
@@ -48,6 +50,8 @@ class Preset:
         configs: parameters by name. Without blocks and configs, each kernel is measured in its own usual ones.
         measures: names in :data:`MEASURES`.
         quick_sizes, quick_blocks: those of the reduced form, which an emulator does in well under a minute.
+        baseline: name or pattern of what each kernel's first time is taken in turns with, such as "cublas.best", in the
+            types and layouts of each; nothing when empty.
         max_time, min_rounds: device seconds that the rounds of a cell may take; how many there are at least.
 
     Raises InvalidPreset when the declaration contradicts itself. Kernels are only looked for when it is run.
@@ -64,6 +68,7 @@ class Preset:
     measures: tuple[str, ...] = (UNTIMED,)
     quick_sizes: tuple[Size, ...] = ()
     quick_blocks: tuple[Block, ...] = ()
+    baseline: str = ""
     max_time: float = 0.2
     min_rounds: int = 5
 
@@ -83,6 +88,8 @@ class Preset:
             if not values and attribute not in ("blocks", "quick_blocks", "configs"):
                 raise InvalidPreset(f"it declares no {attribute}")
             object.__setattr__(self, attribute, tuple(values))
+        if not isinstance(self.baseline, str):
+            raise InvalidPreset(f"its baseline is a kernel's name or a pattern of names, not {self.baseline!r}")
         for kernel in self.kernels:
             check_name(kernel)
         for size in (*self.sizes, *self.quick_sizes):
@@ -121,13 +128,17 @@ class Preset:
         if all(m == n == k for m, n, k in form.problems):
             sizes = "n = " + " to ".join(map(str, sorted({min(form.problems)[0], max(form.problems)[0]})))
         blocks = f" in blocks of {', '.join(form.block_texts)}" if form.blocks else ""
-        title = f"{'Times' if timed else 'Counts, no times,'} of {', '.join(self.kernels)} at {sizes}{blocks}"
+        kernels = ", ".join(self.kernels) if len(self.kernels) <= _NAMED else f"{len(self.kernels)} kernels"
+        title = f"{'Times' if timed else 'Counts, no times,'} of {kernels} at {sizes}{blocks}"
         return replace(form, title=title, measures=self.measures if timed else (UNTIMED,))
 
     def to_json(self) -> dict[str, Any]:
         """What results and lists say of it."""
-        same = {name: getattr(self, name) for name in ("title", "reference", "shows", "kernels", "measures")}
+        same = {name: getattr(self, name) for name in _AS_DECLARED}
         return {**same, "sizes": self.problems, "blocks": self.block_texts, "configs": self.configs}
+
+
+_AS_DECLARED = ("title", "reference", "shows", "kernels", "measures", "baseline")
 
 
 def presets(registry: Registry) -> Named[Preset]:

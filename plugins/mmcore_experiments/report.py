@@ -13,6 +13,10 @@ from mmcore.cli.output import fields
 from mmcore.registry import Registered
 from mmcore_experiments.preset import Preset
 
+_SERIES = ("kernel", "config_id")
+_TELLING = ("config", "measured", "cells", "at")
+# A row of the listing names no more kernels than this.
+_MOST_NAMES = 4
 _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
 
 
@@ -34,7 +38,9 @@ def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
     """A row for each preset."""
     table = Table(Column("preset", no_wrap=True), "what it varies", "kernels", **_PLAIN)
     for preset, _ in found:
-        table.add_row(preset.name, preset.title, " ".join(preset.kernels))
+        more = len(preset.kernels) - _MOST_NAMES
+        kernels = " ".join(preset.kernels[:_MOST_NAMES])
+        table.add_row(preset.name, preset.title, f"{kernels} and {more} more" if more > 0 else kernels)
     return table
 
 
@@ -54,8 +60,10 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
     """Where the results are, what each kernel reached, what was refused and what failed."""
     section, infos = document["mmcore"], [benchmark["extra_info"] for benchmark in document["benchmarks"]]
     timed, reduced = section["timed"], section["quick"]
+    rows = _rows(infos, timed=timed)
     facts = [
         ("device", document["machine_info"]["mmcore"]["name"]),
+        *((name, value) for name, value in _common(rows).items() if name != "cells"),
         ("cells", f"{len(infos)}: {len(infos) - before} measured now, {before} before"),
         ("left out", "\n".join(section["left_out"])),
         ("results", str(results)),
@@ -65,29 +73,64 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
         *([f"{section['shows']}\n"] if timed and not reduced else []),
         fields(facts),
         "",
-        _table(infos, timed=timed),
-        *_reasons("refused", section["refused"]),
-        *_reasons("failed", section["failed"]),
+        _table(rows),
+        *_reasons("not compared", [*_not_compared(infos, section["baseline"])] if timed else [], "reason"),
+        *_reasons("refused", section["refused"], *_SERIES),
+        *_reasons("failed", section["failed"], *_SERIES),
     ]
 
 
-def _table(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> Table:
-    """The highest rate of each series; without times, the figures of its largest product."""
-    figures = list(dict.fromkeys(name for info in infos for name in info["figures"]))
-    numbers = ["best GFLOP/s"] if timed else [name.replace("_", " ") for name in figures]
-    right = (Column(name, justify="right") for name in numbers)
-    table = Table(Column("kernel", no_wrap=True), "config", "measured", "cells", "at", *right, **_PLAIN)
-    for (kernel, config, *how), members in _series(infos, "kernel", "config_id", "measure", "caches", "memory").items():
+def _rows(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> list[dict[str, str]]:
+    """The highest rate of each series, and its share of the baseline's; or the figures of its largest product."""
+    columns = {name: name.replace("_", "\n") for info in infos for name in info["figures"]}
+    if timed:
+        compared = any(info["baseline"] for info in infos)
+        columns = {"gflops": "best GFLOP/s", **({"percent_of_baseline": "% of baseline"} if compared else {})}
+    rows = []
+    for (kernel, config, *how), members in _series(infos, *_SERIES, "measure", "caches", "memory").items():
         best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
-        found = [best["gflops"]] if timed else [best["figures"].get(name) for name in figures]
-        texts = ["" if each is None else f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in found]
-        table.add_row(kernel, config, ", ".join(filter(None, how)), str(len(members)), _problem(best), *texts)
+        words = {"measured": ", ".join(filter(None, how)), "cells": str(len(members)), "at": _problem(best)}
+        known = best if timed else best["figures"]
+        numbers = {column: _number(known.get(name)) for name, column in columns.items()}
+        rows.append({"kernel": kernel, "config": config, **words, **numbers})
+    return rows
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _common(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What all rows have in common of that which tells them apart elsewhere."""
+    return {name: rows[0][name] for name in _TELLING if rows and len({row[name] for row in rows}) == 1}
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> Table:
+    """The rows, without the columns that tell none of them apart: so it has room on a terminal of 80 columns."""
+    left_out = {*_common(rows), *(["config"] if len({row["kernel"] for row in rows}) == len(rows) else [])}
+    names = [name for name in (rows[0] if rows else ("kernel",)) if name not in left_out]
+    words = ("kernel", *_TELLING)
+    columns = [
+        Column(name, justify="left" if name in words else "right", no_wrap=name not in _TELLING) for name in names
+    ]
+    table = Table(*columns, **_PLAIN)
+    for row in rows:
+        table.add_row(*(row[name] for name in names))
     return table
 
 
-def _reasons(what: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What was refused or failed: the first size of each kernel and config with its reason, and how many more."""
-    for index, ((kernel, config), members) in enumerate(_series(cells, "kernel", "config_id").items()):
+def _not_compared(infos: Iterable[Mapping[str, Any]], baseline: str) -> Iterator[Mapping[str, Any]]:
+    """The kernel times that were to be taken in turns with a baseline and were not, with the reason."""
+    for info in infos if baseline else ():
+        if info["measure"] == "kernel" and info["baseline"] is None:
+            reasons = "; ".join(each["reason"] for each in info["compared"])
+            yield {**info, "reason": reasons or f"there is no other kernel {baseline!r} of its types and layouts"}
+
+
+def _reasons(what: str, cells: Sequence[Mapping[str, Any]], *names: str) -> Iterator[str]:
+    """What was not done, by what cells have under these names: the first of them, the reason, and how many more."""
+    for index, members in enumerate(_series(cells, *names).values()):
+        kernel, config = (members[0][name] for name in _SERIES)
         more = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
         heading = "" if index else f"\n{what}:\n"
         yield f"{heading}  {kernel} {_problem(members[0])} {config}: {members[0]['reason']}{more}"

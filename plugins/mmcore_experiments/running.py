@@ -100,7 +100,7 @@ def _planned(preset: Preset, device: str, timed: bool) -> tuple[_Cells, _Missing
     cells: _Cells = {}
     missing: _Missing = {"refused": [], "failed": []}
     for benchmark in _benchmarks(preset):
-        cell = benchmark.cell(device, benchmark.timing, timeout=USUAL_SECONDS)
+        cell = benchmark.cell(device, benchmark.timing, timeout=USUAL_SECONDS, baseline=preset.baseline)
         cell = cell if timed else replace(cell, timings=())
         try:
             cells[run(device, "mmcore_experiments.identity:cell_key", cell.to_json())] = benchmark, cell

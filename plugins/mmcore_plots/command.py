@@ -16,8 +16,12 @@ from mmcore_plots.results import InvalidResults, chosen
 @click.command()
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=Path)
 @click.option("-o", "--output", required=True, type=Path, metavar="FILE", help="Ends in .png, .svg or .html.")
-@click.option("--figure", "kind", metavar="F", default="", help="sizes, remainders, transfers, blocks, bars, roofline.")
-@click.option("--size", type=size_type, metavar="N", help="The n of bars or a roofline; usually that of most kernels.")
+@click.option(
+    "--figure", "kind", metavar="F", default="", help="sizes, remainders, transfers, blocks, ladder, bars, roofline."
+)
+@click.option(
+    "--size", type=size_type, metavar="N", help="The n of a ladder, bars or a roofline; usually that of most kernels."
+)
 @click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
 @click.option("--block", "blocks", multiple=True, metavar="B", help="Only these blocks: 16, or 256x1.")
 @click.option("--config", "parameters", multiple=True, metavar="NAME=VALUE", help="Only these configs, as in BM=128.")

@@ -22,6 +22,8 @@ PLAIN = "{x:,.10g}"
 
 _STYLE = "mmcore_plots.mmcore"  # mmcore.mplstyle
 _WIDTH = 7.6  # inches
+# The title, ticks and label of axes, in inches.
+_AROUND_AXES = 0.7
 # The legend's letters, lines and samples, in inches.
 _LEGEND_LETTER, _LEGEND_LINE, _LEGEND_HANDLE = 0.073, 0.185, 0.62
 _COORDINATE = re.compile(r"-?\d+\.\d{3,}(?=[^<>]*>)")
@@ -65,6 +67,7 @@ class Drawing:
         panels: what draws into each pair of axes, by the title above them; two stand side by side. Lines with a label
             get into a legend for all panels.
         height: inches of each panel.
+        heights: inches of each panel's axes alone, where they differ: then one stands below the other.
     """
 
     title: str
@@ -72,6 +75,7 @@ class Drawing:
     caption: str
     panels: Mapping[str, Draw]
     height: float = 3.3
+    heights: Sequence[float] = ()
 
     @style.context(_STYLE, after_reset=True)
     def svg(self) -> str:
@@ -94,11 +98,13 @@ def _figure(drawing: Drawing) -> Figure:
     """From above: title, text, panels, legend, caption; each as high as it takes."""
     title, text = textwrap.wrap(drawing.title, 64), textwrap.wrap(drawing.text, 114)
     caption = textwrap.wrap(drawing.caption, 138)
-    columns = min(2, len(drawing.panels))
+    columns = 1 if drawing.heights else min(2, len(drawing.panels))
     rows = -(-len(drawing.panels) // columns)
+    inches = sum(drawing.heights) + rows * _AROUND_AXES if drawing.heights else rows * drawing.height
     figure = Figure()
-    for index, (name, draw) in enumerate(drawing.panels.items(), 1):
-        draw(figure.add_subplot(rows, columns, index, title=name))
+    grid = figure.add_gridspec(rows, columns, height_ratios=drawing.heights or None)
+    for index, (name, draw) in enumerate(drawing.panels.items()):
+        draw(figure.add_subplot(grid[divmod(index, columns)], title=name))
     legend = _legend(figure)
     in_a_row = max(1, int(_WIDTH / (_LEGEND_HANDLE + _LEGEND_LETTER * max(map(len, legend), default=0))))
 
@@ -106,7 +112,7 @@ def _figure(drawing: Drawing) -> Figure:
     above = heading + 0.03 + 0.155 * len(text)
     below = 0.12 + 0.135 * len(caption)
     foot = below + (0.1 + _LEGEND_LINE * -(-len(legend) // in_a_row) if legend else 0.0)
-    height = above + rows * drawing.height + foot
+    height = above + inches + foot
     figure.set_size_inches(_WIDTH, height)
     figure.set_layout_engine("constrained", rect=(0.0, foot / height, 1.0, 1 - (above + foot) / height))
     left = 0.1 / _WIDTH

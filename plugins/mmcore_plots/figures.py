@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby, pairwise
-from operator import attrgetter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from matplotlib import rcParams
 from matplotlib.axes import Axes
@@ -16,9 +15,11 @@ from mmcore.kernel.configs import parse_config
 from mmcore_cuda.peaks import peaks as known_peaks
 from mmcore_emulator.api import profiled
 from mmcore_plots.drawing import PLAIN, Drawing, looks
-from mmcore_plots.results import RATE, SECTOR_BYTES, Entry, InvalidResults, Quantity, Results, number
+from mmcore_plots.ladder import ladder
+from mmcore_plots.results import RATE, SECTOR_BYTES, Entry, InvalidResults, Results, at_size, best_configs, number
 from mmcore_plots.sweeps import blocks, remainders, sizes, transfers
 
+_OF_ONE_SIZE = ("ladder", "bars", "roofline")
 # More bars than this, and each kernel is drawn in its best config only.
 _MOST_BARS = 24
 # Bytes that the first-level cache of a multiprocessor hands over in a clock: NVIDIA's tuning guides by architecture.
@@ -42,7 +43,7 @@ def figure(results: Results, kind: str = "", size: int | None = None) -> Drawing
         raise InvalidResults(f"there is no figure {kind!r}; there are {', '.join(KINDS)}")
     if size is None:
         return KINDS[kind](results)
-    if kind not in ("bars", "roofline"):
+    if kind not in _OF_ONE_SIZE:
         raise InvalidResults(f"a figure of {kind} is not of one size; leave --size out")
     return KINDS[kind](results, size)
 
@@ -62,30 +63,14 @@ def usual_kind(results: Results) -> str:
         return "transfers"
     entries = results.kernel_entries
     found = sorted({entry.n for entry in entries})
+    if results.baseline:
+        return "sizes" if len(found) > 1 else "ladder"
     if any(there - here == 1 for here, there in pairwise(found)):
         return "remainders"
     configs = {entry.config for entry in entries} | {each.config for each in results.skipped}
     if len(found) > 1 and len(configs) > 1:
         return "sizes"
     return "blocks" if len(configs) > len({entry.kernel for entry in entries}) else "bars"
-
-
-def at_size(results: Results, n: int | None) -> list[Entry]:
-    """Kernel results at one n, by default the largest of those with the most kernels; InvalidResults for none."""
-    by_n = attrgetter("n")
-    found = {n: list(each) for n, each in groupby(sorted(results.kernel_entries, key=by_n), by_n)}
-    if not found:
-        raise InvalidResults("there are no kernel results of square products to draw")
-    if n is None:
-        n = max(found, key=lambda n: (len({entry.kernel for entry in found[n]}), n))
-    if n not in found:
-        raise InvalidResults(f"there are no kernel results at n = {n}; there are some at {', '.join(map(str, found))}")
-    return found[n]
-
-
-def best_configs(entries: Iterable[Entry], quantity: Quantity) -> list[Entry]:
-    """Each kernel in the config that does best."""
-    return list({entry.kernel: entry for entry in sorted(entries, key=quantity.of)}.values())
 
 
 def bars(results: Results, n: int | None = None) -> Drawing:
@@ -207,6 +192,6 @@ def _draw_roofs(axes: Axes, peaks: Mapping[str, float], cache: float, ends: tupl
 
 
 KINDS: Mapping[str, Callable[..., Drawing]] = {
-    each.__name__: each for each in (sizes, remainders, transfers, blocks, bars, roofline)
+    each.__name__: each for each in (sizes, remainders, transfers, blocks, ladder, bars, roofline)
 }
 """What ``--figure`` takes, and what draws it."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from mmcore.cell import WAYS
 from mmcore.cli.output import visible
+from mmcore.compared import Compared
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
 from mmcore.saved_results import KEY, upgraded
@@ -64,6 +65,7 @@ def _read(path: Path) -> Results:
             skipped=tuple(map(_skipped, about.get("refused", ()))),
             failed=tuple(map(_skipped, about.get("failed", ()))),
             left_out=tuple(map(str, about.get("left_out", ()))),
+            baseline=_text(about, "baseline", ""),
         )
     except KeyError as error:
         raise InvalidResults(f"{where} is not a result of mmcore's: it has no {error}") from None
@@ -102,14 +104,38 @@ def _no_constant(name: str) -> None:
 
 def _entry(info: Mapping[str, Any]) -> Entry:
     measure = _one_of(info, "measure", tuple(WAYS))
-    how = _one_of(info, _HOW[measure], WAYS[measure])
+    # Where nothing was timed, nothing is said of how.
+    how = WAYS[measure][0] if info[_HOW[measure]] is None else _one_of(info, _HOW[measure], WAYS[measure])
     cell, numbers = _cell(info), _numbers(info)
     if sectors := numbers.get("global_sectors"):
         numbers["flop_per_byte"] = 2 * cell.m * cell.n * cell.k / (SECTOR_BYTES * sectors)
     elif "median_ms" not in numbers:
         raise ValueError("it has neither a kernel time nor counts, so that there is nothing to draw")
-    dtype, verification = _text(info, "dtype"), _text(info, "verification")
-    return replace(cell, measure=measure, how=how, dtype=dtype, verification=verification, numbers=numbers)
+    baseline, beside = _baseline(info, cell) if "median_ms" in numbers else ("", {})
+    return replace(
+        cell,
+        measure=measure,
+        how=how,
+        dtype=_text(info, "dtype"),
+        verification=_text(info, "verification"),
+        numbers=numbers | beside,
+        baseline=baseline,
+    )
+
+
+def _baseline(info: Mapping[str, Any], cell: Entry) -> tuple[str, dict[str, float]]:
+    """What the fastest baseline is called, its GFLOP/s and the kernel's percent of it; nothing where there is none."""
+    if info.get("baseline") is None:
+        return "", {}
+    compared = {each["kernel"]: Compared.from_json(each) for each in info["compared"]}[info["baseline"]]
+    seconds = _number({"time": compared.time and compared.time.seconds}, "time")
+    if not seconds:
+        raise ValueError(f"{compared.kernel} takes no time")
+    known = {
+        "baseline_gflops": 2 * cell.m * cell.n * cell.k / seconds / 1e9,
+        "percent_of_baseline": info["percent_of_baseline"],
+    }
+    return compared.label, {name: _number(known, name) for name in known}
 
 
 def _numbers(info: Mapping[str, Any]) -> dict[str, float]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from mmcore.errors import MmcoreError
@@ -29,7 +32,9 @@ class Entry:
         dtype: element type of A and B.
         verification: how the product was verified before it was timed.
         numbers: what is known by the names of a saved result: "registers"; "median_ms" and "gflops" from a device that
-            measures time; "global_sectors" and "flop_per_byte" from an emulator.
+            measures time, with "baseline_gflops" and "percent_of_baseline" where a library took turns;
+            "global_sectors" and "flop_per_byte" from an emulator.
+        baseline: what that library is called; empty where none took turns.
         reason: why there are no numbers.
     """
 
@@ -44,6 +49,7 @@ class Entry:
     dtype: str = field(default="", compare=False)
     verification: str = field(default="", compare=False)
     numbers: Mapping[str, float] = field(default_factory=dict, compare=False)
+    baseline: str = field(default="", compare=False)
     reason: str = field(default="", compare=False)
 
     @property
@@ -83,12 +89,15 @@ class Quantity(NamedTuple):
     name: str
     label: str
     text: str
+    scale: float = 1.0  # of the unit
 
     def of(self, entry: Entry) -> float:
-        return entry.numbers[self.number]
+        return self.scale * entry.numbers[self.number]
 
 
 RATE = Quantity("gflops", "GFLOP/s", "GFLOP/s", "Higher is better.")
+TERA_RATE = Quantity("gflops", "TFLOP/s", "TFLOP/s", "Higher is better.", 1e-3)
+BASELINE_RATE = Quantity("baseline_gflops", "TFLOP/s", "TFLOP/s", "Higher is better.", 1e-3)
 TIME = Quantity("median_ms", "Time", "time of a product, ms", "Lower is better.")
 INTENSITY = Quantity(
     "flop_per_byte",
@@ -116,6 +125,7 @@ class Results:
         entries: the results, in the files' order.
         skipped, failed: what constraints or the device did not allow, and what was run and has no time.
         left_out: what of the experiment was not run, and why, a sentence each.
+        baseline: name or pattern of what each kernel of the experiment was to take turns with; empty where nothing was.
     """
 
     experiment: str
@@ -128,6 +138,7 @@ class Results:
     skipped: tuple[Entry, ...]
     failed: tuple[Entry, ...]
     left_out: tuple[str, ...]
+    baseline: str = ""
 
     @property
     def device(self) -> str:
@@ -207,6 +218,38 @@ def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> 
         raise InvalidResults(f"there are no results of these kernels and configs; there are some of {there}")
     skipped, failed = (tuple(filter(is_wanted, group)) for group in (results.skipped, results.failed))
     return replace(results, title="", shows="", entries=entries, skipped=skipped, failed=failed)
+
+
+def at_size(results: Results, n: int | None) -> list[Entry]:
+    """Kernel results at one n, by default the largest of those with the most kernels; InvalidResults for none."""
+    by_n = attrgetter("n")
+    found = {n: list(each) for n, each in groupby(sorted(results.kernel_entries, key=by_n), by_n)}
+    if not found:
+        raise InvalidResults("there are no kernel results of square products to draw")
+    if n is None:
+        n = max(found, key=lambda n: (len({entry.kernel for entry in found[n]}), n))
+    if n not in found:
+        raise InvalidResults(f"there are no kernel results at n = {n}; there are some at {', '.join(map(str, found))}")
+    return found[n]
+
+
+def best_configs(entries: Iterable[Entry], quantity: Quantity) -> list[Entry]:
+    """Each kernel in the config that does best."""
+    return list({entry.kernel: entry for entry in sorted(entries, key=quantity.of)}.values())
+
+
+def by_type(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """The entries by their element type, in the order in which the types come first."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.dtype, []).append(entry)
+    return found
+
+
+def library_rate(entries: Iterable[Entry]) -> tuple[str, float] | None:
+    """What the library that took turns is called, and its TFLOP/s: the median over the entries; None without one."""
+    beside = [entry for entry in entries if entry.baseline]
+    return (beside[0].baseline, statistics.median(map(BASELINE_RATE.of, beside))) if beside else None
 
 
 def natural(label: str) -> list[tuple[int, str]]:

@@ -6,48 +6,36 @@ Each raises InvalidResults where the results have not what it takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import pairwise
-from operator import attrgetter
-from typing import TypeAlias
 
 from matplotlib import rcParams
 from matplotlib.axes import Axes
 
-from mmcore_plots.drawing import PLAIN, Draw, Drawing, Look, looks
+from mmcore_plots.curves import curves_of, draw_lines, looks_of, places_of, span
+from mmcore_plots.drawing import Draw, Drawing, looks
 from mmcore_plots.published import Published, published
-from mmcore_plots.results import RATE, TIME, Entry, InvalidResults, Quantity, Results, natural
-
-Curves: TypeAlias = Mapping[str, Mapping[int, float]]
-"""The points of each series, x and y, by what the legend calls it."""
-Place: TypeAlias = Callable[[Entry], tuple[str, int]]
-"""The series and the x of an entry."""
-
-# More lines than this cannot be told apart.
-_MOST = 18
-# Beyond this many points on a line, markers stand on some of them only.
-_MARKED = 14
-# From this ratio on, equal steps show nothing of the small values.
-_LOGARITHMIC_FROM = 30
-# Up to so many places on an axis, each has a tick.
-_FEW = 10
+from mmcore_plots.results import RATE, TIME, Entry, InvalidResults, Results, library_rate
+from mmcore_plots.sizes_by_type import sizes_by_type
 
 
 def sizes(results: Results) -> Drawing:
-    """The rate of every kernel and config against n, with what the lecture published.
+    """The rate of every kernel and config against n, with a library's that took turns, or what a lecture published.
 
     A lecture's curve gets axes of its own, because its GPU's rates are another matter; single figures stand among ours.
     """
     quantity = results.rate
-    ours = _curves(results.kernel_entries, quantity)
-    if len(_places(ours)) < 2:
+    ours = curves_of(results.kernel_entries, quantity)
+    if len(places_of(ours)) < 2:
         raise InvalidResults("a figure of sizes takes results of square products at two sizes at least")
-    look = _looks_of(ours)
+    look = looks_of(ours)
+    if results.baseline or library_rate(results.kernel_entries):
+        return sizes_by_type(results)
     then = [each for each in _kernel_times(results) if each.entry.label in ours]
     then = [each for each in then if min(ours[each.entry.label]) <= each.n <= max(ours[each.entry.label])]
-    theirs = _curves([each.entry for each in then], RATE)
-    draw = partial(_draw_lines, look=look, x="n", y=quantity.label)
+    theirs = curves_of([each.entry for each in then], RATE)
+    draw = partial(draw_lines, look=look, x="n", y=quantity.label)
 
     def with_points(axes: Axes) -> None:
         for each in then:
@@ -63,18 +51,18 @@ def sizes(results: Results) -> Drawing:
     else:
         text += " Hollow and half-filled markers are what the lecture published." if then else ""
         panels = {"": with_points}
-    title = results.heading(f"{quantity.name} against {_span(_places(ours))}")
+    title = results.heading(f"{quantity.name} against {span(places_of(ours))}")
     return Drawing(title, text, results.caption, panels)
 
 
 def remainders(results: Results) -> Drawing:
     """One panel for each kernel and config, each with a scale of its own, and lines at the multiples of the block."""
     quantity = results.rate
-    curves = _curves(results.kernel_entries, quantity)
+    curves = curves_of(results.kernel_entries, quantity)
     curves = {label: points for label, points in curves.items() if any(b - a == 1 for a, b in pairwise(points))}
     if not curves:
         raise InvalidResults("a figure of remainders takes results of square products at sizes in a row")
-    look = _looks_of(curves)
+    look = looks_of(curves)
     edges = {entry.label: entry.block.x for entry in results.kernel_entries}
 
     def draw(label: str, axes: Axes) -> None:
@@ -89,7 +77,7 @@ def remainders(results: Results) -> Drawing:
         axes.set(xlabel="n", ylabel=quantity.label)
 
     return Drawing(
-        results.heading(f"{quantity.name} at every {_span(_places(curves))}"),
+        results.heading(f"{quantity.name} at every {span(places_of(curves))}"),
         f"m = n = k. {quantity.text} Each scale is the panel's own and does not begin at 0; dotted lines and markers "
         f"stand at multiples of b, where there are peaks if remainders cost anything.",
         results.caption,
@@ -105,22 +93,22 @@ def transfers(results: Results) -> Drawing:
     copies = [each for each in copies if each.label in kernels]
     copied = {each.label for each in copies}
     entries = [each for each in results.kernel_entries if each.label in copied] + copies
-    times = _curves(entries, results.cost, lambda each: (_way(each), each.n))
+    times = curves_of(entries, results.cost, lambda each: (_way(each), each.n))
     shares = {_way(each): share_of_copies(times[f"{each.label}: kernel"], times[_way(each)]) for each in copies}
-    found = _places(shares)
+    found = places_of(shares)
     if not found:
         raise InvalidResults(
             "a figure of transfers takes kernel times and end-to-end times of the same products: "
             "--mm-measure kernel,end-to-end"
         )
-    draw = partial(_draw_lines, look=looks({_way(each): (each.label, each.how) for each in entries}), x="n")
+    draw = partial(draw_lines, look=looks({_way(each): (each.label, each.how) for each in entries}), x="n")
 
     def draw_shares(axes: Axes) -> None:
         draw(axes, shares, y="%")
         axes.set(yscale="linear", ylim=(0, 100))
 
     return Drawing(
-        results.heading(f"Copies and kernel against {_span(found)}"),
+        results.heading(f"Copies and kernel against {span(found)}"),
         "m = n = k. End-to-end time is from the first copy in to the end of the last copy out.",
         results.caption,
         {"time of a product": partial(draw, curves=times, y="ms"), "share of the copies": draw_shares},
@@ -140,8 +128,8 @@ def blocks(results: Results) -> Drawing:
     """Each kernel's time against the edge of its square blocks, beside the lecture's, with what was skipped below."""
     quantity = results.cost
     square = [entry for entry in results.kernel_entries if entry.edge]
-    curves = _curves(square, quantity, _variant)
-    if len({entry.n for entry in square}) != 1 or len(_places(curves)) < 2:
+    curves = curves_of(square, quantity, _variant)
+    if len({entry.n for entry in square}) != 1 or len(places_of(curves)) < 2:
         raise InvalidResults("a figure of blocks takes results of several square blocks at one size")
     n = square[0].n
     skipped: dict[str, list[int]] = {}
@@ -150,9 +138,9 @@ def blocks(results: Results) -> Drawing:
         if edge and each.size == str(n):
             skipped.setdefault(name, []).append(edge)
     then = [each for each in _kernel_times(results) if each.n == n and each.kernel in curves]
-    theirs = _curves([each.entry for each in then], TIME, _variant)
+    theirs = curves_of([each.entry for each in then], TIME, _variant)
     look = looks({name: (name, "") for name in sorted(curves.keys() | skipped.keys())})
-    draw = partial(_draw_lines, look=look, x="b, edge of the block", y=quantity.label)
+    draw = partial(draw_lines, look=look, x="b, edge of the block", y=quantity.label)
 
     def ours(axes: Axes) -> None:
         for row, (name, edges) in enumerate(sorted(skipped.items())):
@@ -185,59 +173,7 @@ def _kernel_times(results: Results) -> list[Published]:
     return [] if results.emulated else [each for each in published() if each.measure == "kernel"]
 
 
-def _curves(entries: Iterable[Entry], quantity: Quantity, place: Place = attrgetter("label", "n")) -> Curves:
-    """The points of each series in the order of x; kernels by name, blocks from small to large."""
-    found: dict[str, dict[int, float]] = {}
-    for entry in entries:
-        name, x = place(entry)
-        found.setdefault(name, {})[x] = quantity.of(entry)
-    return {name: dict(sorted(found[name].items())) for name in sorted(found, key=natural)}
-
-
-def _places(curves: Curves) -> set[int]:
-    return {x for points in curves.values() for x in points}
-
-
-def _span(sizes: Collection[int]) -> str:
-    return f"n from {min(sizes)} to {max(sizes)}"
-
-
-def _looks_of(labels: Collection[str]) -> dict[str, Look]:
-    """The look of each kernel and config; InvalidResults where they are too many for a reader to tell apart."""
-    if len(labels) > _MOST:
-        raise InvalidResults(
-            f"{len(labels)} series are too many for one figure; choose some with --kernel 'upc.*' or --block 16"
-        )
-    return looks({label: label.split(", ", 1) for label in labels})
-
-
 def _beside(results: Results, ours: Draw, then: Iterable[Published], theirs: Draw) -> dict[str, Draw]:
     """What was published beside our results: axes for each GPU."""
     gpus = " and ".join(sorted({each.gpu for each in then}))
     return {f"{gpus}, as published": theirs, results.device: ours}
-
-
-def _draw_lines(
-    axes: Axes, curves: Curves, look: Mapping[str, Look], x: str, y: str, further: Iterable[int] = ()
-) -> None:
-    """Lines with markers: on all of few points, on some of many, and not on all lines' at one place.
-
-    y is from 0 in equal steps, or logarithmic where the values differ too much for that; x has ticks at the points and
-    at further places, if they are few.
-    """
-    for index, (label, points) in enumerate(curves.items()):
-        step = max(1, len(points) // 9)
-        every = 1 if len(points) <= _MARKED else (index * step // 6 % step, step)
-        axes.plot(list(points), list(points.values()), label=label, markevery=every, **look[label].line)
-    low, high = axes.dataLim.intervaly
-    if low > 0 and high / low > _LOGARITHMIC_FROM:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(PLAIN)
-        axes.yaxis.set_minor_formatter("")
-    else:
-        axes.set_ylim(0, 1.06 * high)
-    axes.set(xlabel=x, ylabel=y)
-    places = sorted(_places(curves).union(further))
-    if len(places) <= _FEW:
-        apart = (places[-1] - places[0]) / 12
-        axes.set_xticks([places[0], *(there for here, there in pairwise(places) if there - here > apart)])

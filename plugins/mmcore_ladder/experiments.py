@@ -1,0 +1,57 @@
+"""The ladder's experiments: what each rung adds at one size, and the top of each type at many."""
+
+from mmcore import hookimpl
+from mmcore.cell import BASELINE
+from mmcore_experiments import Preset
+
+# Matrices lie by rows where nothing else is said. bf16.08 to 11 take B by columns; e4m3's B lies so because that is the
+# only layout that cuBLAS multiplies 8-bit numbers in.
+_TYPES = {
+    "f32": "01_naive 02_coalesced 03_tiles 04_column_of_registers 05_register_tile 06_vectors 07_warp_tiles 08_async "
+    "09_any 10_f16x3 11_bf16x6",
+    "f64": "01_tiles 02_dmma",
+    "tf32": "01_mma_sync 02_any",
+    "f16": "01_any 02_any",
+    "bf16": "01_tiles 02_wmma 03_mma_sync 04_swizzle 05_async 06_multistage 07_any 08_wgmma 09_ring 10_persistent "
+    "11_cluster 12_any",
+    "e4m3": "01_any_nt",
+}
+_RUNGS = tuple(f"ladder.{dtype}.{rung}" for dtype, rungs in _TYPES.items() for rung in rungs.split())
+# float32 has three: on CUDA cores, and on tensor cores in parts of float16 and of bfloat16.
+_TOPS = ("f32.09_any", "f32.10_f16x3", "f32.11_bf16x6", "f64.02_dmma", "tf32.02_any", "f16.02_any", "bf16.12_any")
+_REFERENCE = "mmcore's ladder of kernels, docs/ladder.md"
+
+
+@hookimpl
+def mmcore_presets() -> list[Preset]:
+    """All rungs at one size; the tops of all types at many."""
+    return [
+        Preset(
+            name="ladder",
+            title="TFLOP/s of every rung of the ladder at n = 4096, beside cuBLAS",
+            reference=_REFERENCE,
+            shows="Each rung's idea raises the rate; what is left at the top is the distance to the library.",
+            kernels=_RUNGS,
+            sizes=(4096,),
+            # The least that all rungs' tiles divide.
+            quick_sizes=(256,),
+            baseline=BASELINE,
+            max_time=0.5,
+            min_rounds=15,
+        ),
+        Preset(
+            name="ladder-sizes",
+            title="TFLOP/s of each type's highest rungs from n = 512 to 8192, beside cuBLAS",
+            reference=_REFERENCE,
+            shows="The rate grows with n until the GPU is full; odd sizes and few rows cost the library and the rungs.",
+            kernels=(*(f"ladder.{top}" for top in _TOPS), "ladder.e4m3.01_any_nt"),
+            sizes=(
+                *(512, 1000, 1024, 2048, 4096, 4097, 8192),
+                *((4096, 14336, 4096), (8192, 1024, 8192), (128, 4096, 14336), (16, 4096, 4096)),
+            ),
+            quick_sizes=(32, 48),
+            baseline=BASELINE,
+            max_time=0.5,
+            min_rounds=15,
+        ),
+    ]
