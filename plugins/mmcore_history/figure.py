@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, time
+from datetime import datetime
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context, rcParams
@@ -21,7 +22,7 @@ _MOST = 7  # series, a colour each
 
 
 def figure(found: Sequence[Trend], limits: Limits) -> Drawing:
-    """Times over the runs' dates: of one kernel, product and config in ms, of several in percent of their references.
+    """Times over the runs' dates: of one kernel, product and config in ms, of several in percent of their medians.
 
     Args:
         found: the trends, the worst first, one at least; where they are many, the first few are drawn, on every card.
@@ -42,8 +43,8 @@ def figure(found: Sequence[Trend], limits: Limits) -> Drawing:
     )
     return Drawing(
         title=f"{labels[0] if len(labels) == 1 else 'Times'} from {days[0]} to {days[-1]}",
-        text="Lower is better. A marker is a run, a line goes through the medians of days. The dotted line is the "
-        f"reference: the median of the runs before the newest, {limits.window} at most.{left_out}",
+        text="Lower is better. A marker is a run, a line goes through the medians of days, and the dotted line is the "
+        f"median of all runs.{left_out}",
         caption="Medians of verified products.",
         panels={str(card) if several else card.name: partial(draw, found=of_card) for card, of_card in cards.items()},
     )
@@ -51,28 +52,29 @@ def figure(found: Sequence[Trend], limits: Limits) -> Drawing:
 
 def _draw(axes: Axes, *, found: Sequence[Trend], look: Mapping[str, Look], percent: float, relative: bool) -> None:
     """The series of a card. The y axis shows what counts as a change at least, or noise would look like one."""
-    references = []
+    level = 100.0
     for each in found:
-        label, reference = each.subject.label, each.reference_ms or each.newest.ms
-        unit = reference / 100 if relative else 1.0
-        references.append(reference / unit)
-        dates = [measurement.run.date.replace(tzinfo=None) for measurement in each.measurements]
-        times = [measurement.ms / unit for measurement in each.measurements]
-        days = {day: [value for _, value in runs] for day, runs in groupby(zip(dates, times, strict=True), _noon)}
-        line = look[label].line
-        # The ticks of dates are chosen when the first of them is drawn.
-        with rc_context({"date.converter": "concise"}):
-            axes.plot(_dates(dates), times, **{**line, "linestyle": "", "markersize": 3, "alpha": 0.6})
-            axes.plot(_dates(days), list(map(statistics.median, days.values())), label=label, **{**line, "marker": ""})
-        axes.axhline(references[-1], color=rcParams["axes.edgecolor"], linewidth=0.7, linestyle=":")
+        middle = statistics.median(measurement.ms for measurement in each.measurements)
+        if not relative:  # then it is the one series of the card
+            level = middle
+        label = each.subject.label
+        points = [(point.run.date.replace(tzinfo=None), point.ms * level / middle) for point in each.measurements]
+        _plot(axes, label, look[label].line, points)
     low, high = axes.get_ylim()
-    axes.set_ylim(min(low, min(references) * (1 - percent / 50)), max(high, max(references) * (1 + percent / 50)))
-    axes.set_ylabel("time, % of the reference" if relative else "time of a product, ms")
+    axes.set_ylim(min(low, level * (1 - percent / 50)), max(high, level * (1 + percent / 50)))
+    axes.axhline(level, color=rcParams["axes.edgecolor"], linewidth=0.7, linestyle=":")
+    axes.set_ylabel("time, % of the median" if relative else "time of a product, ms")
 
 
-def _noon(run: tuple[datetime, float]) -> datetime:
-    """The middle of a run's day."""
-    return datetime.combine(run[0].date(), time(12))
+def _plot(axes: Axes, label: str, line: Mapping[str, Any], points: Sequence[tuple[datetime, float]]) -> None:
+    """A marker for each run, and a line through the medians of days."""
+    days = [list(of_day) for _, of_day in groupby(points, lambda point: point[0].date())]
+    dates, values = zip(*points, strict=True)
+    # The ticks of dates are chosen when the first of them is drawn.
+    with rc_context({"date.converter": "concise"}):
+        axes.plot(_dates(dates), values, **{**line, "linestyle": "", "markersize": 3, "alpha": 0.6})
+        medians = [statistics.median(value for _, value in of_day) for of_day in days]
+        axes.plot(_dates(of_day[0][0] for of_day in days), medians, label=label, **{**line, "marker": ""})
 
 
 def _dates(dates: Iterable[datetime]) -> NDArray[np.datetime64]:

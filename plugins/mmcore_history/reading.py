@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -87,7 +86,7 @@ def read(folder: Path) -> History:
         files += 1
         left_out.update(found.left_out)
         if found.damage:
-            problems.append(f"{path}: {len(found.damage)} benchmarks are damaged and left out; {found.damage[0]}")
+            problems.append(f"{path}: damaged benchmarks are left out, {len(found.damage)} in all; {found.damage[0]}")
         for subject, measurement in found.measured.items():
             series.setdefault(subject, {})[measurement.run.date, measurement.run.host] = measurement
     ordered = {subject: [each for _, each in sorted(found.items())] for subject, found in series.items()}
@@ -106,7 +105,7 @@ def _read(path: Path, host: str) -> _File:
     left_out, damage = [], []
     try:
         card, run = _card(document), _run(document, host)
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, OverflowError, TypeError, AttributeError, KeyError) as error:
         raise InvalidHistory(f"{path} is damaged: {_reason(error)}") from None
     for index, benchmark in enumerate(document["benchmarks"], 1):
         try:
@@ -190,8 +189,8 @@ def _measurement(info: Mapping[str, Any], run: Run) -> Measurement:
     clock = conditions.get("clock_mhz")
     return Measurement(
         run,
-        _positive(info["median_ms"], "median_ms"),
-        None if clock is None else _positive(clock, "clock_mhz"),
+        _number(info["median_ms"], "median_ms"),
+        None if clock is None else _number(clock, "clock_mhz"),
         conditions.get("throttled") is True,
     )
 
@@ -209,7 +208,8 @@ def _whole(value: object, name: str) -> int:
     return value
 
 
-def _positive(value: Any, name: str) -> float:
-    if type(value) not in (int, float) or not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{name!r} is not a positive number")
+def _number(value: Any, name: str) -> float:
+    """A time in ms or a clock in MHz that a device may have; ValueError for any other value."""
+    if type(value) not in (int, float) or not 1e-9 < value < 1e12:
+        raise ValueError(f"{name!r} is not a positive number that can be measured")
     return float(value)

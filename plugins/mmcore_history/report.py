@@ -37,7 +37,7 @@ def report(
         members = list(of_card)
         parts += [Text(visible(f"{card}: {_counts(members)}"), "bold")]
         if shown := [each for each in members if every or each.state in (SLOWER, FASTER)]:
-            parts += [_table(shown), *_notes(shown)]
+            parts += [_table(shown, every=every), *_notes(shown)]
         parts += [*(str(host) for host in standing_out if host.card == card), ""]
     return [*parts, *_summary(history, found, limits)]
 
@@ -46,14 +46,14 @@ def _counts(found: Iterable[Trend]) -> str:
     return ", ".join(f"{count} {state}" for state, count in counted(found).items() if count)
 
 
-def _table(shown: Sequence[Trend]) -> Table:
-    """A row for each series. Columns that would be empty or the same in all rows are left out."""
+def _table(shown: Sequence[Trend], *, every: bool) -> Table:
+    """A row for each series, with the noise where ``every`` asks why some did not change."""
     measures = any(each.subject.measure != USUAL_MEASURE for each in shown)
     commits = any(each.since and each.since.commit for each in shown)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("kernel", "size", "config", *(["measure"] if measures else [])):
         table.add_column(name, no_wrap=name == "kernel")
-    for name in ("runs", "now, ms", "change", "noise"):
+    for name in ("runs", "now, ms", "change", *(["noise"] if every else [])):
         table.add_column(name, justify="right")
     for name in ("since", *(["commit"] if commits else []), ""):
         table.add_column(name)
@@ -63,7 +63,8 @@ def _table(shown: Sequence[Trend]) -> Table:
         table.add_row(
             *(subject.kernel, subject.size, subject.config, *([subject.measure] if measures else [])),
             *(str(len(each.measurements)), number(each.newest.ms), _percent(each.change_percent, "+.1f")),
-            *(_percent(each.noise_percent, ".1f"), since.day if since else ""),
+            *([_percent(each.noise_percent, ".1f")] if every else []),
+            since.day if since else "",
             *([since.commit if since else ""] if commits else []),
             f"[{notes[text]}]" if (text := _text(each)) else "",
         )
@@ -89,9 +90,9 @@ def _percent(value: float | None, form: str) -> str:
 
 
 def _summary(history: History, found: Sequence[Trend], limits: Limits) -> Iterator[str]:
-    runs = "run" if limits.window == 1 else f"up to {limits.window} runs"
+    runs = "the run" if limits.window == 1 else f"up to {limits.window} runs"
     yield f"{len(found)} series in {history.files} files: {_counts(found)}"
-    yield f"a change: more than {limits.percent:g} %, and the noise, from the median of the {runs} before"
+    yield f"a change: more than {limits.percent:g} % and the noise, from the median of {runs} before"
     if history.left_out:
         yield "left out: " + ", ".join(f"{count} results {reason}" for reason, count in history.left_out.items())
 
@@ -108,14 +109,9 @@ def to_json(
         "fail_percent": limits.percent,
         "window": limits.window,
         **counted(found),
-        "hosts": [_outlier(each) for each in standing_out],
+        "hosts": [{**each._asdict(), "card": each.card._asdict()} for each in standing_out],
         "series": [_series(each) for each in found],
     }
-
-
-def _outlier(each: Outlier) -> dict[str, Any]:
-    days = {"first": each.first.isoformat(), "last": each.last.isoformat()}
-    return {**each._asdict(), **days, "card": each.card._asdict()}
 
 
 def _series(each: Trend) -> dict[str, Any]:

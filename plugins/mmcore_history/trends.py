@@ -78,16 +78,12 @@ class Trend:
     @property
     def change_percent(self) -> float | None:
         """By how much the newest run takes longer than the reference, in percent; None without a reference."""
-        return self.percent(self.newest.ms)
+        return None if self.reference_ms is None else 100 * (self.newest.ms / self.reference_ms - 1)
 
     @property
     def noise_percent(self) -> float | None:
         """The noise as a share of the reference, in percent; None without a reference."""
         return None if self.reference_ms is None else 100 * self.noise_ms / self.reference_ms
-
-    def percent(self, ms: float) -> float | None:
-        """By how much a time is longer than the reference, in percent; None without a reference."""
-        return None if self.reference_ms is None else 100 * (ms / self.reference_ms - 1)
 
 
 def trend(subject: Subject, measurements: Sequence[Measurement], limits: Limits) -> Trend:
