@@ -43,9 +43,21 @@ def _percent_type(text: str) -> float:
 @click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
 @click.option("--size", type=_sizes_type, metavar="N", help="Only m = n = k = N, or MxNxK.")
 @click.option("--card", "cards", multiple=True, metavar="C", help="Only these models of card: a name, or '*H200*'.")
-@click.option("--fail", type=_percent_type, default="3", show_default=True, metavar="PERCENT", help="A change is more.")
 @click.option(
-    "--window", type=click.IntRange(1), default=5, show_default=True, metavar="RUNS", help="Runs compared with."
+    "--fail",
+    type=_percent_type,
+    default="3",
+    show_default=True,
+    metavar="PERCENT",
+    help="What is no change, in percent.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    metavar="RUNS",
+    help="How many runs before it count, at most.",
 )
 @click.option("-o", "--output", type=Path, metavar="FILE", help="Draw it too; ends in .png or .svg.")
 @click.option("--all", "every", is_flag=True, help="List unchanged and new series too.")
@@ -94,8 +106,8 @@ def _chosen(
 ) -> Mapping[Subject, Sequence[Measurement]]:
     """The series that were asked for; InvalidHistory where there are none."""
     if not history.series:
-        left_out = "".join(f"; {count} results are {reason}" for reason, count in history.left_out.items())
-        raise InvalidHistory(f"{str(folder)!r} holds no device times of verified products{left_out}")
+        there = f"; left out: {history.what_was_left_out}" if history.left_out else ""
+        raise InvalidHistory(f"{str(folder)!r} holds no device times of verified products{there}")
     series = {
         subject: measurements
         for subject, measurements in history.series.items()
@@ -104,13 +116,9 @@ def _chosen(
         and _matches(subject.card.name, cards)
     }
     if not series:
-        there = [
-            ", ".join(sorted({str(value) for value in values}))
-            for values in zip(*((each.kernel, each.size, each.card.name) for each in history.series), strict=True)
-        ]
-        raise InvalidHistory(
-            "there are no results of these kernels, sizes and cards together; there are " + "; ".join(there)
-        )
+        said = zip(*((each.kernel, each.size, each.card.name) for each in history.series), strict=True)
+        there = "; ".join(", ".join(sorted(set(names))) for names in said)
+        raise InvalidHistory(f"there are no results of these kernels, sizes and cards together; there are {there}")
     return series
 
 
@@ -119,6 +127,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _require_matplotlib() -> None:
+    """Raise the sentence that ``mmcore plot`` has for its absence."""
     # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:

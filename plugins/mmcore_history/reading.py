@@ -57,6 +57,12 @@ class History:
     left_out: Mapping[str, int]
     problems: Sequence[str]
 
+    @property
+    def what_was_left_out(self) -> str:
+        """How many results, and why: "1 result not verified, 2 results without device times"; empty for none."""
+        counts = self.left_out.items()
+        return ", ".join(f"{count} result{'' if count == 1 else 's'} {reason}" for reason, count in counts)
+
 
 @dataclass(frozen=True)
 class _File:

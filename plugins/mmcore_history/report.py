@@ -94,7 +94,7 @@ def _summary(history: History, found: Sequence[Trend], limits: Limits) -> Iterat
     yield f"{len(found)} series in {history.files} files: {_counts(found)}"
     yield f"a change: more than {limits.percent:g} % and the noise, from the median of {runs} before"
     if history.left_out:
-        yield "left out: " + ", ".join(f"{count} results {reason}" for reason, count in history.left_out.items())
+        yield f"left out: {history.what_was_left_out}"
 
 
 def to_json(
