@@ -91,7 +91,8 @@ def test_a_kernel_that_became_slower_is_told_with_the_run_since_which_it_is(tmp_
         ((1.0, 1.1, 0.9, 1.05, 0.95, 1.12), "unchanged", "it is within the noise"),
         ((1.0, 1.0, 1.5, 1.001, 0.999, 1.05), "slower", "one odd run makes no noise"),
         ((*STEADY, 1.5, 1.0), "unchanged", "an odd run before the newest"),
-        ((1.0, 1.04), "slower", "one run is a reference"),
+        ((1.0, 1.0, 1.0, 1.04), "slower", "three runs are a reference"),
+        ((1.0, 1.0, 1.04), "new", "two are none"),
         ((1.0,), "new", "nothing is before it"),
     ],
 )
@@ -106,6 +107,7 @@ def test_limit_and_window_are_options(tmp_path: Path) -> None:
     assert series(tmp_path, exit_code=1)["reference_ms"] == 0.8
     assert series(tmp_path, "--window", "2", exit_code=1)["reference_ms"] == 1.0
     assert series(tmp_path, "--window", "2", "--fail", "5%")["state"] == "unchanged"
+    assert series(runs(tmp_path / "two", 1.0, 1.04), "--window", "1", exit_code=1)["state"] == "slower"
 
 
 def test_runs_are_in_the_order_of_their_dates_and_one_that_was_saved_twice_counts_once(tmp_path: Path) -> None:
@@ -117,14 +119,14 @@ def test_runs_are_in_the_order_of_their_dates_and_one_that_was_saved_twice_count
 
 
 def test_cards_configs_problems_and_ways_of_measuring_are_series_of_their_own(tmp_path: Path) -> None:
-    for day in (1, 2):
+    for day in (1, 2, 3, 4):
         many = [timed(ms=3.0, n=512), timed(ms=2.0, b=16), timed(ms=4.0, caches="cold"), timed(ms=9.0, kernel=OTHER)]
         saved(tmp_path, day, timed(1.0), *many, host="a")
         saved(tmp_path, day, timed(1.5), host="b", machine={**MACHINE, "name": "Another GPU"})
         saved(tmp_path, day, timed(2.5), host="c", machine={**MACHINE, "multiprocessors": 50})
     found = history(tmp_path)
     assert (len(found["series"]), found["unchanged"], found["hosts"]) == (7, 7, [])
-    assert {each["runs"] for each in found["series"]} == {2}
+    assert {each["runs"] for each in found["series"]} == {4}
 
 
 def test_mmcore_0_1s_results_belong_to_the_same_series(tmp_path: Path) -> None:
@@ -350,11 +352,11 @@ def test_the_page_shows_what_the_command_prints(tmp_path: Path, monkeypatch: pyt
 
 
 def test_all_lists_what_did_not_change_too(tmp_path: Path) -> None:
-    saved(tmp_path, 1, timed(1.0))
-    saved(tmp_path, 2, timed(1.0), timed(1.0, kernel=OTHER))
+    runs(tmp_path, 1.0, 1.0, 1.0)
+    saved(tmp_path, 4, timed(1.0), timed(1.0, kernel=OTHER))
     assert KERNEL not in shown(tmp_path).stdout
     listed = shown(tmp_path, "--all").stdout
-    assert re.search(r"^upc\.kernel11  1024  b32 +2 +1  \+0\.0 %  0\.0 %$", listed, re.MULTILINE)
+    assert re.search(r"^upc\.kernel11  1024  b32 +4 +1  \+0\.0 %  0\.0 %$", listed, re.MULTILINE)
     assert re.search(r"^upc\.kernel01  1024  b32 +1 +1$", listed, re.MULTILINE), "a new one"
 
 
@@ -372,7 +374,7 @@ def test_the_figure_has_a_panel_for_each_card_and_is_the_same_every_time(tmp_pat
 
 
 def test_a_figure_of_many_series_is_of_the_worst_in_percent(tmp_path: Path) -> None:
-    for day, slower in ((1, 1.0), (2, 1.1)):
+    for day, slower in ((1, 1.0), (2, 1.0), (3, 1.0), (4, 1.1)):
         saved(tmp_path, day, timed(1.0 * slower), *(timed(0.5, kernel=f"made.up{i}") for i in range(9)))
     assert shown(tmp_path, "-o", str(tmp_path / "out.svg")).exit_code == 1
     drawn = (tmp_path / "out.svg").read_text()
@@ -404,12 +406,12 @@ def test_the_runs_that_pytest_saves_make_a_history(pytester: pytest.Pytester, mo
     monkeypatch.setitem(registry().providers, "timed", Registered(TimedProvider(), Origin("timed", "tests")))
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     options = ("--mm-device=timed", "--mm-size=16", "--mm-block=8", "--benchmark-max-time=0.01")
-    for seconds in (1e-3, 1e-3, 1.1e-3):
+    for seconds in (1e-3, 1e-3, 1e-3, 1.1e-3):
         device = TimedEmulator(lambda source, seconds=seconds: seconds)  # type: ignore[misc]
         monkeypatch.setitem(worker._devices, "timed:0", device)
         options_now = (*options, f"--mm-kernel={OTHER}", "--benchmark-storage=shared/host")
         assert pytester.runpytest_inprocess(*options_now).ret == 0
     found = series(pytester.path / "shared", exit_code=1)
     assert (found["kernel"], found["config_id"], found["measure"]) == (OTHER, "b8", "kernel-warm")
-    assert (found["runs"], found["newest"]["host"], found["card"]["name"]) == (3, "host", "Test GPU")
+    assert (found["runs"], found["newest"]["host"], found["card"]["name"]) == (4, "host", "Test GPU")
     assert found["change_percent"] == pytest.approx(10.0, abs=0.1)

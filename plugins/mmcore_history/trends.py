@@ -19,10 +19,12 @@ from typing import NamedTuple
 from mmcore_history.measurements import Measurement, Run, Subject
 
 SLOWER, FASTER, UNCHANGED, NEW = "slower", "faster", "unchanged", "new"
-"""What the newest run is beside its reference; NEW where there is no run before it."""
+"""What the newest run is beside its reference; NEW where there are too few runs before it."""
 
 STATES = (SLOWER, FASTER, UNCHANGED, NEW)
 
+# Runs that the reference has at least, unless the window is smaller: fewer say nothing of their noise.
+_FEWEST = 3
 # Times the median absolute deviation: 3.5 deviations of a normal distribution whose deviation it estimates.
 _NOISE = 3.5 * 1.4826
 # SM clocks differ by less from run to run, as a share.
@@ -97,7 +99,9 @@ def trend(subject: Subject, measurements: Sequence[Measurement], limits: Limits)
     noise = _NOISE * statistics.median(abs(each.ms - middle) for each in reference)
     margin = max(middle * limits.percent / 100, noise)
     state, since = _state(newest.ms - middle, margin), None
-    if state != UNCHANGED:
+    if len(reference) < min(_FEWEST, limits.window):
+        state = NEW
+    elif state != UNCHANGED:
         alike = takewhile(lambda each: _state(each.ms - middle, margin) == state, reversed([*earlier, newest]))
         *_, since = (each.run for each in alike)
     return Trend(subject, measurements, limits, state, middle, noise, since, _differences(newest, reference))
