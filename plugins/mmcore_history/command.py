@@ -1,0 +1,151 @@
+"""``mmcore bench-history``: whether kernels became slower, from the saved runs of many hosts and dates."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+
+from mmcore.cli.options import size_type
+from mmcore.cli.output import json_option, loaded_registry, render, say, write, write_json
+from mmcore.errors import MmcoreError
+from mmcore_history.hosts import outliers
+from mmcore_history.measurements import Measurement, Subject
+from mmcore_history.reading import History, InvalidHistory, read
+from mmcore_history.trends import SLOWER, Limits, Trend, trends
+
+
+def _sizes_type(text: str) -> tuple[int, ...]:
+    """m, n and k of "640" or "64x65x66"."""
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) not in (1, 3):
+        raise click.BadParameter(f"{text!r} is not a size: give N, or all of MxNxK")
+    return tuple(map(size_type, parts * (3 // len(parts))))
+
+
+def _percent_type(text: str) -> float:
+    """The number of "3" or "3%"."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise click.BadParameter(f"{text!r} is not a percentage from 0")
+    return value
+
+
+@click.command("bench-history")
+@click.argument("folder", metavar="[FOLDER]", default=".benchmarks", type=Path)
+@click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
+@click.option("--size", type=_sizes_type, metavar="N", help="Only m = n = k = N, or MxNxK.")
+@click.option("--card", "cards", multiple=True, metavar="C", help="Only these models of card: a name, or '*H200*'.")
+@click.option(
+    "--fail",
+    type=_percent_type,
+    default="3",
+    show_default=True,
+    metavar="PERCENT",
+    help="What is no change, in percent.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    metavar="RUNS",
+    help="How many runs before it count, at most.",
+)
+@click.option("-o", "--output", type=Path, metavar="FILE", help="Draw it too; ends in .png or .svg.")
+@click.option("--all", "every", is_flag=True, help="List unchanged and new series too.")
+@json_option
+def bench_history(
+    folder: Path,
+    kernels: tuple[str, ...],
+    size: tuple[int, ...] | None,
+    cards: tuple[str, ...],
+    fail: float,
+    window: int,
+    output: Path | None,
+    every: bool,
+    as_json: bool,
+) -> int:
+    """Say which kernels became slower.
+
+    FOLDER holds saved runs of pytest, of any hosts and dates; .benchmarks by default. The newest run of each kernel,
+    size, config and model of card is compared with the runs before it. The exit status is 1 if any is slower by more
+    than --fail percent and than the noise.
+    """
+    if output and output.suffix.lower() not in (".png", ".svg"):
+        raise click.UsageError(f"{str(output)!r} does not end in .png or .svg")
+    loaded_registry()
+    if output:
+        _require_matplotlib()
+    history, limits = read(folder), Limits(fail, window)
+    for problem in history.problems:
+        say(f"warning: {problem}")
+    series = _chosen(folder, history, kernels, size, cards)
+    found, standing_out = trends(series.items(), limits), outliers(series, fail)
+    drawn = "" if output is None else _draw(output, found, limits)
+    from mmcore_history.report import report, to_json
+
+    if as_json:
+        write_json({"folder": str(folder), "figure": drawn or None, **to_json(history, found, standing_out, limits)})
+    else:
+        render(*report(history, found, standing_out, limits, every=every))
+        if drawn:
+            write(f"{drawn}: drawn")
+    return 1 if any(each.state == SLOWER for each in found) else 0
+
+
+def _chosen(
+    folder: Path, history: History, kernels: Sequence[str], size: tuple[int, ...] | None, cards: Sequence[str]
+) -> Mapping[Subject, Sequence[Measurement]]:
+    """The series that were asked for; InvalidHistory where there are none."""
+    if not history.series:
+        there = f"; left out: {history.what_was_left_out}" if history.left_out else ""
+        raise InvalidHistory(f"{str(folder)!r} holds no device times of verified products{there}")
+    series = {
+        subject: measurements
+        for subject, measurements in history.series.items()
+        if _matches(subject.kernel, kernels)
+        and size in (None, (subject.m, subject.n, subject.k))
+        and _matches(subject.card.name, cards)
+    }
+    if not series:
+        said = zip(*((each.kernel, each.size, each.card.name) for each in history.series), strict=True)
+        there = "; ".join(", ".join(sorted(set(names))) for names in said)
+        raise InvalidHistory(f"there are no results of these kernels, sizes and cards together; there are {there}")
+    return series
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
+
+
+def _require_matplotlib() -> None:
+    """Raise the sentence that ``mmcore plot`` has for its absence."""
+    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MmcoreError(
+            "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
+        ) from None
+
+
+def _draw(output: Path, found: Sequence[Trend], limits: Limits) -> str:
+    """Draw the figure; its path."""
+    from mmcore_history.figure import figure
+
+    drawing = figure(found, limits)
+    content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()
+    try:
+        output.write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
+    return str(output)

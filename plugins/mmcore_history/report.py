@@ -1,0 +1,137 @@
+"""What ``mmcore bench-history`` prints: a table for each model of card, what else differs, hosts that stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mmcore.cli.output import visible
+from mmcore_history.hosts import Outlier
+from mmcore_history.measurements import USUAL_MEASURE, Run
+from mmcore_history.reading import History
+from mmcore_history.trends import FASTER, SLOWER, Limits, Trend, counted
+from mmcore_plots.results import number
+
+
+def report(
+    history: History, found: Sequence[Trend], standing_out: Sequence[Outlier], limits: Limits, *, every: bool
+) -> list[RenderableType]:
+    """The tables, the card with the worst series first; then hosts, and how much was read and left out.
+
+    Args:
+        history: what was read.
+        found: the trends to report, the worst first.
+        standing_out: the hosts to name.
+        limits: what counted as a change.
+        every: whether unchanged and new series have rows too.
+    """
+    cards = list(dict.fromkeys(each.subject.card for each in found))
+    by_card = groupby(sorted(found, key=lambda each: cards.index(each.subject.card)), lambda each: each.subject.card)
+    parts: list[RenderableType] = []
+    for card, of_card in by_card:
+        members = list(of_card)
+        parts += [Text(visible(f"{card}: {_counts(members)}"), "bold")]
+        if shown := [each for each in members if every or each.state in (SLOWER, FASTER)]:
+            parts += [_table(shown, every=every), *_notes(shown)]
+        parts += [*(str(host) for host in standing_out if host.card == card), ""]
+    return [*parts, *_summary(history, found, limits)]
+
+
+def _counts(found: Iterable[Trend]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in counted(found).items() if count)
+
+
+def _table(shown: Sequence[Trend], *, every: bool) -> Table:
+    """A row for each series, with the noise where ``every`` asks why some did not change."""
+    measures = any(each.subject.measure != USUAL_MEASURE for each in shown)
+    commits = any(each.since and each.since.commit for each in shown)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("kernel", "size", "config", *(["measure"] if measures else [])):
+        table.add_column(name, no_wrap=name == "kernel")
+    for name in ("runs", "now, ms", "change", *(["noise"] if every else [])):
+        table.add_column(name, justify="right")
+    for name in ("since", *(["commit"] if commits else []), ""):
+        table.add_column(name)
+    notes = _numbered(shown)
+    for each in shown:
+        subject, since = each.subject, each.since
+        table.add_row(
+            *(subject.kernel, subject.size, subject.config, *([subject.measure] if measures else [])),
+            *(str(len(each.measurements)), number(each.newest.ms), _percent(each.change_percent, "+.1f")),
+            *([_percent(each.noise_percent, ".1f")] if every else []),
+            since.day if since else "",
+            *([since.commit if since else ""] if commits else []),
+            f"[{notes[text]}]" if (text := _text(each)) else "",
+        )
+    return table
+
+
+def _text(each: Trend) -> str:
+    return ", ".join(map(str, each.differences))
+
+
+def _numbered(shown: Iterable[Trend]) -> dict[str, int]:
+    """The number of each note: series that differ from their references in the same share one."""
+    texts = dict.fromkeys(filter(None, map(_text, shown)))
+    return {text: index for index, text in enumerate(texts, 1)}
+
+
+def _notes(shown: Iterable[Trend]) -> list[str]:
+    return [f"[{index}] {text}" for text, index in _numbered(shown).items()]
+
+
+def _percent(value: float | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}} %"
+
+
+def _summary(history: History, found: Sequence[Trend], limits: Limits) -> Iterator[str]:
+    runs = "the run" if limits.window == 1 else f"up to {limits.window} runs"
+    yield f"{len(found)} series in {history.files} files: {_counts(found)}"
+    yield f"a change: more than {limits.percent:g} % and the noise, from the median of {runs} before"
+    if history.left_out:
+        yield f"left out: {history.what_was_left_out}"
+
+
+def to_json(
+    history: History, found: Iterable[Trend], standing_out: Iterable[Outlier], limits: Limits
+) -> dict[str, Any]:
+    """What ``--json`` says: all series, the worst first; times in ms, changes and noise in percent."""
+    found = list(found)
+    return {
+        "files": history.files,
+        "problems": list(history.problems),
+        "left_out": dict(history.left_out),
+        "fail_percent": limits.percent,
+        "window": limits.window,
+        **counted(found),
+        "hosts": [{**each._asdict(), "card": each.card._asdict()} for each in standing_out],
+        "series": [_series(each) for each in found],
+    }
+
+
+def _series(each: Trend) -> dict[str, Any]:
+    subject = each.subject
+    return {
+        "card": subject.card._asdict(),
+        "kernel": subject.kernel,
+        "problem": {"m": subject.m, "n": subject.n, "k": subject.k},
+        "config_id": subject.config,
+        "measure": subject.measure,
+        "state": each.state,
+        "runs": len(each.measurements),
+        "newest": {**_run(each.newest.run), "median_ms": each.newest.ms},
+        "reference_ms": each.reference_ms,
+        "change_percent": each.change_percent,
+        "noise_percent": each.noise_percent,
+        "since": each.since and _run(each.since),
+        "differences": [difference._asdict() for difference in each.differences],
+    }
+
+
+def _run(run: Run) -> Mapping[str, str]:
+    return {"date": run.date.isoformat(), "host": run.host, "commit": run.commit}
