@@ -475,7 +475,7 @@ def test_a_line_says_what_the_kernel_was_compared_with_and_not_what_it_was_not()
 
 def test_the_time_of_a_run_is_shared_out_among_its_phases() -> None:
     def used(duration: float, **phases: float) -> Any:
-        return SimpleNamespace(duration=duration, result=SimpleNamespace(phases=phases) if phases else None)
+        return SimpleNamespace(duration=duration, result=SimpleNamespace(phases=phases, place="") if phases else None)
 
     interrupted = used(0.0, compile=2.0, plan=0.5)
     cells = [used(10.0, compile=1.0, verify=2.0, time=3.0, plan=1.0), used(1.5), interrupted]
@@ -565,7 +565,7 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
     plugins = SimpleNamespace(get_plugin={"terminalreporter": terminal}.get)
     session = Session(SimpleNamespace(pluginmanager=plugins))  # type: ignore[arg-type]
     described = {"description": "Test GPU", "identity": identity}
-    vars(session).update(device="timed:0", supports_timing=supports_timing, described=described)
+    vars(session).update(engine=None, device="timed:0", supports_timing=supports_timing, described=described)
     for _ in range(2):
         session.hold_device()
         assert (MadeUpLock.taken, lines) == (taken, [] if said is None else [said])

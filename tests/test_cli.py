@@ -24,6 +24,7 @@ EVERY_COMMAND = (
     ("show", "upc.kernel00"),
     ("run", "upc.kernel00", *SMALL),
     ("doctor",),
+    ("bench-history", str(RESULTS.parent / "experiments")),
     ("check", "upc.kernel00", *SMALL),
     ("conform", "hpsee.simple", "--device", "emulator"),
     ("experiment", "--list"),
@@ -179,7 +180,7 @@ def test_a_third_party_adds_a_command(tmp_path: Path) -> None:
     document = mmcore("tune", "--json", site=tmp_path)
     assert (document.exit_code, document.stderr) == (1, "tuning\n")
     assert "upc.kernel11" in json.loads(document.stdout)
-    assert "\n  tune          Find the fastest config.\n" in mmcore("--help", site=tmp_path).stdout
+    assert "\n  tune           Find the fastest config.\n" in mmcore("--help", site=tmp_path).stdout
     assert "tune: acme.tuner of acme-tuner" in mmcore("doctor", site=tmp_path).stdout
 
 
@@ -212,7 +213,7 @@ def test_a_command_that_cannot_be_imported_is_one_sentence(target: str, reason: 
     (tmp_path / "acme_leaves.py").write_text("raise SystemExit('not here,\\n  and not now')")
     result = mmcore("tune", site=tmp_path)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: the command tune, {target}, {reason}\n")
-    assert f"tune          (the command tune, {target}" in " ".join(mmcore("--help", site=tmp_path).stdout.split("\n"))
+    assert f"tune           (the command tune, {target}" in " ".join(mmcore("--help", site=tmp_path).stdout.split("\n"))
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def results(found: Spread, groups: Mapping[str, Sequence[Cell]], **options: Any)
 def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers have processes of their own; engines are asked for more of them more often."""
     monkeypatch.delenv("MMCORE_IN_PROCESS")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a worker of pytest-xdist times nothing
     monkeypatch.setattr("mmcore_engines.spread._POLL_SECONDS", 0.02)
 
 

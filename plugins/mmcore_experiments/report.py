@@ -36,7 +36,7 @@ def summary(registered: Registered[Preset]) -> dict[str, Any]:
 
 def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
     """A row for each preset."""
-    table = Table(Column("preset", no_wrap=True), "what it varies", "kernels", **_PLAIN)
+    table = Table(Column("preset", no_wrap=True), "what it varies", Column("kernels", overflow="fold"), **_PLAIN)
     for preset, _ in found:
         more = len(preset.kernels) - _MOST_NAMES
         kernels = " ".join(preset.kernels[:_MOST_NAMES])

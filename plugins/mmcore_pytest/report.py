@@ -17,6 +17,7 @@ from mmcore_pytest.collection import COUNTED, Benchmark
 from mmcore_pytest.fixture import CellBenchmark, Measured
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
+_CONFIG_COLUMNS = 16  # of a config's id in one line
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
     median_ms spread_percent gflops percent_of_peak percent_of_best baseline percent_of_baseline emulation_ms
@@ -90,10 +91,15 @@ def _table(members: Sequence[Measured]) -> Table:
 
 
 def _config(benchmark: Benchmark, result: Result) -> str:
-    """The config's id, and the block that was launched where that is another."""
+    """The config's id in short lines, and the block that was launched where that is another."""
     launched = [launch.block for launch in result.launched]
-    other = launched and benchmark.config.block not in launched
-    return f"{benchmark.config.id} ({launched[0]} launched)" if other else benchmark.config.id
+    other = f" ({launched[0]} launched)" if launched and benchmark.config.block not in launched else ""
+    lines = [""]
+    for word in benchmark.config.id.split("-"):
+        if lines[-1] and len(lines[-1]) + len(word) > _CONFIG_COLUMNS:
+            lines.append("")
+        lines[-1] += f"{word}-"
+    return "\n".join(lines)[:-1] + other
 
 
 def _times(result: Result, info: Mapping[str, Any], compared: bool) -> list[str]:
