@@ -451,15 +451,13 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
         done("upc.kernel00", 64, times=(4e-3,)),
     ]
     complete(results)
-    _, _, heading, *rows = rendered(*tables(results), terminal=False).splitlines()
-    names = ["kernel", "config", "median, µs", "spread", "GFLOP/s", "of peak", "of best", "of acme.fast"]
-    assert re.split("  +", heading) == [*names, "registers", "shared, B", "verified"]
-    assert re.split("  +", rows[0]) == [
-        *("upc.kernel01", "b32", "2000.00", "0.00 %", "0.262", "0.0 %", "100.0 %", "50.0 %", "8", "0", "all")
+    _, _, above, heading, *rows = rendered(*tables(results), terminal=False).splitlines()
+    assert above.split() == ["median,", "of", "of", "of"]
+    assert heading.split() == ["kernel", "config", "µs", "spread", "GFLOP/s", "peak", "best", "acme.fast"]
+    assert re.split(" +(?!%)", rows[0].rstrip()) == [
+        *("upc.kernel01", "b32", "2000.00", "0.00 %", "0.262", "0.0 %", "100.0 %", "50.0 %")
     ]
-    assert re.split("  +", rows[1]) == [
-        *("upc.kernel00", "b32", "4000.00", "0.00 %", "0.131", "50.0 %", "8", "0", "all")
-    ]
+    assert re.split(" +(?!%)", rows[1].rstrip()) == [*("upc.kernel00", "b32", "4000.00", "0.00 %", "0.131", "50.0 %")]
     write_csv(tmp_path / "out.csv", results)
     first, second = csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines())
     assert (first["baseline"], first["percent_of_baseline"], first["percent_of_best"]) == ("acme.fast", "50.0", "100.0")

@@ -123,10 +123,11 @@ def test_results_carry_what_the_summary_shows(pytester: pytest.Pytester) -> None
     assert float(rows[1]["gflops"]) == info["upc.kernel01"]["gflops"]
     assert float(rows[1]["median_ms"]) == pytest.approx(0.12)
     result.stdout.fnmatch_lines([
-        "*32×32×32 C=AB float32, kernel time, warm L2, on Test GPU*",
-        "kernel * config *median, µs *spread *GFLOP/s *of peak *of best *registers *shared, B *occupancy *verified",
-        "upc.kernel10 *b16 *70.00 *0.936 * 93.6 % *100.0 % *2048 *1 *all*",
-        "upc.kernel01 *b16 *120.00 *0.546 * 54.6 % *58.3 %*",
+        "*32×32×32 C=AB float32, kernel time, warm L2, on Test GPU: verified",
+        "*median, *of *of",
+        "kernel * config *µs *spread *GFLOP/s *peak *best",
+        "upc.kernel10 *b16 *70.00 *0.936 *93.6 % *100.0 %",
+        "upc.kernel01 *b16 *120.00 *0.546 *54.6 % *58.3 %*",
     ])  # fmt: skip
 
 
@@ -155,7 +156,7 @@ def test_a_wrong_product_fails_and_has_no_time(pytester: pytest.Pytester) -> Non
     assert result.stdout.str().count("no time is reported") == 1
     assert list(cells(saved(pytester)[0])) == ["upc.kernel01-32x32x32-b16"]
     assert "acme.wrong" not in (pytester.path / "out.csv").read_text()
-    table = result.stdout.str().rpartition("median, µs")[2]
+    table = result.stdout.str().rpartition("median,")[2]
     assert "upc.kernel01" in table
     assert "acme.wrong" not in table.partition("short test summary")[0]
 
@@ -167,7 +168,7 @@ def test_a_time_faster_than_the_device_fails_and_is_not_saved(pytester: pytest.P
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["implausible: 63.6 µs for 32×32×32, which takes 65.5 µs at*"])
     assert list(cells(saved(pytester)[0])) == ["upc.kernel10-32x32x32-b16"]
-    assert "upc.kernel01" not in result.stdout.str().rpartition("median, µs")[2].partition("short test")[0]
+    assert "upc.kernel01" not in result.stdout.str().rpartition("median,")[2].partition("short test")[0]
 
 
 def test_memory_traffic_is_held_against_the_clock_too(pytester: pytest.Pytester, use: Use) -> None:
@@ -210,12 +211,12 @@ def test_an_interrupted_run_reports_and_saves_what_it_has(pytester: pytest.Pytes
     done = ["upc.kernel00-32x32x32-b16", "upc.kernel01-32x32x32-b16"]
     assert list(cells(saved(pytester)[0])) == done
     result.stdout.fnmatch_lines([
-        "32×32×32 C=AB float32, kernel time, warm L2, on Test GPU",
+        "32×32×32 C=AB float32, kernel time, warm L2, on Test GPU: verified",
         "kernel *",
         "upc.kernel0*",
         "upc.kernel0*",
     ])  # fmt: skip
-    assert "kernel10" not in result.stdout.str().rpartition("median, µs")[2]
+    assert "kernel10" not in result.stdout.str().rpartition("median,")[2]
     assert (pytester.path / "out.csv").read_text().count("upc.kernel") == 2
 
 
@@ -331,7 +332,7 @@ def test_the_emulators_run_is_one_table_of_counts_in_eighty_columns(
     result.stdout.fnmatch_lines(
         [
             "mmcore: emulator (emulates compute capability 9.0*); counts, no times: *",
-            "32×32×32 C=AB float32: counts, no times: *",
+            "32×32×32 C=AB float32: verified, counts, no times",
         ]
     )
     table = output[output.index("32×32×32 C=") : output.index("7 cells in")]

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from mmcore.cli.output import visible
 from mmcore.result import Result
-from mmcore_pytest.collection import COUNTED, Benchmark
+from mmcore_pytest.collection import Benchmark
 from mmcore_pytest.fixture import CellBenchmark, Measured
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
-_CONFIG_COLUMNS = 16  # of a config's id in one line
+_NAMES_COLUMNS, _LINE_COLUMNS = 34, 30  # of a kernel's name and its config's id beside it; of a line below it
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
     median_ms spread_percent gflops percent_of_peak percent_of_best baseline percent_of_baseline emulation_ms
@@ -55,58 +55,67 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for group, members in by_group(results).items():
         result = members[0][1]
-        timed = f"{group}, on {result.device_description}"
-        title = timed if result.times else f"{group.split(',')[0]}: {COUNTED}"
-        if len({each.place for _, each, _ in members}) == 1 and result.place:
-            title += f", by {result.place}"
+        title = f"{group}, on {result.device_description}" if result.times else group.split(",")[0]
+        title += f", by {result.place}" * (len({each.place for _, each, _ in members}) == 1 and result.place != "")
+        ends = [] if result.times else ["counts, no times"]
+        title += ": " + ", ".join(["verified", *ends])
         parts += ["", Text(visible(title), "bold"), _table(members)]
     return parts
 
 
 def _table(members: Sequence[Measured]) -> Table:
+    """A row for each result, in eighty columns: what does not fit beside a kernel's name stands below it."""
     timed = bool(members[0][1].times)
-    figures = _figures(members)
-    table = Table(box=None, pad_edge=False, padding=(0, 2 if timed else 1, 0, 0))
-    table.add_column("kernel", no_wrap=True)
-    table.add_column("config", no_wrap=True)
-    # Eighty columns hold either times or counts.
-    baseline = next((f"of {each.baseline.label}" for _, each, _ in members if each.baseline), "")
-    times = ["median, µs", "spread", "GFLOP/s", "of peak", "of best"] if timed else []
-    times += [baseline] if baseline else []
-    times += ["registers", "shared, B"] if timed else []
-    for heading in (*times, *(name.replace("_", " " if timed else "\n", 1).replace("_", " ") for name in figures)):
-        table.add_column(heading, justify="right")
-    places = {result.place for _, result, _ in members} - {""}
-    table.add_column("verified")
-    if len(places) > 1:
-        table.add_column("on")
+    figures = [] if timed else _figures(members)  # eighty columns hold either times or counts
+    baseline = next((f"of\n{each.baseline.label}" for _, each, _ in members if each.baseline), "")
+    times = ["median,\nµs", "spread", "GFLOP/s", "of\npeak", "of\nbest", baseline] if timed else []
+    long = max(len(benchmark.kernel.name + benchmark.config.id) for benchmark, _, _ in members) > _NAMES_COLUMNS
+    sampled = not all(map(_is_whole, (result for _, result, _ in members)))
+    several = len({result.place for _, result, _ in members}) > 1
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("kernel", *(() if long else ("config",))):
+        table.add_column(heading, no_wrap=True)
+    for heading in (*filter(None, times), *(name.replace("_", "\n", 1).replace("_", " ") for name in figures)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("verified",) * sampled + ("on",) * several:
+        table.add_column(heading)
     for benchmark, result, info in members:
+        config = _config(benchmark, result)
+        named = [f"{result.kernel}\n{_below(config)}"] if long else [result.kernel, config]
         numbers = _times(result, info, bool(baseline)) if timed else []
         numbers += [_number(result.figures.get(name)) for name in figures]
-        verification = result.verification
-        whole = verification is not None and verification.compared == result.cell.m * result.cell.n
-        place = [result.place] if len(places) > 1 else []
-        table.add_row(result.kernel, _config(benchmark, result), *numbers, "all" if whole else "sampled", *place)
+        ends = ["all" if _is_whole(result) else "sampled"] * sampled + [result.place] * several
+        table.add_row(*named, *numbers, *ends)
     return table
 
 
+def _is_whole(result: Result) -> bool:
+    """Whether every element of the product was compared."""
+    verification = result.verification
+    return verification is not None and verification.compared == result.cell.m * result.cell.n
+
+
 def _config(benchmark: Benchmark, result: Result) -> str:
-    """The config's id in short lines, and the block that was launched where that is another."""
+    """The config's id, and the block that was launched where that is another."""
     launched = [launch.block for launch in result.launched]
-    other = f" ({launched[0]} launched)" if launched and benchmark.config.block not in launched else ""
-    lines = [""]
-    for word in benchmark.config.id.split("-"):
-        if lines[-1] and len(lines[-1]) + len(word) > _CONFIG_COLUMNS:
-            lines.append("")
+    other = launched and benchmark.config.block not in launched
+    return f"{benchmark.config.id} ({launched[0]} launched)" if other else benchmark.config.id
+
+
+def _below(config: str) -> str:
+    """A config's id in lines of its own, broken where a parameter ends."""
+    lines = ["  "]
+    for word in config.split("-"):
+        if lines[-1].strip() and len(lines[-1]) + len(word) > _LINE_COLUMNS:
+            lines.append("  ")
         lines[-1] += f"{word}-"
-    return "\n".join(lines)[:-1] + other
+    return "\n".join(lines)[:-1]
 
 
 def _times(result: Result, info: Mapping[str, Any], compared: bool) -> list[str]:
     times = [f"{info['median_ms'] * 1e3:.2f}", _percent(info["spread_percent"], 2), _number(info["gflops"])]
     names = ("percent_of_peak", "percent_of_best", *(("percent_of_baseline",) if compared else ()))
-    percents = [_percent(info[name]) for name in names]
-    return [*times, *percents, str(result.registers), str(result.shared_bytes)]
+    return [*times, *(_percent(info[name]) for name in names)]
 
 
 def line(result: Result) -> str:
