@@ -12,15 +12,18 @@ from mmcore.errors import MmcoreError
 USUAL_SECONDS = 60.0
 """What a command gives a kernel where the user says nothing."""
 
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
 
 def parse_seconds(text: str) -> float:
-    """A time limit as a user writes it.
+    """A time limit as a user writes it: seconds, or with a unit as in "90s", "10m" and "2h".
 
     Raises:
         MmcoreError: it is no number above 0.
     """
+    number, factor = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
     try:
-        seconds = float(text)
+        seconds = float(number) * factor
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:

@@ -27,7 +27,7 @@ def size_type(text: str) -> int:
     return int(text)
 
 
-def _sizes_type(text: str) -> _Sizes:
+def sizes_type(text: str) -> _Sizes:
     """m, n and k of "640" or "64x65x66"."""
     parts = text.lower().replace("×", "x").split("x")
     if len(parts) not in (1, 3):
@@ -55,7 +55,7 @@ def problem_options(usual: int) -> _Option:
     """The options that say which product: ``usual``, or the next size that the kernel allows, by default."""
     text = f"m = n = k, or MxNxK; {usual}, or the next that the kernel allows, by default."
     return _with(
-        click.option("--size", type=_sizes_type, metavar="N", help=text),
+        click.option("--size", type=sizes_type, metavar="N", help=text),
         click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
         click.option("-n", type=size_type, metavar="N", help="Columns of B and C."),
         click.option("-k", type=size_type, metavar="K", help="Columns of A, rows of B."),
@@ -85,7 +85,7 @@ def device_option(usual: str = "auto, cuda, cuda:1, emulator, ...") -> _Option:
 
 def timeout_option(what: str) -> _Option:
     """``--timeout``, of ``what``."""
-    text, usual = f"Seconds that {what} may take.", USUAL_SECONDS
+    text, usual = f"Seconds that {what} may take.", f"{USUAL_SECONDS:g}"
     return click.option("--timeout", type=parse_seconds, default=usual, metavar="S", show_default=True, help=text)
 
 

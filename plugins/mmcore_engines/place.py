@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,6 +25,10 @@ from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
 from mmcore.registry import registry
 
+AHEAD = 4
+"""Cells that a worker compiles while it measures another, each in a process of its own where there are processors."""
+
+_COMPILERS = max(1, min(AHEAD, (os.cpu_count() or 1) // 4))
 _COMPILING = "emulator"  # the device of the process that compiles ahead: it holds nothing of the card
 
 
@@ -43,10 +48,13 @@ def compile_ahead(
     device: Device, phases: Phases, cell: Mapping[str, Any], properties: Mapping[str, Any], architecture: str
 ) -> None:
     """Compile a cell's kernel into the cache for a device with such properties."""
-    dims = {name: Dim3(*properties[name]) for name in ("block", "grid")}
-    capability = tuple(properties["compute_capability"])
-    told = DeviceProperties(**{**properties, **dims, "compute_capability": capability})
-    compile_plan(plan_cell(Cell.from_json(cell), told), architecture)
+    compile_plan(plan_cell(Cell.from_json(cell), properties_of(properties)), architecture)
+
+
+def properties_of(values: Mapping[str, Any]) -> DeviceProperties:
+    """The properties that :func:`describe` tells, which JSON has made lists of."""
+    dims = {name: Dim3(*values[name]) for name in ("block", "grid")}
+    return DeviceProperties(**{**values, **dims, "compute_capability": tuple(values["compute_capability"])})
 
 
 class Place:
@@ -114,19 +122,20 @@ class Place:
 
 
 class _Ahead:
-    """Compiles what is asked for next in a process of its own, so that it is in the cache when its turn comes."""
+    """Compiles what is asked for next in processes of its own, so that it is in the cache when its turn comes."""
 
     def __init__(self) -> None:
         self.described: Mapping[str, Any] = {}
-        self._thread = ThreadPoolExecutor(1, "compile-ahead")
+        self._threads = ThreadPoolExecutor(_COMPILERS, "compile-ahead")
         self._begun: dict[str, Future[None]] = {}
-        self._process: WorkerProcess | None = None
+        self._idle: queue.SimpleQueue[WorkerProcess] = queue.SimpleQueue()
+        self._ended = False
 
     def compile(self, cells: Sequence[Mapping[str, Any]], timeout: float | None) -> None:
         """Have these compiled, each once; nothing for a device without device time."""
         for cell in cells if self.described.get("supports_timing") else ():
             if (key := _key(cell)) not in self._begun:
-                self._begun[key] = self._thread.submit(self._compile, cell, timeout)
+                self._begun[key] = self._threads.submit(self._compile, cell, timeout)
 
     def wait_for(self, cell: Mapping[str, Any]) -> None:
         """Wait while a cell that is to be measured now is being compiled; what has not begun is left to the device."""
@@ -135,16 +144,20 @@ class _Ahead:
             compiled.result()
 
     def _compile(self, cell: Mapping[str, Any], timeout: float | None) -> None:
-        if self._process is None or not self._process.alive:
-            self._process = WorkerProcess(_COMPILING)
+        try:
+            process = self._idle.get_nowait()
+        except queue.Empty:
+            process = WorkerProcess(_COMPILING)
         properties = [self.described["properties"], self.described["architecture"]]
         with contextlib.suppress(MmcoreError):  # what is wrong with a cell, it says itself
-            self._process.ask("mmcore_engines.place:compile_ahead", [cell, *properties], timeout)
+            process.ask("mmcore_engines.place:compile_ahead", [cell, *properties], timeout)
+        if process.alive and not self._ended:
+            self._idle.put(process)
 
     def end(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        if self._process is not None:
-            self._process.end()
+        """Compile nothing more; a process that is compiling ends when it has."""
+        self._ended = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _key(cell: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,14 +20,13 @@ from mmcore.result import Result
 from mmcore_engines.cards import compared_cards, stranger
 from mmcore_engines.engine import Engine, Worker
 from mmcore_engines.journal import Journal
-from mmcore_engines.place import identity
+from mmcore_engines.place import AHEAD, identity
 
 MEASURE = "mmcore.executor.worker:measure_json"
 
 ATTEMPTS = 3
 """How often a cell is begun whose worker, or device's process, dies; after the last the cell is to blame."""
 
-_AHEAD = 4  # cells of its groups that a worker compiles while it measures
 _POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
 _SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
 _HELLO = {"hello": True}
@@ -40,6 +39,7 @@ class _Task:
     cell: Cell
     group: str
     target: str
+    further: Sequence[Any] = ()
     future: Future[Any] = field(default_factory=Future)
     begun: list[str] = field(default_factory=list)
 
@@ -96,15 +96,15 @@ class Spread:
         self._begun = self._closed = False
         self._thread = threading.Thread(target=self._run, name="spread", daemon=True)
 
-    def add(self, cell: Cell, group: str, target: str = MEASURE) -> Future[Any]:
+    def add(self, cell: Cell, group: str, target: str = MEASURE, further: Sequence[Any] = ()) -> Future[Any]:
         """Have a cell measured; the future has its result, or a MmcoreError where it cannot be measured.
 
         Args:
             cell: its device is the worker's, whatever it says.
             group: cells of one group go to one worker, in order.
-            target: a function as :func:`mmcore.executor.run` takes it, called with the cell's JSON.
+            target: a function as :func:`mmcore.executor.run` takes it, called with the cell's JSON and ``further``.
         """
-        task = _Task(cell, group, target)
+        task = _Task(cell, group, target, further)
         self._added.put(task)
         self._events.put(None)
         if self._closed:
@@ -121,6 +121,11 @@ class Spread:
         self._journal = None if journal is None else Journal(journal, self._common)
         self._begun = True
         self._events.put(None)
+
+    @property
+    def workers(self) -> int:
+        """How many workers have been taken in and are there."""
+        return sum(bool(seat.device) for seat in self._seats)
 
     def close(self, *, whole: bool = True) -> None:
         """End all workers at once; what is not measured fails. The journal of a run that is not ``whole`` stays."""
@@ -305,10 +310,10 @@ class Spread:
                 continue
             seat.current = task
             task.begun.append(seat.worker.name)
-            ahead = [each.cell.to_json() for each, _ in zip(seat.tasks, range(_AHEAD), strict=False)]
+            ahead = [each.cell.to_json() for each, _ in zip(seat.tasks, range(AHEAD), strict=False)]
             cell = task.cell.on(seat.device["name"])
-            asked = {"target": task.target, "arguments": [cell.to_json()], "timeout": cell.timeout, "ahead": ahead}
-            self._ask(seat, asked)
+            arguments = [cell.to_json(), *task.further]
+            self._ask(seat, {"target": task.target, "arguments": arguments, "timeout": cell.timeout, "ahead": ahead})
 
     def _next(self, seat: _Seat) -> _Task | None:
         """The next cell for a worker: one that another has lost, or of its groups, or of a group that nobody has."""

@@ -10,21 +10,13 @@ from pathlib import Path
 
 import click
 
-from mmcore.cli.options import size_type
+from mmcore.cli.options import sizes_type
 from mmcore.cli.output import json_option, loaded_registry, render, say, write, write_json
 from mmcore.errors import MmcoreError
 from mmcore_history.hosts import outliers
 from mmcore_history.measurements import Measurement, Subject
 from mmcore_history.reading import History, InvalidHistory, read
 from mmcore_history.trends import SLOWER, Limits, Trend, trends
-
-
-def _sizes_type(text: str) -> tuple[int, ...]:
-    """m, n and k of "640" or "64x65x66"."""
-    parts = text.lower().replace("×", "x").split("x")
-    if len(parts) not in (1, 3):
-        raise click.BadParameter(f"{text!r} is not a size: give N, or all of MxNxK")
-    return tuple(map(size_type, parts * (3 // len(parts))))
 
 
 def _percent_type(text: str) -> float:
@@ -41,7 +33,7 @@ def _percent_type(text: str) -> float:
 @click.command("bench-history")
 @click.argument("folder", metavar="[FOLDER]", default=".benchmarks", type=Path)
 @click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
-@click.option("--size", type=_sizes_type, metavar="N", help="Only m = n = k = N, or MxNxK.")
+@click.option("--size", type=sizes_type, metavar="N", help="Only m = n = k = N, or MxNxK.")
 @click.option("--card", "cards", multiple=True, metavar="C", help="Only these models of card: a name, or '*H200*'.")
 @click.option(
     "--fail",

@@ -1,0 +1,153 @@
+"""``mmcore tune``: search, final, and the file that ``matmul``, ``run`` and ``bench`` read."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmcore.cli.options import device_option, sizes_type, timeout_option
+from mmcore.cli.output import json_option, loaded_registry, render, say, write_json
+from mmcore.deadline import parse_seconds
+from mmcore.errors import MmcoreError
+from mmcore.kernel.declaration import Kernel
+from mmcore.tuning import own_folder
+
+_LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
+
+
+@click.command()
+@click.argument("kernels", metavar="KERNEL...", nargs=-1, required=True)
+@click.option("--size", "sizes", multiple=True, required=True, type=sizes_type, metavar="N", help="N, or MxNxK.")
+@click.option("--budget", default="10m", type=parse_seconds, metavar="T", show_default=True, help="For each search.")
+@click.option("--trials", type=click.IntRange(1), metavar="N", help="Configs tried at most; a third by default.")
+@click.option("--all", "exhaustive", is_flag=True, help="Try every config, however long it takes.")
+@device_option("auto, cuda:1, all, ...")
+@click.option("--engine", default="processes", metavar="NAME", show_default=True, help="processes, ray, ...")
+@click.option("--engine-address", default="", metavar="WHERE", help="Of Ray: auto, HOST:PORT or ray://HOST:PORT.")
+@timeout_option("each config")
+@click.option("--sampler", type=click.Choice(["tpe", "random"]), default="tpe", show_default=True, help="Optuna's.")
+@click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the sampler; fresh by default.")
+@click.option("--storage", default="", metavar="FILE|URL", help="Optuna's storage; usually a file beside the result.")
+@click.option("-o", "--output", type=Path, metavar="DIR", help="Where the result goes; usually with your settings.")
+@click.option("--plot", type=Path, metavar="FILE", help="Draw the search; ends in .png or .svg.")
+@json_option
+def tune(
+    kernels: Sequence[str],
+    sizes: Sequence[tuple[int, int, int]],
+    budget: float,
+    trials: int | None,
+    exhaustive: bool,
+    device: str,
+    engine: str,
+    engine_address: str,
+    timeout: float,
+    sampler: str,
+    seed: int | None,
+    storage: str,
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> int:
+    """Find a kernel's fastest config.
+
+    Configs that constraints or the device's limits forbid are never launched; each of the others is verified before it
+    is timed, and the fastest take turns in the end. The best goes into a file for each card model, by which matmul, run
+    and pytest bench take it where nobody names another. After an interruption the same command goes on.
+    """
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg"):
+        raise click.UsageError(f"{str(plot)!r} does not end in .png or .svg")
+    found, _ = loaded_registry().matching(kernels)
+    from mmcore_engines import Request, Spread, connect
+    from mmcore_tune import search as searching
+    from mmcore_tune.report import document, table
+    from mmcore_tune.tuning import Tuning, run_final, run_trials, tuned, write
+
+    folder = output or own_folder()
+    kept = searching.storage(storage, folder)
+    spread = Spread(connect(engine, Request(device, engine_address)), say)
+    tunings: list[Tuning] = []
+    paths: list[Path] = []
+    try:
+        described = spread.start()
+        if not described["supports_timing"]:
+            raise MmcoreError(f"{described['name']} supports no timing, so no config is faster than another there")
+        spread.begin()
+        for kernel, size in itertools.product(found, sizes):
+            tuning = _tuning(kernel, size, described, kept, (sampler, seed), None if exhaustive else trials or 0)
+            tunings.append(tuning)
+            end = time.monotonic() + (math.inf if exhaustive else budget)
+            with _progress(end) as told:
+                run_trials(tuning, spread, end, timeout, told)
+            run_final(tuning, spread, timeout)
+            paths.append(write(tuned(tuning, described), folder))
+    except KeyboardInterrupt:
+        count = sum(len(each.search.seconds) for each in tunings)
+        say(f"interrupted: {count} configs are measured and kept; the same command goes on from there")
+        raise
+    finally:
+        spread.close()
+    if plot is not None:
+        from mmcore_tune.picture import draw
+
+        draw(tunings, described, plot)
+    write_json(document(tunings, paths)) if as_json else render(*table(tunings, paths, described))
+    return 0
+
+
+def _tuning(
+    kernel: Kernel,
+    size: tuple[int, int, int],
+    described: Mapping[str, Any],
+    kept: Any,
+    sampler: tuple[str, int | None],
+    trials: int | None,
+) -> Any:
+    """A tuning that is to be begun; ``trials`` is the most, 0 for a third of the configs, None for all."""
+    from mmcore_engines.place import properties_of
+    from mmcore_tune.search import Search
+    from mmcore_tune.space import SearchSpace
+    from mmcore_tune.tuning import Tuning
+
+    problem = kernel.problem(*size)
+    space = SearchSpace(kernel, problem, properties_of(described["properties"]))
+    several = len(space.configs)
+    most = several if trials is None else trials or max(_LEAST_TRIALS, math.ceil(several / 3))
+    # Other code, another driver or other configs make another study.
+    facts = {name: value for name, value in described["facts"].items() if name in ("name", "driver")}
+    known_by = json.dumps([facts, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
+    digest = hashlib.sha256(known_by.encode()).hexdigest()[:8]
+    name = f"{kernel.name} {problem} {described['description']} {digest}"
+    return Tuning(kernel, problem, Search(name, space, kept, *sampler), min(most, several))
+
+
+@contextmanager
+def _progress(end: float) -> Iterator[Callable[[Any], None]]:
+    """Says how far a search is, on a terminal: in one line that changes."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}", markup=False), BarColumn(20), TextColumn("{task.fields[state]}")
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", state="")
+
+        def told(tuning: Any) -> None:
+            search = tuning.search
+            best = f"best {search.seconds[search.best[0]] * 1e6:.2f} µs" if search.best else "none is right yet"
+            left = max(0, end - time.monotonic())
+            rest = "" if left == math.inf else f", {timedelta(seconds=round(left))} left at most"
+            state = f"{len(search.seconds)} of {tuning.trials} tried, {best}{rest}"
+            done = {"completed": len(search.seconds), "total": tuning.trials}
+            bar.update(task, description=tuning.label, state=state, **done)
+
+        yield told

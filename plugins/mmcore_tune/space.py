@@ -1,0 +1,84 @@
+"""What a search goes over: the configs of a kernel that can be launched for a product on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from mmcore.errors import ConstraintViolation, InvalidProblem
+from mmcore.kernel.configs import BLOCK, Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import plan
+
+Value: TypeAlias = int | float | str
+Point: TypeAlias = Mapping[str, Value]
+
+
+class SearchSpace:
+    """The configs that constraints and the device's limits allow, as points of the parameters that vary.
+
+    Attributes:
+        configs: by id.
+        refused: how many configs cannot be launched.
+        parameters: the values of each parameter that takes several and follows from no other, in order.
+        usual: the ids of the configs that the kernel declares as usual, of those that can be launched.
+
+    Raises:
+        InvalidProblem: none can be launched.
+    """
+
+    def __init__(self, kernel: Kernel, problem: Problem, device: DeviceProperties) -> None:
+        self.configs: dict[str, Config] = {}
+        self.refused = 0
+        reason = ""
+        for config in kernel.all_configs:
+            try:
+                plan(kernel, problem, config, device)
+                self.configs[config.id] = config
+            except ConstraintViolation as violation:
+                self.refused += 1
+                reason = str(violation)
+        if not self.configs:
+            raise InvalidProblem(f"none of the {self.refused} configs can be launched for {problem}: {reason}")
+        self.usual = [config.id for config in kernel.usual_configs if config.id in self.configs]
+        first = next(iter(self.configs.values()))
+        values = {
+            name: sorted({_value(config, name) for config in self.configs.values()}, key=_order)
+            for name in first
+            if name not in first.derived
+        }
+        self.parameters = {name: several for name, several in values.items() if len(several) > 1}
+        self._by_point = {tuple(self.point(id).items()): id for id in self.configs}
+
+    def point(self, id: str) -> Point:
+        """The values of a config's parameters that vary."""
+        return {name: _value(self.configs[id], name) for name in self.parameters}
+
+    def at(self, point: Point) -> str | None:
+        """The id of the config at a point; None where there is none that can be launched."""
+        return self._by_point.get(tuple((name, point[name]) for name in self.parameters))
+
+    def neighbours(self, id: str) -> Iterable[str]:
+        """The configs that differ from one in a single parameter, those with the nearest values first."""
+        here = self.point(id)
+        steps = [
+            (abs(place - values.index(here[name])), name, value)
+            for name, values in self.parameters.items()
+            for place, value in enumerate(values)
+            if value != here[name]
+        ]
+        for _, name, value in sorted(steps, key=lambda step: step[0]):
+            if (found := self.at({**here, name: value})) is not None:
+                yield found
+
+
+def _value(config: Config, name: str) -> Value:
+    value: Value = config.block_text if name == BLOCK else config[name]
+    return value
+
+
+def _order(value: Value) -> tuple[bool, float, str]:
+    """Numbers first, in their order."""
+    return (True, 0.0, value) if isinstance(value, str) else (False, value, "")

@@ -1,0 +1,160 @@
+"""``mmcore tune``: the config that it finds, what it never launches, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mmcore
+from mmcore.executor import IN_PROCESS
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import usual_config
+from mmcore.tuning import Tuned, file_of
+from tests import landscape
+from tests.command_line import installed
+from tests.command_line import mmcore as command
+
+pytest.importorskip("optuna", reason="the extra 'tune' is not installed")
+
+FORBIDDEN = 4  # by a constraint
+CONFIGS = 11 * 5 * 4 - FORBIDDEN  # P = 3 is not in the space
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _landscape(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    site = tmp_path_factory.mktemp("site")
+    landscape.install_both(site)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(IN_PROCESS)
+        patch.syspath_prepend(Path(__file__).parent.parent)
+        with installed(site):
+            yield
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path / "own"))
+
+
+def tune(*options: str) -> Any:
+    return command("tune", "acme.valley", "--size", "16", "--device", "landscape", "--seed", "1", *options)
+
+
+def document(*options: str) -> dict[str, Any]:
+    result = tune("--json", *options)
+    assert result.exit_code == 0, result.stderr
+    (found,) = json.loads(result.stdout)
+    return dict(found)
+
+
+def within(found: dict[str, Any]) -> float:
+    """How many times as slow as the fastest right config what was found is."""
+    return landscape.seconds(found["config"]) / landscape.seconds(landscape.least())
+
+
+def is_wrong(id: str) -> bool:
+    return f"P{landscape.WRONG}-" in id
+
+
+def test_the_fastest_right_config_is_found_with_a_third_of_the_trials_and_taken_from_then_on() -> None:
+    found = document()
+    assert within(found) <= 1.02
+    assert (found["configs"], found["refused"]) == (CONFIGS, FORBIDDEN)
+    assert len(found["trials"]) <= CONFIGS / 3 + 1
+    assert not any("P5-Q16" in id for id in found["trials"])
+    assert [seconds is None for seconds in found["trials"].values()] == list(map(is_wrong, found["trials"]))
+    assert all(is_wrong(id) and "elements compared are wrong" in why for id, why in found["wrong"].items())
+
+    kernel = mmcore.kernels()["acme.valley"]
+    config, origin = usual_config(kernel, kernel.problem(16, 16, 16), DeviceProperties(card="Test GPU"))
+    assert config.to_json() == found["config"]
+    assert origin == "tuned for 16×16×16 on Test GPU (your own)"
+    (entry,) = json.loads(Path(found["file"]).read_text())["tuned"]
+    assert entry["provenance"] | {"configs": CONFIGS, "tried": len(found["trials"])} == entry["provenance"]
+    assert entry["provenance"]["kernel"].startswith("valley 1.0 sha256:")
+    ran = command("run", "acme.valley", "--size", "16", "--device", "landscape").stdout
+    assert "tuned for 16×16×16 on Test GPU (your own)" in ran
+
+
+def test_the_same_command_goes_on_and_another_storage_begins_anew(tmp_path: Path) -> None:
+    first = document("--trials", "5")
+    again = document("--trials", "9")
+    assert (len(first["trials"]), again["before"], len(again["trials"])) == (5, 5, 9)
+    assert document("--trials", "1", "--storage", str(tmp_path / "another.log"))["before"] == 0
+
+
+@pytest.mark.slow
+def test_everything_is_tried_once_if_asked_for() -> None:
+    found = document("--all")
+    assert len(found["trials"]) == CONFIGS
+    assert within(found) == 1.0
+    assert len(found["wrong"]) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_the_seed_a_third_of_the_trials_is_enough(seed: int) -> None:
+    assert within(document("--seed", str(seed))) <= 1.02
+
+
+def test_a_time_budget_ends_a_search_and_what_was_found_is_kept() -> None:
+    found = document("--budget", "0.5s")
+    assert 1 <= len(found["trials"]) < CONFIGS / 3
+    assert Path(found["file"]).exists()
+
+
+def test_the_report_says_what_was_gained_and_the_search_is_drawn(tmp_path: Path) -> None:
+    for ending, begin in (("svg", b"<?xm"), ("png", b"\x89PNG")):
+        path = tmp_path / f"search.{ending}"
+        shown = tune("--trials", "12", "--plot", str(path)).stdout
+        assert path.read_bytes()[:4] == begin
+    assert "times as fast as the default, b8-P0-Q1-R0" in shown
+    assert "12 of 216 configs, 12 of them before" in shown
+    assert "4 configs, which constraints or limits forbid" in shown
+
+
+def test_several_sizes_are_one_file_with_an_entry_each(tmp_path: Path) -> None:
+    folder = tmp_path / "shipped"
+    result = tune("--size", "8x16x24", "--trials", "3", "-o", str(folder))
+    assert result.exit_code == 0, result.stderr
+    tune("--trials", "3", "-o", str(folder))
+    tuned = json.loads(file_of("Test GPU", folder).read_text())["tuned"]
+    assert [(each["m"], each["n"], each["k"]) for each in tuned] == [(8, 16, 24), (16, 16, 16)]
+    assert all(Tuned(**each).seconds > 0 for each in tuned)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("tune", "acme.valley", "--size", "16", "--device", "emulator"), "supports no timing, so no config is faster"),
+        (("tune", "acme.hill", "--size", "16", "--device", "landscape"), "did you mean acme.valley"),
+        (("tune", "upc.kernel10", "--size", "17", "--device", "landscape"), "none of the 3 configs can be launched"),
+        (("tune", "acme.valley", "--device", "landscape"), "Missing option '--size'"),
+        (("tune", "acme.valley", "--size", "16", "--plot", "x.pdf"), "'x.pdf' does not end in .png or .svg"),
+        (("tune", "acme.valley", "--size", "16", "--budget", "long"), "'long' is not a number of seconds above 0"),
+    ],
+)
+def test_what_cannot_be_tuned_is_told_in_a_sentence(arguments: tuple[str, ...], said: str) -> None:
+    result = command(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_without_optuna_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = __import__("sys").modules
+    monkeypatch.setitem(modules, "optuna", None)
+    for name in [name for name in modules if name.startswith("mmcore_tune.") and name != "mmcore_tune.command"]:
+        monkeypatch.delitem(modules, name)
+    result = tune()
+    assert result.exit_code == 2
+    assert "tuning needs Optuna: python -m pip install 'mmcore-cuda[tune]'" in result.stderr
+
+
+def test_a_kernel_without_a_right_config_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = command("tune", "acme.valley", "--size", "16", "--device", "landscape", "--timeout", "0.001")
+    assert result.exit_code == 2
+    assert "there is no right config" in result.stderr
