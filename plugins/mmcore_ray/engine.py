@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -19,6 +20,7 @@ except ImportError:
     raise MmcoreError("the engine 'ray' needs Ray: python -m pip install 'mmcore-cuda[ray]'") from None
 
 _CUDA = "cuda"
+_REACH_SECONDS = 10.0
 _REPLACEMENTS = 3  # of actors that have worked and died, for each GPU or CPU
 
 Node = Mapping[str, Any]  # as ray.nodes() describes it
@@ -73,6 +75,7 @@ class RayEngine:
         self._mine = not ray.is_initialized()
         if self._mine:
             try:
+                _reach(request.address)
                 ray.init(request.address or None, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 where = f" at {request.address!r}" if request.address else ""
@@ -110,3 +113,10 @@ class RayEngine:
     def close(self) -> None:
         if self._mine:
             ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Raise OSError where nobody listens at HOST:PORT, which Ray would find out after minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_REACH_SECONDS).close()
