@@ -39,6 +39,7 @@ def describe(device: Device, phases: Phases) -> dict[str, Any]:
     peaks = device.peaks
     return {
         **{name: getattr(device, name) for name in ("name", "identity", "description", "supports_timing")},
+        "card": device.properties.card,
         "facts": dict(device.facts),
         "peaks": peaks and {"flops": dict(peaks.flops), "bytes_per_second": peaks.bytes_per_second},
     }

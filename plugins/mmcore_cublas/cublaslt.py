@@ -15,6 +15,7 @@ from nvmath.bindings import cublasLt
 from mmcore.devices.base import Operand
 from mmcore.errors import Unsupported
 from mmcore.kernel.problem import Problem
+from mmcore_cublas.padded import Padded
 from mmcore_cuda.event_timer import GraphTimer
 
 WORKSPACE_BYTES = 32 << 20
@@ -45,6 +46,7 @@ _chosen: dict[tuple[Problem, str], Any] = {}
 class CublasLt:
     """A product of three matrices where they lie; calling it with a stream's handle puts it there.
 
+    Of 8-bit floats it takes sizes that are multiples of 16; others are padded, and the copies are part of the product.
     cuBLASLt takes matrices by columns. One stored by rows is its transpose by columns, so C by rows is computed as
     Cᵀ = Bᵀ·Aᵀ.
 
@@ -61,6 +63,9 @@ class CublasLt:
     def __init__(self, problem: Problem, accumulator: str, operands: Mapping[str, Operand], *, tuned: bool) -> None:
         self._device = Device()
         self._handle = _handle(self._device.device_id)
+        self._padded = Padded(self._device, problem, operands) if Padded.is_needed(problem) else None
+        if self._padded is not None:
+            problem, operands = self._padded.problem, self._padded.operands
         by_columns = "C" in problem.column_major
         first, second = ("A", "B") if by_columns else ("B", "A")
         self._operation = cublasLt.matmul_desc_create(_compute_type(problem, accumulator), _scale_type(problem))
@@ -87,7 +92,12 @@ class CublasLt:
         self._algorithm = _chosen[problem, accumulator] if tuned else algorithms[0]
 
     def __call__(self, stream: int) -> None:
-        self._put(stream, self._algorithm)
+        if self._padded is None:
+            self._put(stream, self._algorithm)
+        else:
+            self._padded.copy_in(stream)
+            self._put(stream, self._algorithm)
+            self._padded.copy_out(stream)
 
     def _put(self, stream: int, algorithm: Any) -> None:
         a, b, c = self._addresses

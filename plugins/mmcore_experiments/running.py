@@ -26,7 +26,7 @@ from mmcore.file_locks import Lock
 from mmcore.registry import registry
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
-from mmcore_pytest.collection import Benchmark
+from mmcore_pytest.collection import Benchmark, tuned_or
 
 Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
 """The results of a preset that was run to its end, their file, and how many cells had been measured before."""
@@ -48,7 +48,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
     usual_folder = Path("experiments") / re.sub(r"[^a-z0-9]+", "-", found["facts"]["name"].lower()).strip("-")
     form, lock = preset.form(quick=quick, timed=timed), Lock(f"device-{found['identity']}")
-    cells, missing = _planned(form, name, timed)
+    cells, missing = _planned(form, name, found["card"], timed=timed)
     with opened(folder or usual_folder, f"{preset.name}-quick" if quick else preset.name) as store:
         if fresh:
             store.forget()
@@ -81,8 +81,8 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     return results, store.results, before
 
 
-def _benchmarks(preset: Preset) -> Iterator[Benchmark]:
-    """Every kernel, config, size and measure, whether it can be launched or not.
+def _benchmarks(preset: Preset, card: str) -> Iterator[Benchmark]:
+    """Every kernel, config, size and measure, whether it can be launched or not; tuned configs for the usual ones.
 
     Raises UnknownKernel where there is no such kernel, InvalidConfig where it has no such parameter.
     """
@@ -92,14 +92,16 @@ def _benchmarks(preset: Preset) -> Iterator[Benchmark]:
         asked = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
         configs = dict.fromkeys(asked or kernel.usual_configs)
         for config, sizes, timing in itertools.product(configs, preset.problems, timings):
-            yield Benchmark(kernel, kernel.problem(*sizes), config, timing)
+            problem = kernel.problem(*sizes)
+            origin, taken = ("", config) if asked else tuned_or(config, kernel, problem, lambda: card)
+            yield Benchmark(kernel, problem, taken, timing, origin=origin)
 
 
-def _planned(preset: Preset, device: str, timed: bool) -> tuple[_Cells, _Missing]:
+def _planned(preset: Preset, device: str, card: str, *, timed: bool) -> tuple[_Cells, _Missing]:
     """The cells of a preset, and what cannot be measured of it."""
     cells: _Cells = {}
     missing: _Missing = {"refused": [], "failed": []}
-    for benchmark in _benchmarks(preset):
+    for benchmark in _benchmarks(preset, card):
         cell = benchmark.cell(device, benchmark.timing, timeout=USUAL_SECONDS, baseline=preset.baseline)
         cell = cell if timed else replace(cell, timings=())
         try:

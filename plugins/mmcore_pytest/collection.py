@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import Registry, registry
+from mmcore.tuning import all_tuned, tuned_config
 from mmcore_pytest.options import Selection
 
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
@@ -31,6 +32,7 @@ class Benchmark:
     config: Config
     timing: Timing
     inputs: str = "usual"
+    origin: str = ""  # where a tuned config comes from
 
     @property
     def size(self) -> str:
@@ -68,19 +70,25 @@ class Found:
     buggy: Sequence[str]  # kernels with known bugs that nobody asked for by name
 
 
-def find_benchmarks(selection: Selection, registry: Registry, *, supports_timing: bool) -> Found:
-    """Every combination that the kernels' constraints allow; :class:`MmcoreError` where it names what is not there."""
+def find_benchmarks(
+    selection: Selection, registry: Registry, *, supports_timing: bool, card: Callable[[], str] = str
+) -> Found:
+    """Every combination that the kernels' constraints allow; :class:`MmcoreError` where it names what is not there.
+
+    ``card`` tells the model that tuned configs are taken for; it is asked for only where a kernel has any.
+    """
     timings = _timings(selection, supports_timing)
     kernels, buggy = _kernels(selection, registry)
+    named = bool(selection.configs or selection.blocks or selection.all_configs)
     combinations = (
-        (kernel, config, problem)
+        (kernel, problem, *(("", config) if named else tuned_or(config, kernel, problem, card)))
         for kernel in kernels
         for config in _configs(kernel, selection)
         for problem in _problems(kernel, config, selection, supports_timing)
     )
     found: dict[tuple[str, ...], Benchmark] = {}
     refused = []
-    for kernel, config, problem in combinations:
+    for kernel, problem, origin, config in combinations:
         try:
             violations = kernel.violations(problem, config)
         except MmcoreError:
@@ -89,9 +97,16 @@ def find_benchmarks(selection: Selection, registry: Registry, *, supports_timing
         if violations:
             refused.append(f"{kernel.name} {problem} with {config}: {'; '.join(violations)}")
         else:
-            benchmarks = (Benchmark(kernel, problem, config, timing, selection.inputs) for timing in timings)
+            benchmarks = (Benchmark(kernel, problem, config, timing, selection.inputs, origin) for timing in timings)
             found.update({benchmark.parameters: benchmark for benchmark in benchmarks})
     return Found(found, refused, [kernel.name for kernel in buggy])
+
+
+def tuned_or(config: Config, kernel: Kernel, problem: Problem, card: Callable[[], str]) -> tuple[str, Config]:
+    """The tuned config of a kernel with a single usual one, which is ``config``, and where it comes from."""
+    single = len(kernel.usual_configs) == 1 and any(tuned.kernel == kernel.name for tuned in all_tuned())
+    found = tuned_config(kernel, problem, card()) if single else None
+    return (str(found[1]), found[0]) if found else ("", config)
 
 
 def _timings(selection: Selection, supports_timing: bool) -> list[Timing]:

@@ -80,7 +80,8 @@ class CellBenchmark:
         self.fixture.pedantic(lambda: None, rounds=len(rounds), iterations=iterations)
         if self.fixture.stats is not None:  # it is with --benchmark-disable
             # pytest-benchmark keeps the rounds itself.
-            self.fixture.extra_info.update({**result.to_json(), "times": None})
+            origin = {"config_origin": self.benchmark.origin} if self.benchmark.origin else {}
+            self.fixture.extra_info.update({**result.to_json(), **origin, "times": None})
             self.keep((self.benchmark, result, self.fixture.extra_info))
         return result
 

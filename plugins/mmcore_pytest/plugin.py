@@ -117,6 +117,9 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
         hint = "" if shown else "; --mm-show-refused lists them"
         lines.append(f"mmcore: constraints forbid {len(found.refused)} of the combinations asked for{hint}")
         lines += [f"  refused: {refused}" for refused in found.refused if shown]
+    tuned = sum(bool(benchmark.origin) for benchmark in found.benchmarks.values())
+    if tuned:
+        lines.append(f"mmcore: {tuned} of the configs are tuned ones; --mm-config names others")
     lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
     if found.buggy and not quiet:
         lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(found.buggy)}")

@@ -86,7 +86,11 @@ class Session:
     @functools.cached_property
     def found(self) -> Found:
         """The benchmarks that the options select; :class:`MmcoreError` where they select nothing that is there."""
-        return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing)
+
+        def card() -> str:
+            return str(self.described["card"]) if self.supports_timing else ""
+
+        return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing, card=card)
 
     def cell(self, benchmark: Benchmark, marker: Mapping[str, Any]) -> Cell:
         """The cell of a benchmark, given the keyword arguments of its test's mark."""
