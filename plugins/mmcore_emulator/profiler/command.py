@@ -78,7 +78,7 @@ _HIDDEN = {"sectors": ("transactions cc1x",), "cc1x": ("sectors", "sectors store
 def profile(
     kernel: KernelReference, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **asked: Any
 ) -> int:
-    """Count a kernel's instructions, memory accesses and conflicts."""
+    """Count a kernel's instructions, accesses and conflicts."""
     found = loaded_registry().kernel(kernel)
     result = profiled(requested_cell(found, device, asked, USUAL_SIZE))
     if as_json:
