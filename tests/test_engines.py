@@ -19,6 +19,7 @@ from mmcore.errors import MmcoreError, NoDevice, UnknownKernel
 from mmcore.result import Result
 from mmcore_engines import Request, Spread, connect
 from mmcore_engines.place import Place, identity
+from mmcore_engines.processes import Processes
 from tests.test_result import RESULT
 
 FACTS = {"name": "Test GPU", "compute_capability": [9, 0], "multiprocessors": 132, "driver": "580.1"}
@@ -335,6 +336,30 @@ def test_a_place_answers_with_results_and_with_errors() -> None:
         assert "did you mean" in answer["text"]
     finally:
         place.end()
+
+
+def test_a_worker_process_that_is_killed_loses_nothing_and_its_device_goes_on() -> None:
+    engine = Processes(Request("emulator,emulator"))
+    workers = list(engine.workers())
+    engine._new = workers[:]
+    said: list[str] = []
+    found = Spread(engine, said.append)
+    asked = [replace(CELL, kernel="upc.kernel01", m=32 + index, n=32, k=32, timeout=60) for index in range(30)]
+    futures = [found.add(cell, str(cell.m)) for cell in asked]
+    found.start()
+    found.begin()
+    futures[4].result(60)
+    for _ in range(2):
+        process = workers[0]._place._process
+        assert process is not None
+        process._process.kill()
+        time.sleep(0.3)
+    results = [future.result(60) for future in futures]
+    found.close()
+    assert [result.cell.m for result in results] == [cell.m for cell in asked]
+    assert all(result.verified for result in results)
+    assert said == []
+    assert {result.place for result in results[-8:]} == {"emulator", "emulator #2"}
 
 
 # Engines

@@ -40,8 +40,11 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path / "own"))
 
 
+TUNE = ("tune", "acme.valley", "--device", "landscape", "--seed", "1")
+
+
 def tune(*options: str) -> Any:
-    return command("tune", "acme.valley", "--size", "16", "--device", "landscape", "--seed", "1", *options)
+    return command(*TUNE, "--size", "16", *options)
 
 
 def document(*options: str) -> dict[str, Any]:
@@ -99,6 +102,12 @@ def test_everything_is_tried_once_if_asked_for() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_the_seed_a_third_of_the_trials_is_enough(seed: int) -> None:
     assert within(document("--seed", str(seed))) <= 1.02
+
+
+def test_what_is_tuned_for_another_product_is_tried_first() -> None:
+    best = document("--trials", "30")
+    (found,) = json.loads(command(*TUNE, "--size", "24", "--trials", "2", "--json").stdout)
+    assert found["config"] == best["config"]
 
 
 def test_a_time_budget_ends_a_search_and_what_was_found_is_kept() -> None:

@@ -55,6 +55,7 @@ class _Seat:
         current: what it is measuring; None during its hello, and the reference cell.
         reference: its time for the reference cell, in seconds.
         measured: how many cells it has measured.
+        deaths: how often its device's process died while it was to say what it is.
     """
 
     worker: Worker
@@ -64,6 +65,7 @@ class _Seat:
     current: _Task | None = None
     reference: float | None = None
     measured: int = 0
+    deaths: int = 0
 
 
 class Spread:
@@ -235,6 +237,10 @@ class Spread:
         if "busy" in answer:
             self._say(f"{seat.worker.name} is being measured by {answer['busy']}; it joins when it is free")
             seat.busy = True
+            return
+        if answer.get("error") == DeviceLost.__name__ and seat.deaths < ATTEMPTS:
+            seat.deaths += 1
+            self._ask(seat, _HELLO)
             return
         first = self._first.result() if self._first.done() else None
         reason = answer["text"] if "error" in answer else stranger(answer["result"], self._common, first)

@@ -78,7 +78,8 @@ class Search:
             elif trial.state == TrialState.RUNNING:  # of a run that was interrupted
                 self._study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
         self.before = len(self.seconds)
-        self._first = [id for id in space.usual if id not in self.seconds]
+        # What is tuned for another product is often fast for this one.
+        self._first = [id for id in dict.fromkeys([*space.usual, *space.known]) if id not in self.seconds]
 
     @property
     def best(self) -> list[str]:

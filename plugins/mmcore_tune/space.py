@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from mmcore.errors import ConstraintViolation, InvalidProblem
+from mmcore.errors import ConstraintViolation, InvalidProblem, MmcoreError
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
+from mmcore.registry import registry
+from mmcore.tuning import all_tuned
 
 Value: TypeAlias = int | float | str
 Point: TypeAlias = Mapping[str, Value]
@@ -24,6 +27,7 @@ class SearchSpace:
         refused: how many configs cannot be launched.
         parameters: the values of each parameter that takes several and follows from no other, in order.
         usual: the ids of the configs that the kernel declares as usual, of those that can be launched.
+        known: those of configs that are tuned for other products or cards, or for the kernel in another layout.
 
     Raises:
         InvalidProblem: none can be launched.
@@ -43,6 +47,9 @@ class SearchSpace:
         if not self.configs:
             raise InvalidProblem(f"none of the {self.refused} configs can be launched for {problem}: {reason}")
         self.usual = [config.id for config in kernel.usual_configs if config.id in self.configs]
+        family = {kernel.name, kernel.variant_of} - {""}
+        kin = family | {each.item.name for each in registry().kernels.values() if each.item.variant_of in family}
+        self.known = list(dict.fromkeys(self._known(kernel, kin)))
         first = next(iter(self.configs.values()))
         values = {
             name: sorted({_value(config, name) for config in self.configs.values()}, key=_order)
@@ -51,6 +58,12 @@ class SearchSpace:
         }
         self.parameters = {name: several for name, several in values.items() if len(several) > 1}
         self._by_point = {tuple(self.point(id).items()): id for id in self.configs}
+
+    def _known(self, kernel: Kernel, kin: Collection[str]) -> Iterator[str]:
+        for tuned in all_tuned():
+            with contextlib.suppress(MmcoreError):  # a parameter that the kernel has no more
+                if tuned.kernel in kin and (id := kernel.config(**tuned.config).id) in self.configs:
+                    yield id
 
     def point(self, id: str) -> Point:
         """The values of a config's parameters that vary."""
