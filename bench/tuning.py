@@ -78,7 +78,7 @@ def replay(path: Path) -> None:
 
 
 def _median(found: list[dict[str, Any]]) -> float:
-    return round(statistics.median(each["slower"] for each in found), 4)
+    return round(float(statistics.median(each["slower"] for each in found)), 4)
 
 
 def _measured(row: Mapping[str, Any]) -> tuple[SearchSpace, dict[str, float | None]]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mmcore.cell import Cell, Timing
+from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, NoDevice, UnknownKernel
 from mmcore.result import Result
 from mmcore_engines import Request, Spread, connect
@@ -230,7 +231,7 @@ def test_a_device_that_somebody_else_has_joins_when_it_is_free() -> None:
     answers = iter(({"busy": "process 7 (pytest)"}, {"busy": "process 7 (pytest)"}, {}))
     worker.met = lambda: next(answers)
     assert results(spread(worker, said=said), {"one": cells(1)})[0].verified
-    assert set(said) == {"a is being measured by process 7 (pytest); it joins when it is free"}
+    assert said == ["a is being measured by process 7 (pytest); it joins when it is free"]
 
 
 def test_without_any_worker_the_reason_is_told() -> None:
@@ -270,6 +271,51 @@ def test_cards_are_compared_by_the_time_of_a_reference_kernel() -> None:
     end = [line for line in found.report() if "median" in line or "differ" in line]
     assert re.match(r"\d cards differ by .* % in the time of acme.fast at 2×3×5", end[0])
     assert end[1:] in ([], ["c (id of c) is 5.0 % slower than the median card"])
+
+
+REFERENCE = replace(CELL, m=1000, timings=(Timing(),))
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        ({"error": "DeviceError", "text": "the device is broken"}, "the device is broken"),
+        ({"violations": [Violation("illegal-address", "it was").to_json()], "times": ()}, "it was"),
+    ],
+)
+def test_a_card_that_fails_costs_its_own_cell_and_is_left_out(failure: dict[str, Any], message: str) -> None:
+    said: list[str] = []
+    warm = (replace(RESULT.times[0], timing=Timing()),)
+
+    def fails_from_the_third_on(asked: Asked) -> Any:
+        return dict(failure) if len(failing.asked) >= 3 else {"times": warm}
+
+    def works(asked: Asked) -> Any:
+        time.sleep(0.005)
+        return {"times": warm}
+
+    failing = Scripted("a", supports_timing=True, answer=fails_from_the_third_on)
+    other = Scripted("b", supports_timing=True, answer=works)
+    found = results(spread(failing, other, said=said, reference=REFERENCE), {"one": cells(8), "two": cells(8, 11)})
+    wrong = [each for each in found if isinstance(each, MmcoreError) or not each.verified]
+    assert len(wrong) == 1
+    assert said == [f"a is left out: it does not compute the reference kernel: {said[0].rpartition('kernel: ')[2]}"]
+    assert message in said[0]
+    assert failing.sizes[0] == failing.sizes[-1] == 1000
+
+
+def test_a_kernel_that_fails_on_every_card_leaves_none_out() -> None:
+    said: list[str] = []
+    warm = (replace(RESULT.times[0], timing=Timing()),)
+    violations = [Violation("illegal-address", "it was").to_json()]
+
+    def answer(asked: Asked) -> Any:
+        return {"times": (), "violations": violations} if asked["arguments"][0]["m"] == 2 else {"times": warm}
+
+    workers = [Scripted(name, supports_timing=True, answer=answer) for name in "ab"]
+    found = results(spread(*workers, said=said, reference=REFERENCE), {"one": cells(4)})
+    assert [result.verified for result in found] == [True, False, True, True]
+    assert said == []
 
 
 # What was measured before an interruption

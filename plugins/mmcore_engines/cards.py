@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmcore.cell import Cell
+from mmcore.errors import DeviceError, DeviceLost, NoDevice
 
 OUTLIER = 0.03
 """How far a card's time for the reference kernel may be from the median of all before it is named."""
 
+_OF_THE_DEVICE = {error.__name__ for error in (DeviceLost, DeviceError, NoDevice)}
+_OF_LAUNCHES = ("illegal-address", "launch-failure", "misaligned", "process-death")
 _ALIKE = ("name", "compute_capability", "multiprocessors", "driver")
 
 
@@ -32,6 +35,15 @@ def stranger(found: Mapping[str, Any], common: Mapping[str, str], first: Mapping
         if facts.get(what) != others.get(what):
             return f"its {what.replace('_', ' ')} is {facts.get(what)}, that of the first worker {others.get(what)}"
     return ""
+
+
+def is_doubtful(answer: Mapping[str, Any]) -> bool:
+    """Whether what came of a cell may be its card's fault: the device failed, or a launch did."""
+    if "error" in answer:
+        return answer["error"] in _OF_THE_DEVICE
+    values = answer["result"]
+    violations = values.get("violations", ()) if isinstance(values, Mapping) else ()
+    return any(violation["kind"] in _OF_LAUNCHES for violation in violations)
 
 
 def compared_cards(times: Mapping[str, float], reference: Cell | None) -> list[str]:

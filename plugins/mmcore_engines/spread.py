@@ -6,7 +6,6 @@ import json
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -17,10 +16,11 @@ from mmcore.cell import Cell
 from mmcore.errors import DeviceLost, MmcoreError, NoDevice, TimeLimit, error_from_json
 from mmcore.executor import unfinished
 from mmcore.result import Result
-from mmcore_engines.cards import compared_cards, stranger
+from mmcore_engines.cards import compared_cards, is_doubtful, stranger
 from mmcore_engines.engine import Engine, Worker
 from mmcore_engines.journal import Journal
 from mmcore_engines.place import AHEAD, identity
+from mmcore_engines.tasks import Task, Tasks
 
 MEASURE = "mmcore.executor.worker:measure_json"
 
@@ -32,26 +32,13 @@ _SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
 _HELLO = {"hello": True}
 
 
-@dataclass
-class _Task:
-    """A cell to be measured, and the workers that have begun with it."""
-
-    cell: Cell
-    group: str
-    target: str
-    further: Sequence[Any] = ()
-    future: Future[Any] = field(default_factory=Future)
-    begun: list[str] = field(default_factory=list)
-
-
 @dataclass(eq=False)
 class _Seat:
     """A worker, as the spread sees it.
 
     Attributes:
         device: what it has said of its device; empty before.
-        busy: whether somebody else has its device.
-        tasks: of the groups that are this worker's alone.
+        busy: whether somebody else had its device.
         current: what it is measuring; None during its hello, and the reference cell.
         reference: its time for the reference cell, in seconds.
         measured: how many cells it has measured.
@@ -61,8 +48,7 @@ class _Seat:
     worker: Worker
     device: Mapping[str, Any] = field(default_factory=dict)
     busy: bool = False
-    tasks: deque[_Task] = field(default_factory=deque)
-    current: _Task | None = None
+    current: Task | None = None
     reference: float | None = None
     measured: int = 0
     deaths: int = 0
@@ -86,12 +72,10 @@ class Spread:
         self._common = identity()
         self._journal: Journal | None = None
         self._events: queue.SimpleQueue[tuple[_Seat, Future[bytes]] | None] = queue.SimpleQueue()
-        self._added: queue.SimpleQueue[_Task] = queue.SimpleQueue()
-        self._groups: dict[str, deque[_Task]] = {}  # that no worker has yet
-        self._owners: dict[str, _Seat] = {}
-        self._retries: list[_Task] = []
+        self._tasks = Tasks()
         self._seats: list[_Seat] = []
         self._idle: list[_Seat] = []
+        self._waiting: list[_Seat] = []  # for a device that somebody else has
         self._reasons: list[str] = []  # why workers are left out
         self._remembered = 0  # cells of the journal
         self._first: Future[Mapping[str, Any]] = Future()  # the device of the first worker
@@ -106,8 +90,8 @@ class Spread:
             group: cells of one group go to one worker, in order.
             target: a function as :func:`mmcore.executor.run` takes it, called with the cell's JSON and ``further``.
         """
-        task = _Task(cell, group, target, further)
-        self._added.put(task)
+        task = Task(cell, group, target, further)
+        self._tasks.add(task)
         self._events.put(None)
         if self._closed:
             self._fail(MmcoreError("it was not measured: the run has ended"))
@@ -160,9 +144,8 @@ class Spread:
             self._loop()
         except NoDevice as none:
             error = none
-        except BaseException as failure:
+        except Exception as failure:  # of an engine, which may raise anything
             error = MmcoreError(f"the cells can no longer be spread: {type(failure).__name__}: {failure}")
-            raise
         finally:
             self._closed = True
             self._fail(error)
@@ -183,7 +166,7 @@ class Spread:
             if event is not None and event[0] in self._seats:
                 self._answered(*event)
             if self._begun:
-                self._receive()
+                self._tasks.receive()
                 self._give()
 
     def _take_in(self) -> None:
@@ -192,19 +175,9 @@ class Spread:
         self._seats += new
         if not self._seats:
             raise NoDevice("; ".join(dict.fromkeys(self._reasons[-4:])) or "the engine has no worker")
-        for seat in (*new, *(seat for seat in self._seats if seat.busy)):
-            seat.busy = False
+        for seat in (*new, *self._waiting):
             self._ask(seat, _HELLO)
-
-    def _receive(self) -> None:
-        """Sort what was added into its groups; the largest of the first are the first."""
-        first = not self._groups and not self._owners
-        while not self._added.empty():
-            task = self._added.get()
-            owner = self._owners.get(task.group)
-            (owner.tasks if owner else self._groups.setdefault(task.group, deque())).append(task)
-        if first:
-            self._groups = dict(sorted(self._groups.items(), key=lambda item: -len(item[1])))
+        self._waiting = []
 
     def _ask(self, seat: _Seat, request: Mapping[str, Any]) -> None:
         try:
@@ -235,8 +208,10 @@ class Spread:
     def _meet(self, seat: _Seat, answer: Mapping[str, Any]) -> None:
         """Take a worker in that has said what it is, or leave it out."""
         if "busy" in answer:
-            self._say(f"{seat.worker.name} is being measured by {answer['busy']}; it joins when it is free")
+            if not seat.busy:
+                self._say(f"{seat.worker.name} is being measured by {answer['busy']}; it joins when it is free")
             seat.busy = True
+            self._waiting.append(seat)
             return
         if answer.get("error") == DeviceLost.__name__ and seat.deaths < ATTEMPTS:
             seat.deaths += 1
@@ -257,11 +232,13 @@ class Spread:
             self._ask(seat, {"target": MEASURE, "arguments": [cell.to_json()], "timeout": cell.timeout})
 
     def _compare(self, seat: _Seat, answer: Mapping[str, Any]) -> None:
-        """Take the reference cell's time."""
-        if "result" in answer:
-            seat.reference = Result.from_json(answer["result"]).kernel_seconds
-        if seat.reference is None:
-            self._say(f"{seat.worker.name} has no time for the reference kernel, so how fast it is, is not known")
+        """Take the reference cell's time; leave out a card that does not compute it."""
+        result = Result.from_json(answer["result"]) if "result" in answer else None
+        if result is None or result.kernel_seconds is None:
+            reason = "; ".join(result.failures()) if result else answer["text"]
+            self._leave_out(seat, f"it does not compute the reference kernel: {reason}".splitlines()[0])
+            return
+        seat.reference = result.kernel_seconds
         self._idle.append(seat)
 
     def _leave_out(self, seat: _Seat, reason: str) -> None:
@@ -270,20 +247,20 @@ class Spread:
         self._say(self._reasons[-1])
         seat.worker.end()
         self._seats.remove(seat)
-        self._owners = {group: owner for group, owner in self._owners.items() if owner is not seat}
-        for task in seat.tasks:
-            self._groups.setdefault(task.group, deque()).append(task)
+        self._tasks.release(seat.worker.name)
 
-    def _finish(self, seat: _Seat, task: _Task, answer: Mapping[str, Any]) -> None:
+    def _finish(self, seat: _Seat, task: Task, answer: Mapping[str, Any]) -> None:
         """Hand over what came of a task; have it measured again where its device's process died."""
         error = answer.get("error")
-        if error in (DeviceLost.__name__, NoDevice.__name__):
-            # Whether the card is still there, its next hello tells.
-            seat.device = {}
+        if is_doubtful(answer):
+            # Whether the card is still there, and computes, its next hello and the reference cell tell.
+            seat.device, seat.reference = {}, None
             self._ask(seat, _HELLO)
+        else:
+            self._idle.append(seat)
+        if error in (DeviceLost.__name__, NoDevice.__name__):
             self._again(task, answer["text"])
             return
-        self._idle.append(seat)
         seat.measured += 1
         if error == TimeLimit.__name__:
             task.future.set_result(unfinished(task.cell, TimeLimit(answer["text"])))
@@ -297,10 +274,10 @@ class Spread:
                 self._journal.keep(task.cell, self._first.result()["facts"], values)
             task.future.set_result(_result(task, values))
 
-    def _again(self, task: _Task, why: str) -> None:
+    def _again(self, task: Task, why: str) -> None:
         """Have a cell measured elsewhere, or say that it takes every worker down."""
         if len(task.begun) < ATTEMPTS:
-            self._retries.append(task)
+            self._tasks.retry(task)
         else:
             task.future.set_result(unfinished(task.cell, DeviceLost(f"{why}; so it went {ATTEMPTS} times")))
 
@@ -316,43 +293,31 @@ class Spread:
                 continue
             seat.current = task
             task.begun.append(seat.worker.name)
-            ahead = [each.cell.to_json() for each, _ in zip(seat.tasks, range(AHEAD), strict=False)]
+            ahead = [each.cell.to_json() for each in self._tasks.following(seat.worker.name, AHEAD)]
             cell = task.cell.on(seat.device["name"])
             arguments = [cell.to_json(), *task.further]
             self._ask(seat, {"target": task.target, "arguments": arguments, "timeout": cell.timeout, "ahead": ahead})
 
-    def _next(self, seat: _Seat) -> _Task | None:
-        """The next cell for a worker: one that another has lost, or of its groups, or of a group that nobody has."""
-        others = {each.worker.name for each in self._seats if each.device and each is not seat}
-        for task in self._retries:
-            if seat.worker.name not in task.begun or others <= set(task.begun):
-                self._retries.remove(task)
-                return task
-        while True:
-            if not seat.tasks:
-                if not self._groups:
-                    return None
-                group = next(iter(self._groups))
-                seat.tasks = self._groups.pop(group)
-                self._owners[group] = seat
-            task = seat.tasks.popleft()
+    def _next(self, seat: _Seat) -> Task | None:
+        """The next cell for a worker that is not in the journal."""
+        others = [each.worker.name for each in self._seats if each.device and each is not seat]
+        while task := self._tasks.next(seat.worker.name, others):
             known = self._journal and self._journal.result(task.cell, self._first.result()["facts"])
             if known is None:
-                return task
+                break
             self._remembered += 1
             task.future.set_result(_result(task, known))
+        return task
 
     def _fail(self, error: MmcoreError) -> None:
         """Give everything that is not measured an error."""
         if not self._first.done():
             self._first.set_exception(error)
-        self._receive()
-        left = [*self._retries, *(task for tasks in self._groups.values() for task in tasks)]
-        left += [task for seat in self._seats for task in (seat.current, *seat.tasks) if task is not None]
+        left = [*self._tasks.left(), *(seat.current for seat in self._seats if seat.current is not None)]
         for task in left:
             if not task.future.done():
                 task.future.set_exception(error)
 
 
-def _result(task: _Task, values: Any) -> Any:
+def _result(task: Task, values: Any) -> Any:
     return Result.from_json(values) if task.target == MEASURE else values

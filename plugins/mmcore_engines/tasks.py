@@ -1,0 +1,90 @@
+"""The cells that wait to be measured: in groups, each of which goes to one worker, and those whose worker was lost."""
+
+from __future__ import annotations
+
+import queue
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmcore.cell import Cell
+
+
+@dataclass
+class Task:
+    """A cell to be measured.
+
+    Attributes:
+        cell: the cell, whose device is the worker's.
+        group: cells of one group go to one worker, in order.
+        target, further: the function that is called with the cell's JSON, and its further arguments.
+        future: what comes of it.
+        begun: the workers that have begun with it.
+    """
+
+    cell: Cell
+    group: str
+    target: str
+    further: Sequence[Any] = ()
+    future: Future[Any] = field(default_factory=Future)
+    begun: list[str] = field(default_factory=list)
+
+
+class Tasks:
+    """Tasks by group; :meth:`add` is for every thread, the rest for one alone."""
+
+    def __init__(self) -> None:
+        self._added: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self._groups: dict[str, deque[Task]] = {}  # that no worker has yet
+        self._owned: dict[str, deque[Task]] = {}  # by worker: of the groups that it has
+        self._owners: dict[str, str] = {}  # by group
+        self._retries: list[Task] = []
+
+    def add(self, task: Task) -> None:
+        self._added.put(task)
+
+    def receive(self) -> None:
+        """Sort what was added into its groups; the largest of the first are the first."""
+        first = not self._groups and not self._owners
+        while not self._added.empty():
+            task = self._added.get()
+            owner = self._owners.get(task.group)
+            own = self._groups.setdefault(task.group, deque()) if owner is None else self._owned[owner]
+            own.append(task)
+        if first:
+            self._groups = dict(sorted(self._groups.items(), key=lambda item: -len(item[1])))
+
+    def retry(self, task: Task) -> None:
+        """Have a task begun again, by another worker if there is one."""
+        self._retries.append(task)
+
+    def next(self, worker: str, others: Collection[str]) -> Task | None:
+        """The next task for a worker: one that another has lost, or of its groups, or of a group that nobody has."""
+        for task in self._retries:
+            if worker not in task.begun or set(others) <= set(task.begun):
+                self._retries.remove(task)
+                return task
+        own = self._owned.setdefault(worker, deque())
+        if not own and self._groups:
+            group = next(iter(self._groups))
+            own.extend(self._groups.pop(group))
+            self._owners[group] = worker
+        return own.popleft() if own else None
+
+    def following(self, worker: str, count: int) -> Iterator[Task]:
+        """The tasks that a worker will be given next."""
+        return (task for task, _ in zip(self._owned.get(worker, ()), range(count), strict=False))
+
+    def release(self, worker: str) -> None:
+        """Give the rest of a worker's groups to others."""
+        self._owners = {group: owner for group, owner in self._owners.items() if owner != worker}
+        for task in self._owned.pop(worker, ()):
+            self._groups.setdefault(task.group, deque()).append(task)
+
+    def left(self) -> list[Task]:
+        """Every task that waits."""
+        self.receive()
+        several = [*self._groups.values(), *self._owned.values()]
+        return [*self._retries, *(task for tasks in several for task in tasks)]
