@@ -42,6 +42,7 @@ class _Seat:
         current: what it is measuring; None during its hello, and the reference cell.
         reference: its time for the reference cell, in seconds.
         measured: how many cells it has measured.
+        left_out: whether the run does without it.
         deaths: how often its device's process died while it was to say what it is.
     """
 
@@ -51,6 +52,7 @@ class _Seat:
     current: Task | None = None
     reference: float | None = None
     measured: int = 0
+    left_out: bool = False
     deaths: int = 0
 
 
@@ -163,7 +165,7 @@ class Spread:
                 event = self._events.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 continue
-            if event is not None and event[0] in self._seats:
+            if event is not None and not event[0].left_out:
                 self._answered(*event)
             if self._begun:
                 self._tasks.receive()
@@ -247,6 +249,7 @@ class Spread:
         self._say(self._reasons[-1])
         seat.worker.end()
         self._seats.remove(seat)
+        seat.left_out = True
         self._tasks.release(seat.worker.name)
 
     def _finish(self, seat: _Seat, task: Task, answer: Mapping[str, Any]) -> None:
@@ -285,7 +288,7 @@ class Spread:
         """Give each worker that is free its next cell."""
         idle, self._idle = self._idle, []
         for seat in idle:
-            if seat not in self._seats:
+            if seat.left_out:
                 continue
             task = self._next(seat)
             if task is None:
@@ -300,14 +303,16 @@ class Spread:
 
     def _next(self, seat: _Seat) -> Task | None:
         """The next cell for a worker that is not in the journal."""
-        others = [each.worker.name for each in self._seats if each.device and each is not seat]
-        while task := self._tasks.next(seat.worker.name, others):
+        while task := self._tasks.next(seat.worker.name, lambda: self._others(seat)):
             known = self._journal and self._journal.result(task.cell, self._first.result()["facts"])
             if known is None:
                 break
             self._remembered += 1
             task.future.set_result(_result(task, known))
         return task
+
+    def _others(self, seat: _Seat) -> set[str]:
+        return {each.worker.name for each in self._seats if each.device and each is not seat}
 
     def _fail(self, error: MmcoreError) -> None:
         """Give everything that is not measured an error."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,10 +60,13 @@ class Tasks:
         """Have a task begun again, by another worker if there is one."""
         self._retries.append(task)
 
-    def next(self, worker: str, others: Collection[str]) -> Task | None:
-        """The next task for a worker: one that another has lost, or of its groups, or of a group that nobody has."""
+    def next(self, worker: str, others: Callable[[], Set[str]]) -> Task | None:
+        """The next task for a worker: one that another has lost, or of its groups, or of a group that nobody has.
+
+        ``others`` tells the other workers that there are; it is asked for only where a task has been lost.
+        """
         for task in self._retries:
-            if worker not in task.begun or set(others) <= set(task.begun):
+            if worker not in task.begun or others() <= set(task.begun):
                 self._retries.remove(task)
                 return task
         own = self._owned.setdefault(worker, deque())
