@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, TensorMap, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, TensorMap, hookimpl
+from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES
 
 _DEPTH = 64
 """Elements of a tile along k: 128 bytes, as far as the swizzle goes."""
@@ -54,7 +54,7 @@ def _persistent(cluster: int) -> LaunchRule:
     return launch
 
 
-def _rung(name: str, title: str, launch: LaunchRule, configs: list[Mapping[str, Any]], cluster: int = 1) -> Kernel:
+def _rung(name: str, title: str, launch: LaunchRule, configs: Space, cluster: int = 1) -> Kernel:
     return Kernel(
         name=f"ladder.bf16.{name}",
         title=title,
@@ -72,33 +72,54 @@ def _rung(name: str, title: str, launch: LaunchRule, configs: list[Mapping[str, 
     )
 
 
-def _config(BM: int, BN: int, producers: int = 1, **further: int) -> dict[str, Any]:  # noqa: N803
+def _fits(config: Config, producers: int) -> bool:
+    """Whether tiles go into shared memory, and sums into the registers."""
+    if "STAGES" not in config:
+        return bool((config.BM + config.BN) * _DEPTH * 2 + 16 <= STATIC_BYTES)
+    return _ring_bytes(config) <= SHARED_BYTES
+
+
+def _space(default: Mapping[str, int], producers: int = 1, **further: tuple[int, ...]) -> Space:
     """A warpgroup for every 64 rows, and those that fetch."""
-    return {"BM": BM, "BN": BN, **further, "block": lambda config: (128 * (config.BM // 64 + producers),)}
+    return Space(
+        {
+            "BM": (64, 128, 192, 256),
+            "BN": (64, 128, 192, 256),
+            **further,
+            "block": lambda config: (128 * (config.BM // 64 + producers),),
+        },
+        where=lambda config: _fits(config, producers),
+        default=[default],
+    )
+
+
+_STAGES = (2, 3, 4, 5, 6, 8)
+_GROUPS = (2, 4, 8, 16)
+_PERSISTENT = _space({"BM": 128, "BN": 256, "STAGES": 4, "GROUP": 8}, BM=(128,), STAGES=_STAGES, GROUP=_GROUPS)
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
     """The rungs that mma.sync's are followed by."""
     return [
-        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, [_config(128, 128, 0)]),
+        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, _space({"BM": 128, "BN": 128}, producers=0)),
         _rung(
             "09_ring",
             "A ring of tiles: one warpgroup fetches, the others multiply",
             _ring,
-            [_config(128, 128, STAGES=4)],
+            _space({"BM": 128, "BN": 128, "STAGES": 4}, STAGES=_STAGES),
         ),
         _rung(
             "10_persistent",
             "A block for each multiprocessor, which computes tile after tile in an order for L2",
             _persistent(1),
-            [_config(128, 256, STAGES=4, GROUP=8)],
+            _PERSISTENT,
         ),
         _rung(
             "11_cluster",
             "Clusters of two blocks, each of which fetches half of B's tile for both",
             _persistent(2),
-            [_config(128, 256, STAGES=4, GROUP=8)],
+            _PERSISTENT,
             cluster=2,
         ),
     ]
