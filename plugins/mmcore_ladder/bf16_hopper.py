@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, TensorMap, hookimpl
-from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES
+from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, tiles_bytes
 
 _DEPTH = 64
 """Elements of a tile along k: 128 bytes, as far as the swizzle goes."""
@@ -27,7 +27,7 @@ def _maps(config: Config, cluster: int = 1) -> tuple[TensorMap, TensorMap]:
 
 def _ring_bytes(config: Config) -> int:
     """The stages' tiles and barriers."""
-    return int(config.STAGES * ((config.BM + config.BN) * _DEPTH * 2 + 16))
+    return tiles_bytes(config, 2, _DEPTH) + int(config.STAGES) * 16
 
 
 def _one_pair(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
@@ -72,43 +72,53 @@ def _rung(name: str, title: str, launch: LaunchRule, configs: Space, cluster: in
     )
 
 
-def _fits(config: Config, producers: int) -> bool:
-    """Whether tiles go into shared memory, and sums into the registers."""
-    if "STAGES" not in config:
-        return bool((config.BM + config.BN) * _DEPTH * 2 + 16 <= STATIC_BYTES)
-    return _ring_bytes(config) <= SHARED_BYTES
+def _with_producer(config: Config) -> tuple[int]:
+    """The threads of the warpgroups that multiply, and of the one that fetches."""
+    return (2 * config.BM + 128,)
 
 
-def _space(default: Mapping[str, int], producers: int = 1, **further: tuple[int, ...]) -> Space:
-    """A warpgroup for every 64 rows, and those that fetch."""
-    return Space(
-        {
-            "BM": (64, 128, 192, 256),
-            "BN": (64, 128, 192, 256),
-            **further,
-            "block": lambda config: (128 * (config.BM // 64 + producers),),
-        },
-        where=lambda config: _fits(config, producers),
-        default=[default],
-    )
+def _sums_fit(config: Config) -> bool:
+    """Whether each thread has registers for its sums, and 32 more; of a block as the others have them."""
+    return bool(config.block.x * (config.BN // 2 + 32) <= 64 << 10)
 
 
+def _pair_fits(config: Config) -> bool:
+    """Whether 08_wgmma can have these parameters: a pair of tiles, and a barrier."""
+    return _sums_fit(config) and tiles_bytes(config, 2, _DEPTH) + 8 <= STATIC_BYTES
+
+
+def _ring_fits(config: Config) -> bool:
+    """Whether the rungs above it can have these parameters."""
+    return _sums_fit(config) and _ring_bytes(config) <= SHARED_BYTES
+
+
+_EXTENTS = (64, 128, 192, 256)
 _STAGES = (2, 3, 4, 5, 6, 8)
-_GROUPS = (2, 4, 8, 16)
-_PERSISTENT = _space({"BM": 128, "BN": 256, "STAGES": 4, "GROUP": 8}, BM=(128,), STAGES=_STAGES, GROUP=_GROUPS)
+# A warpgroup for every 64 rows and, in a ring, one that fetches.
+_PAIRS = Space(
+    {"BM": _EXTENTS, "BN": _EXTENTS, "block": lambda config: (2 * config.BM,)},
+    where=_pair_fits,
+    default=[{"BM": 128, "BN": 128}],
+)
+_RINGS = Space(
+    {"BM": _EXTENTS, "BN": _EXTENTS, "STAGES": _STAGES, "block": _with_producer},
+    where=_ring_fits,
+    default=[{"BM": 128, "BN": 128, "STAGES": 4}],
+)
+# The sources have two warpgroups that multiply.
+_PERSISTENT = Space(
+    {"BM": (128,), "BN": _EXTENTS, "STAGES": _STAGES, "GROUP": (2, 4, 8, 16), "block": _with_producer},
+    where=_ring_fits,
+    default=[{"BM": 128, "BN": 256, "STAGES": 4, "GROUP": 8}],
+)
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
     """The rungs that mma.sync's are followed by."""
     return [
-        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, _space({"BM": 128, "BN": 128}, producers=0)),
-        _rung(
-            "09_ring",
-            "A ring of tiles: one warpgroup fetches, the others multiply",
-            _ring,
-            _space({"BM": 128, "BN": 128, "STAGES": 4}, STAGES=_STAGES),
-        ),
+        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, _PAIRS),
+        _rung("09_ring", "A ring of tiles: one warpgroup fetches, the others multiply", _ring, _RINGS),
         _rung(
             "10_persistent",
             "A block for each multiprocessor, which computes tile after tile in an order for L2",

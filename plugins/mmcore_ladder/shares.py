@@ -10,9 +10,9 @@ SHARED_BYTES = 227 << 10
 """Shared memory that a launch may ask for, from compute capability 9.0 on."""
 
 
-def tiles_bytes(config: Config, itemsize: int) -> int:
-    """Bytes of a block's tiles of A and B, of elements of ``itemsize`` bytes, in all stages."""
-    return int(config.get("STAGES", 1) * (config.BM + config.BN) * config.BK * itemsize)
+def tiles_bytes(config: Config, itemsize: int, depth: int = 0) -> int:
+    """Bytes of a block's tiles in all stages, with elements of ``itemsize`` bytes, ``depth`` along k in place of BK."""
+    return int(config.get("STAGES", 1) * (config.BM + config.BN) * (depth or config.BK) * itemsize)
 
 
 def equal_shares(config: Config, unit: int) -> bool:
