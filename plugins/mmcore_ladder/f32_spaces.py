@@ -22,7 +22,7 @@ def threads_of_warps(config: Config) -> tuple[int]:
 def _columns_exist(config: Config) -> bool:
     """Whether 04_column_of_registers can have these parameters: 8192 sums take an eighth of the registers."""
     return (
-        64 <= config.block.x <= 1024
+        64 <= config.block.x <= 512
         and config.BM * config.BN <= 8192
         and equal_shares(config, 1)
         and tiles_bytes(config, 4) <= STATIC_BYTES
@@ -82,7 +82,7 @@ _WARP_TILES = {**_TILES, "WM": (16, 32, 64), "WN": (16, 32, 64), **_REGISTERS, "
 _WARP_TILE = {"WM": 32, "WN": 64, "TM": 8, "TN": 8}
 
 COLUMNS = Space(
-    {**_TILES, "TM": (4, 8, 16, 32), "block": _threads_of_registers},
+    {**_TILES, "TM": (8, 16, 32), "block": _threads_of_registers},
     where=_columns_exist,
     default=[{"BM": 64, "BN": 64, "BK": 8, "TM": 8}],
 )
