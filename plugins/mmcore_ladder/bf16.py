@@ -21,7 +21,15 @@ from mmcore import (
     hookimpl,
 )
 from mmcore_ladder.layouts import LAYOUTS
-from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, equal_shares, tiles_bytes, whole_rows
+from mmcore_ladder.shares import (
+    SHARED_BYTES,
+    STATIC_BYTES,
+    equal_shares,
+    tiles_bytes,
+    tiles_in_rows,
+    warps_exist,
+    whole_rows,
+)
 
 _HERE = Path(__file__).parent
 _PTX = "NVIDIA, Parallel Thread Execution ISA, 2025"
@@ -38,14 +46,9 @@ def _tiles(where: Callable[[Config], bool]) -> Space:
     extents = (64, 128, 256)
     return Space(
         {"BM": extents, "BN": extents, "BK": (16, 32, 64), "WM": (32, 64), "WN": (32, 64), "block": _threads},
-        where=lambda config: _warps_exist(config) and config.BM * config.BN <= 128 * 128 and where(config),
+        where=lambda config: warps_exist(config) and config.BM * config.BN <= 128 * 128 and where(config),
         default=[{"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}],
     )
-
-
-def _warps_exist(config: Config) -> bool:
-    """Whether warps make up the tile, so few that their sums and fragments have 128 registers of each thread."""
-    return config.BM % config.WM == config.BN % config.WN == 0 and 64 <= config.block.x <= 256
 
 
 def _wmma_exists(config: Config) -> bool:
@@ -54,33 +57,27 @@ def _wmma_exists(config: Config) -> bool:
     return equal_shares(config, 8) and patches <= tiles_bytes(config, 2) <= STATIC_BYTES
 
 
-def _rows_are_whole(config: Config, multiple: int = 1) -> bool:
-    """Whether threads copy both tiles in equal shares by 16 bytes, at once a multiple of so many rows."""
-    tiles = ((config.BM, config.BK), (config.BK, config.BN))
-    return all(whole_rows(config.block.x, rows, length, 8, multiple) for rows, length in tiles)
-
-
 def _mma_sync_exists(config: Config) -> bool:
     """Whether 03_mma_sync can have these parameters."""
-    return _rows_are_whole(config) and tiles_bytes(config, 2) <= STATIC_BYTES
+    return tiles_in_rows(config, 8) and tiles_bytes(config, 2) <= STATIC_BYTES
 
 
 def _swizzle_exists(config: Config) -> bool:
     """Whether 04_swizzle can have these parameters: chunks change places in the same way in every eighth row."""
-    return _rows_are_whole(config, multiple=8) and tiles_bytes(config, 2) <= STATIC_BYTES
+    return tiles_in_rows(config, 8, multiple=8) and tiles_bytes(config, 2) <= STATIC_BYTES
 
 
 def _async_exists(config: Config) -> bool:
     """Whether 05_async can have these parameters: two stages."""
-    return _rows_are_whole(config) and 2 * tiles_bytes(config, 2) <= STATIC_BYTES
+    return tiles_in_rows(config, 8) and 2 * tiles_bytes(config, 2) <= STATIC_BYTES
 
 
 def _multistage_exists(config: Config) -> bool:
     """Whether 06_multistage can have these parameters: C's tile, copied by rows too, goes into the stages."""
     return (
-        _warps_exist(config)
+        warps_exist(config)
         and config.BM * config.BN <= 128 * 256
-        and _rows_are_whole(config, multiple=8)
+        and tiles_in_rows(config, 8, multiple=8)
         and whole_rows(config.block.x, config.BM, config.BN, 8)
         and config.BM * config.BN * 2 <= tiles_bytes(config, 2) <= SHARED_BYTES
     )

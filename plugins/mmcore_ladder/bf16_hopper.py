@@ -78,7 +78,7 @@ def _with_producer(config: Config) -> tuple[int]:
 
 
 def _sums_fit(config: Config) -> bool:
-    """Whether each thread has registers for its sums, and 32 more; of a block as the others have them."""
+    """Whether the registers are enough for every thread's BN / 2 sums and 32 others."""
     return bool(config.block.x * (config.BN // 2 + 32) <= 64 << 10)
 
 

@@ -20,6 +20,17 @@ def equal_shares(config: Config, unit: int) -> bool:
     return all(extent * config.BK % (unit * config.block.x) == 0 for extent in (config.BM, config.BN))
 
 
+def warps_exist(config: Config) -> bool:
+    """Whether 2 to 8 warps of WM×WN make up the tile; of more, sums and fragments would take too many registers."""
+    return config.BM % config.WM == config.BN % config.WN == 0 and 64 <= config.block.x <= 256
+
+
+def tiles_in_rows(config: Config, unit: int, multiple: int = 1) -> bool:
+    """Whether :func:`whole_rows` holds for A's tile and for B's, each stored by rows."""
+    tiles = ((config.BM, config.BK), (config.BK, config.BN))
+    return all(whole_rows(config.block.x, rows, length, unit, multiple) for rows, length in tiles)
+
+
 def whole_rows(threads: int, rows: int, length: int, unit: int, multiple: int = 1) -> bool:
     """Whether threads copy a tile in equal shares, some whole rows of it at once.
 

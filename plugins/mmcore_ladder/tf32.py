@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Space, ceil_div, hookimpl
-from mmcore_ladder.shares import SHARED_BYTES, tiles_bytes, whole_rows
+from mmcore_ladder.shares import SHARED_BYTES, tiles_bytes, tiles_in_rows, warps_exist
 
 
 def _exists(config: Config) -> bool:
     """Whether 01_mma_sync can have these parameters, whatever the leading dimension lets a thread copy at once."""
-    threads = config.block.x
-    tiles = ((config.BM, config.BK), (config.BK, config.BN))
     return (
-        config.BM % config.WM == config.BN % config.WN == 0
-        and 64 <= threads <= 256
+        warps_exist(config)
         and config.BM * config.BN <= 128 * 256
-        and all(whole_rows(threads, rows, length, unit) for rows, length in tiles for unit in (1, 4))
+        and tiles_in_rows(config, 1)
+        and tiles_in_rows(config, 4)
         and tiles_bytes(config, 4) <= SHARED_BYTES
     )
 
