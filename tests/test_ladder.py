@@ -9,8 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 import mmcore
-from mmcore import Kernel
+from mmcore import Config, DeviceProperties, Kernel, Space
+from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
+from mmcore.kernel.configs import resolve
+from mmcore.planning.plan import plan, resource_violations
 from mmcore_conform import conformance
 from mmcore_conform.conformance import conform_kernel
 from mmcore_emulator.api import check
@@ -19,6 +22,11 @@ LADDER = {name: kernel for name, kernel in mmcore.kernels().items() if name.star
 RUNGS = {name: kernel for name, kernel in LADDER.items() if not kernel.variant_of}
 RAGGED = {"m": 135, "n": 75, "k": 70}
 PARTS = ["ladder.f32.10_f16x3", "ladder.f32.11_bf16x6"]
+SPACES = {
+    name: [resolve(declared) for declared in kernel.configs]
+    for name, kernel in RUNGS.items()
+    if isinstance(kernel.configs, Space) and "any" not in name and name not in PARTS
+}
 
 
 def sizes(kernel: Kernel) -> dict[str, Any]:
@@ -59,6 +67,47 @@ def test_each_is_right_in_its_usual_configs(device: Device, name: str) -> None:
         n = LADDER[name].square_problem(65, config).n
         result = mmcore.run(name, m=n, n=n, k=n, config=config.to_json(), device=device.name)
         assert result.verified, (config, result.failures())
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_the_default_config_is_one_of_several_that_a_search_goes_over(name: str) -> None:
+    assert LADDER[name].usual_configs[0] in SPACES[name]
+    assert 10 <= len(SPACES[name]) == len({config.id for config in SPACES[name]}) <= 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPACES)
+def test_configs_of_a_space_compile_and_a_multiprocessor_has_room_for_them(name: str) -> None:
+    """In every eighth of them, which are enough to notice what changes the registers of many."""
+    kernel, device = LADDER[name], DeviceProperties()
+    for config in SPACES[name][::8]:
+        planned = plan(kernel, kernel.square_problem(1, config), config, device)
+        functions = compile_plan(planned, "90a").functions
+        for launch in planned.launches:
+            function = functions[planned.entry(launch)]
+            shared_bytes = function.static_shared_bytes + launch.shared_bytes
+            assert not resource_violations(device, launch.block_dim, function.registers, shared_bytes), config
+            assert function.spill_bytes is not None, config
+            assert function.spill_bytes < 100, config
+
+
+def whole_tiles(config: Config) -> dict[str, Any]:
+    """Two tiles of C, and so many along k that every stage is filled twice."""
+    stages, depth = config.get("STAGES", 1), config.get("BK", 64)
+    return {"m": 2 * config.BM, "n": config.BN, "k": 2 * stages * depth}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_configs_of_a_space_are_right(name: str, place: str) -> None:
+    configs = SPACES[name]
+    config = configs[{"first": 0, "middle": len(configs) // 2, "last": -1}[place]]
+    asked = {**whole_tiles(config), "config": config.to_json(), "device": "emulator", "seed": 1}
+    result = mmcore.run(name, **asked)
+    assert result.verified, result.failures()
+    found = check(name, **asked)
+    assert (found.violations, found.warnings) == ((), ())
 
 
 @pytest.mark.slow

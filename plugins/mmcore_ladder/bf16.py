@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,15 @@ from mmcore import (
     hookimpl,
 )
 from mmcore_ladder.layouts import LAYOUTS
+from mmcore_ladder.shares import (
+    SHARED_BYTES,
+    STATIC_BYTES,
+    equal_shares,
+    tiles_bytes,
+    tiles_in_rows,
+    warps_exist,
+    whole_rows,
+)
 
 _HERE = Path(__file__).parent
 _PTX = "NVIDIA, Parallel Thread Execution ISA, 2025"
@@ -31,10 +41,46 @@ def _threads(config: Config) -> tuple[int]:
     return (32 * (config.BM // config.WM) * (config.BN // config.WN),)
 
 
-def _tiles(*rows: tuple[int, int, int, int, int]) -> list[dict[str, Any]]:
-    """Configs of (BM, BN, BK, WM, WN)."""
-    names = ("BM", "BN", "BK", "WM", "WN")
-    return [{**dict(zip(names, row, strict=True)), "block": _threads} for row in rows]
+def _tiles(where: Callable[[Config], bool]) -> Space:
+    """The configs of rungs 02 to 05 that a source can have, where two blocks' sums take at most half the registers."""
+    extents = (64, 128, 256)
+    return Space(
+        {"BM": extents, "BN": extents, "BK": (16, 32, 64), "WM": (32, 64), "WN": (32, 64), "block": _threads},
+        where=lambda config: warps_exist(config) and config.BM * config.BN <= 128 * 128 and where(config),
+        default=[{"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}],
+    )
+
+
+def _wmma_exists(config: Config) -> bool:
+    """Whether 02_wmma can have these parameters: each warp rounds 16×16 sums where the tiles were."""
+    patches = config.block.x // 32 * 16 * 16 * 4
+    return equal_shares(config, 8) and patches <= tiles_bytes(config, 2) <= STATIC_BYTES
+
+
+def _mma_sync_exists(config: Config) -> bool:
+    """Whether 03_mma_sync can have these parameters."""
+    return tiles_in_rows(config, 8) and tiles_bytes(config, 2) <= STATIC_BYTES
+
+
+def _swizzle_exists(config: Config) -> bool:
+    """Whether 04_swizzle can have these parameters: chunks change places in the same way in every eighth row."""
+    return tiles_in_rows(config, 8, multiple=8) and tiles_bytes(config, 2) <= STATIC_BYTES
+
+
+def _async_exists(config: Config) -> bool:
+    """Whether 05_async can have these parameters: two stages."""
+    return tiles_in_rows(config, 8) and 2 * tiles_bytes(config, 2) <= STATIC_BYTES
+
+
+def _multistage_exists(config: Config) -> bool:
+    """Whether 06_multistage can have these parameters: C's tile, copied by rows too, goes into the stages."""
+    return (
+        warps_exist(config)
+        and config.BM * config.BN <= 128 * 256
+        and tiles_in_rows(config, 8, multiple=8)
+        and whole_rows(config.block.x, config.BM, config.BN, 8)
+        and config.BM * config.BN * 2 <= tiles_bytes(config, 2) <= SHARED_BYTES
+    )
 
 
 def _stages_bytes(config: Config) -> int:
@@ -132,35 +178,48 @@ WMMA = _rung(
     "02_wmma",
     "tensor cores by wmma, with several 16×16 of C for each warp",
     "NVIDIA, CUDA C++ Programming Guide, Warp Matrix Functions, 2025",
-    configs=_tiles((128, 128, 32, 64, 32)),
+    configs=_tiles(_wmma_exists),
     constraints=_WHOLE_TILES,
 )
 MMA_SYNC = _rung(
     "03_mma_sync",
     "mma.sync and ldmatrix: fragments loaded by one instruction, sums rounded in registers",
     f"{_PTX}, Warp Level Matrix Multiply-Accumulate Instructions",
-    configs=_tiles((128, 128, 32, 64, 32)),
+    configs=_tiles(_mma_sync_exists),
     constraints=_WHOLE_TILES,
 )
 SWIZZLE = _rung(
     "04_swizzle",
     "the chunks of a tile's rows change places, so that ldmatrix meets no bank twice",
     "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
-    configs=_tiles((128, 128, 32, 64, 32)),
+    configs=_tiles(_swizzle_exists),
     constraints=_WHOLE_TILES,
 )
 ASYNC = _rung(
     "05_async",
     "cp.async fetches the next tiles while these are multiplied",
     f"{_PTX}, Asynchronous Data Copies",
-    configs=_tiles((128, 128, 32, 64, 32)),
+    configs=_tiles(_async_exists),
     constraints=_WHOLE_TILES,
 )
 MULTISTAGE = _rung(
     "06_multistage",
     "several stages under way, fragments loaded ahead, larger tiles in an order for L2, C stored by 16 bytes",
     "A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
-    configs=[{**tiles, "STAGES": 3, "GROUP": 8} for tiles in _tiles((128, 256, 64, 64, 64))],
+    configs=Space(
+        {
+            "BM": (64, 128, 256),
+            "BN": (64, 128, 256),
+            "BK": (32, 64),
+            "WM": (32, 64),
+            "WN": (32, 64),
+            "STAGES": (3, 4, 5),
+            "GROUP": (4, 8),
+            "block": _threads,
+        },
+        where=_multistage_exists,
+        default=[{"BM": 128, "BN": 256, "BK": 64, "WM": 64, "WN": 64, "STAGES": 3, "GROUP": 8}],
+    ),
     launch=_multistage,
     constraints=_WHOLE_TILES,
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, TensorMap, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, TensorMap, hookimpl
+from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, tiles_bytes
 
 _DEPTH = 64
 """Elements of a tile along k: 128 bytes, as far as the swizzle goes."""
@@ -27,7 +27,7 @@ def _maps(config: Config, cluster: int = 1) -> tuple[TensorMap, TensorMap]:
 
 def _ring_bytes(config: Config) -> int:
     """The stages' tiles and barriers."""
-    return int(config.STAGES * ((config.BM + config.BN) * _DEPTH * 2 + 16))
+    return tiles_bytes(config, 2, _DEPTH) + int(config.STAGES) * 16
 
 
 def _one_pair(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
@@ -54,7 +54,7 @@ def _persistent(cluster: int) -> LaunchRule:
     return launch
 
 
-def _rung(name: str, title: str, launch: LaunchRule, configs: list[Mapping[str, Any]], cluster: int = 1) -> Kernel:
+def _rung(name: str, title: str, launch: LaunchRule, configs: Space, cluster: int = 1) -> Kernel:
     return Kernel(
         name=f"ladder.bf16.{name}",
         title=title,
@@ -72,33 +72,64 @@ def _rung(name: str, title: str, launch: LaunchRule, configs: list[Mapping[str, 
     )
 
 
-def _config(BM: int, BN: int, producers: int = 1, **further: int) -> dict[str, Any]:  # noqa: N803
-    """A warpgroup for every 64 rows, and those that fetch."""
-    return {"BM": BM, "BN": BN, **further, "block": lambda config: (128 * (config.BM // 64 + producers),)}
+def _with_producer(config: Config) -> tuple[int]:
+    """The threads of the warpgroups that multiply, and of the one that fetches."""
+    return (2 * config.BM + 128,)
+
+
+def _sums_fit(config: Config) -> bool:
+    """Whether the registers are enough for every thread's BN / 2 sums and 32 others."""
+    return bool(config.block.x * (config.BN // 2 + 32) <= 64 << 10)
+
+
+def _pair_fits(config: Config) -> bool:
+    """Whether 08_wgmma can have these parameters: a pair of tiles, and a barrier."""
+    return _sums_fit(config) and tiles_bytes(config, 2, _DEPTH) + 8 <= STATIC_BYTES
+
+
+def _ring_fits(config: Config) -> bool:
+    """Whether the rungs above it can have these parameters."""
+    return _sums_fit(config) and _ring_bytes(config) <= SHARED_BYTES
+
+
+_EXTENTS = (64, 128, 192, 256)
+_STAGES = (2, 3, 4, 5, 6, 8)
+# A warpgroup for every 64 rows and, in a ring, one that fetches.
+_PAIRS = Space(
+    {"BM": _EXTENTS, "BN": _EXTENTS, "block": lambda config: (2 * config.BM,)},
+    where=_pair_fits,
+    default=[{"BM": 128, "BN": 128}],
+)
+_RINGS = Space(
+    {"BM": _EXTENTS, "BN": _EXTENTS, "STAGES": _STAGES, "block": _with_producer},
+    where=_ring_fits,
+    default=[{"BM": 128, "BN": 128, "STAGES": 4}],
+)
+# The sources have two warpgroups that multiply.
+_PERSISTENT = Space(
+    {"BM": (128,), "BN": _EXTENTS, "STAGES": _STAGES, "GROUP": (2, 4, 8, 16), "block": _with_producer},
+    where=_ring_fits,
+    default=[{"BM": 128, "BN": 256, "STAGES": 4, "GROUP": 8}],
+)
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
     """The rungs that mma.sync's are followed by."""
     return [
-        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, [_config(128, 128, 0)]),
-        _rung(
-            "09_ring",
-            "A ring of tiles: one warpgroup fetches, the others multiply",
-            _ring,
-            [_config(128, 128, STAGES=4)],
-        ),
+        _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, _PAIRS),
+        _rung("09_ring", "A ring of tiles: one warpgroup fetches, the others multiply", _ring, _RINGS),
         _rung(
             "10_persistent",
             "A block for each multiprocessor, which computes tile after tile in an order for L2",
             _persistent(1),
-            [_config(128, 256, STAGES=4, GROUP=8)],
+            _PERSISTENT,
         ),
         _rung(
             "11_cluster",
             "Clusters of two blocks, each of which fetches half of B's tile for both",
             _persistent(2),
-            [_config(128, 256, STAGES=4, GROUP=8)],
+            _PERSISTENT,
             cluster=2,
         ),
     ]

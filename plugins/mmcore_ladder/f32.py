@@ -16,6 +16,8 @@ from mmcore import (
     ceil_div,
     hookimpl,
 )
+from mmcore_ladder import f32_spaces
+from mmcore_ladder.f32_spaces import threads_of_warps
 from mmcore_ladder.layouts import LAYOUTS, StrideInBytes
 
 _WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK"))
@@ -24,19 +26,6 @@ _WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of
 def _rows_along_x(problem: Problem, config: Config) -> tuple[int, int]:
     """A grid with x along the rows of C."""
     return ceil_div(problem.m, config.BM), ceil_div(problem.n, config.BN)
-
-
-def _threads_of_registers(config: Config) -> tuple[int]:
-    """One thread for TM×TN elements of a tile."""
-    return (config.BM // config.TM * (config.BN // config.get("TN", 1)),)
-
-
-def _threads_of_warps(config: Config) -> tuple[int]:
-    """A warp for WM×WN elements of a tile."""
-    return (ceil_div(config.BM, config.WM) * ceil_div(config.BN, config.WN) * 32,)
-
-
-_WARP_TILE = {"WM": 32, "WN": 64, "TM": 8, "TN": 8, "block": _threads_of_warps}
 
 
 _SIZES = ("m", "n", "k", "lda", "ldb")
@@ -144,7 +133,7 @@ def _any(layout: str, column_major: str) -> Kernel:
                 "STAGES": (3, 4),
                 "GROUP": (4, 8, 16),
                 "SPLIT": (0, 1),
-                "block": _threads_of_warps,
+                "block": threads_of_warps,
             },
             where=_any_exists,
             default=[{**_BIG, "STAGES": 4, "GROUP": 8, "SPLIT": 0}],
@@ -193,7 +182,7 @@ def mmcore_kernels() -> list[Kernel]:
             source=Path("f32_04_column_of_registers.cu"),
             title="each thread has TM rows of a column: B's element is loaded once for all of them",
             reference="Vasily Volkov and James Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, 2008",
-            configs=[{"BM": 64, "BN": 64, "BK": 8, "TM": 8, "block": _threads_of_registers}],
+            configs=f32_spaces.COLUMNS,
             constraints=_WHOLE_TILES,
         ),
         Kernel(
@@ -201,7 +190,7 @@ def mmcore_kernels() -> list[Kernel]:
             source=Path("f32_05_register_tile.cu"),
             title="each thread has TM×TN elements of C: TM + TN loads for TM·TN multiply-adds",
             reference="Rajib Nath, Stanimire Tomov and Jack Dongarra, An Improved MAGMA GEMM for Fermi GPUs, 2010",
-            configs=[{"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers}],
+            configs=f32_spaces.TILES,
             constraints=_WHOLE_TILES,
         ),
         Kernel(
@@ -209,7 +198,7 @@ def mmcore_kernels() -> list[Kernel]:
             source=Path("f32_06_vectors.cu"),
             title="loads and stores of 16 bytes; A's tile is stored transposed",
             reference="Simon Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance, 2022",
-            configs=[{"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers}],
+            configs=f32_spaces.VECTORS,
             constraints=_WHOLE_TILES,
         ),
         Kernel(
@@ -218,7 +207,7 @@ def mmcore_kernels() -> list[Kernel]:
             title="a warp has a compact rectangle of C: fewer passes over shared memory for the same loads",
             reference="Andrew Kerr, Duane Merrill, Julien Demouth and John Tran, CUTLASS: Fast Linear Algebra in CUDA "
             "C++, 2017",
-            configs=[{"BM": 128, "BN": 128, "BK": 8, **_WARP_TILE}],
+            configs=f32_spaces.WARP_TILES,
             constraints=_WHOLE_TILES,
         ),
         Kernel(
@@ -226,7 +215,7 @@ def mmcore_kernels() -> list[Kernel]:
             source=Path("f32_08_async.cu"),
             title="cp.async fetches tiles ahead of their use, in STAGES stages; A's tile by rows, swizzled",
             reference="NVIDIA, CUDA C++ Programming Guide: Asynchronous Data Copies, multi-stage pipelines",
-            configs=[{"BM": 64, "BN": 128, "BK": 16, **_WARP_TILE, "STAGES": 3}],
+            configs=f32_spaces.ASYNC,
             constraints=_WHOLE_TILES,
             min_compute_capability=(8, 0),
         ),

@@ -4,11 +4,22 @@ from pathlib import Path
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, ceil_div, hookimpl
 from mmcore_ladder.layouts import StrideInBytes
+from mmcore_ladder.shares import STATIC_BYTES, equal_shares, tiles_bytes
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
     """One thread for TM×TN elements of a tile."""
     return (config.BM // config.TM * (config.BN // config.TN),)
+
+
+def _tiles_exist(config: Config) -> bool:
+    """Whether 01_tiles can have these parameters: 255 registers of a thread hold 64 sums and what makes them."""
+    return (
+        64 <= config.block.x <= 256
+        and config.TM * config.TN <= 64
+        and equal_shares(config, 1)
+        and tiles_bytes(config, 8) <= STATIC_BYTES
+    )
 
 
 def _threads_of_warps(config: Config) -> tuple[int]:
@@ -41,7 +52,18 @@ def mmcore_kernels() -> list[Kernel]:
             title="tiles in shared memory, TM×TN elements of C in each thread's registers",
             reference="Rajib Nath, Stanimire Tomov and Jack Dongarra, An Improved MAGMA GEMM for Fermi GPUs, 2010",
             dtype="float64",
-            configs=[{"BM": 64, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "block": _threads_of_registers}],
+            configs=Space(
+                {
+                    "BM": (64, 128, 256),
+                    "BN": (64, 128, 256),
+                    "BK": (8, 16, 32),
+                    "TM": (4, 8),
+                    "TN": (4, 8),
+                    "block": _threads_of_registers,
+                },
+                where=_tiles_exist,
+                default=[{"BM": 64, "BN": 128, "BK": 8, "TM": 8, "TN": 8}],
+            ),
             constraints=(Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK")),
         ),
         Kernel(

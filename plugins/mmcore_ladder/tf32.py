@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, ceil_div, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Space, ceil_div, hookimpl
+from mmcore_ladder.shares import SHARED_BYTES, tiles_bytes, tiles_in_rows, warps_exist
 
-_CONFIG = {
-    "BM": 128,
-    "BN": 256,
-    "BK": 32,
-    "WM": 64,
-    "WN": 64,
-    "STAGES": 4,
-    "GROUP": 8,
-    "block": lambda config: (32 * (config.BM // config.WM) * (config.BN // config.WN),),
-}
+
+def _exists(config: Config) -> bool:
+    """Whether 01_mma_sync can have these parameters, whatever the leading dimension lets a thread copy at once."""
+    return (
+        warps_exist(config)
+        and config.BM * config.BN <= 128 * 256
+        and tiles_in_rows(config, 1)
+        and tiles_in_rows(config, 4)
+        and tiles_bytes(config, 4) <= SHARED_BYTES
+    )
+
+
+_SPACE = Space(
+    {
+        "BM": (64, 128, 256),
+        "BN": (64, 128, 256),
+        "BK": (32,),
+        "WM": (32, 64),
+        "WN": (32, 64),
+        "STAGES": (3, 4, 5),
+        "GROUP": (4, 8),
+        "block": lambda config: (32 * (config.BM // config.WM) * (config.BN // config.WN),),
+    },
+    where=_exists,
+    default=[{"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 4, "GROUP": 8}],
+)
 
 
 def _launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
@@ -25,7 +42,7 @@ def _launch(problem: Problem, config: Config, device: DeviceProperties) -> Launc
     return Launch(
         (ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN),),
         config.block,
-        shared_bytes=4 * config.STAGES * (config.BM + config.BN) * config.BK,
+        shared_bytes=tiles_bytes(config, 4),
         entry=f"mma_sync<{a}, {b}, {c}>",
     )
 
@@ -38,7 +55,7 @@ def mmcore_kernels() -> Kernel:
         source=Path(__file__).parent / "tf32_01_mma_sync.cu",
         title="mma.sync of tf32 with cp.async in several stages; any size and leading dimension",
         reference="A. Kerr, D. Merrill, J. Demouth, J. Tran, CUTLASS: Fast Linear Algebra in CUDA C++, 2017",
-        configs=[_CONFIG],
+        configs=_SPACE,
         launch=_launch,
         entry="mma_sync<16, 16, 8>",
         dtype="tf32",

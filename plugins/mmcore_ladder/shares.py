@@ -1,0 +1,45 @@
+"""What sources ask of a config: threads that copy equal shares of its tiles, and shared memory for these."""
+
+from __future__ import annotations
+
+from mmcore import Config
+
+STATIC_BYTES = 48 << 10
+"""Shared memory that a source may declare."""
+SHARED_BYTES = 227 << 10
+"""Shared memory that a launch may ask for, from compute capability 9.0 on."""
+
+
+def tiles_bytes(config: Config, itemsize: int, depth: int = 0) -> int:
+    """Bytes of a block's tiles in all stages, with elements of ``itemsize`` bytes, ``depth`` along k in place of BK."""
+    return int(config.get("STAGES", 1) * (config.BM + config.BN) * (depth or config.BK) * itemsize)
+
+
+def equal_shares(config: Config, unit: int) -> bool:
+    """Whether each thread copies as much of A's tile as the others, and of B's, ``unit`` elements at once."""
+    return all(extent * config.BK % (unit * config.block.x) == 0 for extent in (config.BM, config.BN))
+
+
+def warps_exist(config: Config) -> bool:
+    """Whether 2 to 8 warps of WM×WN make up the tile; of more, sums and fragments would take too many registers."""
+    return config.BM % config.WM == config.BN % config.WN == 0 and 64 <= config.block.x <= 256
+
+
+def tiles_in_rows(config: Config, unit: int, multiple: int = 1) -> bool:
+    """Whether :func:`whole_rows` holds for A's tile and for B's, each stored by rows."""
+    tiles = ((config.BM, config.BK), (config.BK, config.BN))
+    return all(whole_rows(config.block.x, rows, length, unit, multiple) for rows, length in tiles)
+
+
+def whole_rows(threads: int, rows: int, length: int, unit: int, multiple: int = 1) -> bool:
+    """Whether threads copy a tile in equal shares, some whole rows of it at once.
+
+    Args:
+        threads: of the block.
+        rows: of the tile.
+        length: elements of a row.
+        unit: elements that a thread copies at once.
+        multiple: what the rows at once must be a multiple of, so that each thread's are swizzled alike.
+    """
+    at_once, rest = divmod(threads * unit, length)
+    return rest == 0 and at_once % multiple == 0 and rows % at_once == 0
