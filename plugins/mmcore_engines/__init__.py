@@ -1,19 +1,33 @@
 """Engines: what measures many cells at a time, on all cards of this machine or on other hosts.
 
 An engine has workers, each of which measures one cell at a time on one device; :class:`Spread` gives them the cells.
-Plugins bring more engines by the hook ``mmcore_engines``.
+Plugins bring more engines by the hook ``mmcore_engines``. What is exported is imported when it is asked for: listing
+kernels loads this module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from mmcore.hookspecs import hookimpl, hookspec
-from mmcore_engines.engine import Engine, Request, Worker, connect
-from mmcore_engines.place import Place
-from mmcore_engines.spread import Spread
+
+if TYPE_CHECKING:
+    from mmcore_engines.engine import Engine, Request, Worker, connect
+    from mmcore_engines.place import Place
+    from mmcore_engines.spread import Spread
 
 __all__ = ["Engine", "Place", "Request", "Spread", "Worker", "connect", "mmcore_engines"]
+
+_MODULES = {"Place": "place", "Spread": "spread"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'engine')}"), name)
 
 
 @hookspec
