@@ -59,7 +59,8 @@ def _row(case: Mapping[str, Any]) -> dict[str, Any]:
     for _ in range(1 if case.get("pytest") == "measure" and case["cells"] > LARGE else REPETITIONS):
         loads.append(round(os.getloadavg()[0], 1))
         command = [sys.executable, "-m", "bench.scale.case", json.dumps(case)]
-        found.append(json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout))
+        printed = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+        found.append(json.loads(printed.splitlines()[-1]))  # Ray may print something before
     medians = {name: _rounded(median(each[name] for each in found)) for name in found[0]}
     return {"case": case, **medians, "all_seconds": [_rounded(each["seconds"]) for each in found], "loads": loads}
 
