@@ -98,11 +98,13 @@ def _options(scripts: Any, command: str) -> Any:
 
 
 def test_the_simulation_predicts_the_runs_that_were_measured() -> None:
-    rows = measured_cases()
-    found = {(run["workers"], run["group"]): run for run in validation(rows)}
-    assert {workers for workers, _ in found} == {8, 64, 256}
+    found = {(run["workers"], run["group"], run["slower"]): run for run in validation(measured_cases())}
+    # Two processors are not enough for 256 GPUs' actors and the head: the head waited for them.
+    full = found.pop((256, 1, 1))
+    assert full["simulated"] < full["measured"]
+    assert set(found) == {(8, 1, 1), (64, 1, 1), (64, 8, 1), (256, 1, 2)}
     for run in found.values():
-        assert run["simulated"] == pytest.approx(run["measured"], rel=0.05), run
+        assert run["simulated"] == pytest.approx(run["measured"], rel=0.03), run
         assert run["ideal"] <= run["simulated"]
 
 
@@ -116,7 +118,7 @@ def test_the_committed_predictions_are_those_of_the_committed_measurements() -> 
 def test_cells_of_one_length_take_turns() -> None:
     assert simulated([1.0] * 80, 8, Costs(0.0)).makespan == pytest.approx(10)
     one = simulated([1.0] * 80, 8, Costs(0.0), group=80)
-    assert (one.makespan, one.measuring) == (pytest.approx(80), pytest.approx(1 / 8))
+    assert [one.makespan, 8 * one.measuring] == pytest.approx([80, 1])
 
 
 def test_a_head_that_is_full_sets_the_pace() -> None:

@@ -46,10 +46,11 @@ def measured(case: Mapping[str, Any]) -> dict[str, Any]:
     queued = _resident()
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / "journal.jsonl"
-        began, processor = time.monotonic(), time.process_time()
+        began, processor, waited = time.monotonic(), time.process_time(), _waited()
         spread.begin(journal)
         results = [future.result() for future in futures]
         ended, spent = time.monotonic(), time.process_time() - processor
+        waited = _waited() - waited
         kept = journal.stat().st_size
         resident = _resident()
         spread.close()
@@ -57,6 +58,7 @@ def measured(case: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "seconds": ended - began,
         "head_cpu_ms": 1e3 * spent / count,
+        "waited_ms": 1e3 * waited / count,
         "queued_kib": (queued - before) / count / 1024,
         "held_kib": (resident - queued) / count / 1024,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -67,7 +69,8 @@ def measured(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def _engine(case: Mapping[str, Any]) -> tuple[Engine, str]:
     if case["engine"] == "stand-ins":
-        return stand_in.RayStandIns(case["workers"], case["cells"]), MEASURE
+        seconds = stand_in.durations(case["cells"], case.get("slower", 1))
+        return stand_in.RayStandIns(case["workers"], seconds), MEASURE
     if case["engine"] == "instant":
         rounds = case.get("rounds", stand_in.ROUNDS)
         return stand_in.Instant(Request(address=f"{case['workers']},{rounds}")), MEASURE
@@ -89,6 +92,12 @@ def _of_gpus(case: Mapping[str, Any], results: Sequence[Result], began: float) -
         "free_ms": median(free),
         "free_ms_95": sorted(free)[int(0.95 * len(free))],
     }
+
+
+def _waited() -> float:
+    """Seconds that this process's threads have been ready to run, while others had the processors."""
+    found = Path("/proc/self/task").glob("*/schedstat")
+    return sum(int(each.read_text(encoding="ascii").split()[1]) for each in found) / 1e9
 
 
 def _resident() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import random
 import time
@@ -39,10 +38,9 @@ def phase_seconds() -> list[float]:
     return [sum(cell["phases"].values()) for cell in document["cells"]]
 
 
-@functools.lru_cache(maxsize=1)
-def durations(count: int) -> list[float]:
-    """Seconds of so many cells, drawn from :func:`phase_seconds`; the same every time."""
-    return random.Random(1).choices(phase_seconds(), k=count)
+def durations(count: int, slower: float = 1) -> list[float]:
+    """Seconds of so many cells, so many times those drawn from :func:`phase_seconds`; the same every time."""
+    return [slower * seconds for seconds in random.Random(1).choices(phase_seconds(), k=count)]
 
 
 def cells(count: int) -> list[Cell]:
@@ -134,9 +132,9 @@ def mmcore_engines() -> Mapping[str, str]:
 class Node:
     """A node's GPUs in one process, as an asynchronous actor of Ray: each call sleeps as long as its cell takes."""
 
-    def __init__(self, common: Mapping[str, str], result: str, count: int) -> None:
+    def __init__(self, common: Mapping[str, str], result: str, seconds: Sequence[float]) -> None:
         self._answering = Answering(common, result)
-        self._seconds = durations(count)
+        self._seconds = seconds
         self._free: dict[str, float] = {}
 
     async def answer(self, name: str, request: bytes) -> bytes:
@@ -168,9 +166,9 @@ class RayStandIn:
 
 
 class RayStandIns:
-    """So many GPUs for so many cells, each node's in one actor that has its GPUs of Ray's."""
+    """So many GPUs for cells that take so long, each node's in one actor that has its GPUs of Ray's."""
 
-    def __init__(self, gpus: int, count: int) -> None:
+    def __init__(self, gpus: int, seconds: Sequence[float]) -> None:
         import ray
 
         self._ray = ray
@@ -178,7 +176,7 @@ class RayStandIns:
         options = {"num_gpus": GPUS_PER_NODE, "num_cpus": 0, "max_concurrency": 2 * GPUS_PER_NODE}
         made = ray.remote(Node).options(**options)
         result = json.dumps(result_values())
-        nodes = [made.remote(identity(), result, count) for _ in range(gpus // GPUS_PER_NODE)]
+        nodes = [made.remote(identity(), result, seconds) for _ in range(gpus // GPUS_PER_NODE)]
         pairs = [(node, number) for number in range(GPUS_PER_NODE) for node in range(len(nodes))]
         self._new = [RayStandIn(f"node{node} gpu:{number}", nodes[node]) for node, number in pairs]
 

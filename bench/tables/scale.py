@@ -78,6 +78,7 @@ def stand_ins() -> str:
         rows = []
         for run in document["validation"]:
             row, counts = found[_key(run)], [f"{run[name]}" for name in ("workers", "cells", "group")]
+            counts[0] += ", cells twice as long" * (run["slower"] == 2)
             error = f"{100 * (run['simulated'] / run['measured'] - 1):+.1f} %"
             seconds = [f"{run[name]:.1f}" for name in ("ideal", "measured", "simulated")]
             rows.append([*counts, *seconds, error, f"{row['free_ms']:.1f}", f"{row['free_ms_95']:.1f}"])
@@ -105,5 +106,5 @@ def predictions() -> str:
     return markdown(("run", "min", "GPUs measuring", "head busy", "begun again"), rows)
 
 
-def _key(case: Mapping[str, Any]) -> tuple[int, int]:
-    return case["workers"], case["group"]
+def _key(case: Mapping[str, Any]) -> tuple[int, int, int]:
+    return case["workers"], case["group"], case.get("slower", 1)
