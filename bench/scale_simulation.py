@@ -53,9 +53,9 @@ def ray_costs(rows: Sequence[Mapping[str, Any]]) -> Costs:
 
 def idle_cost(rows: Sequence[Mapping[str, Any]]) -> float:
     """Seconds that one free worker costs the head for each answer."""
-    few, many = (row_of(rows, engine="instant", workers=1000, group=group) for group in (1, 20))
+    none, many = (row_of(rows, engine="instant", workers=count, group=group) for count, group in ((256, 1), (1000, 20)))
     idle = 1000 - many["case"]["cells"] // many["case"]["group"]
-    return float(max(0.0, many["head_cpu_ms"] - few["head_cpu_ms"]) / 1e3 / idle)
+    return float(max(0.0, many["head_cpu_ms"] - none["head_cpu_ms"]) / 1e3 / idle)
 
 
 def validation(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -317,7 +317,8 @@ class Spread:
 
     def _next(self, seat: _Seat) -> _Task | None:
         """The next cell for a worker: one that another has lost, or of its groups, or of a group that nobody has."""
-        others = {each.worker.name for each in self._seats if self._retries and each.device and each is not seat}
+        seats = self._seats if self._retries else ()
+        others = {each.worker.name for each in seats if each.device and each is not seat}
         for task in self._retries:
             if seat.worker.name not in task.begun or others <= set(task.begun):
                 self._retries.remove(task)
