@@ -102,7 +102,7 @@ def predictions() -> str:
     with _document("simulation") as document:
         for each in document["predictions"]:
             shares = [f"{100 * each[name]:.0f} %" for name in ("measuring", "head")]
-            rows.append([each["what"], f"{each['makespan'] / 60:.0f}", *shares, f"{each['begun_again']}"])
+            rows.append([each["what"], f"{each['makespan'] / 60:.0f}", *shares, f"{each['begun_again']:.0f}"])
     return markdown(("run", "min", "GPUs measuring", "head busy", "begun again"), rows)
 
 
