@@ -482,6 +482,16 @@ def test_what_an_interrupted_run_has_measured_is_not_measured_again(
     assert "before the interruption" not in bench().stdout.str()
 
 
+def test_without_pytests_cache_nothing_is_kept(bench: Callable[..., pytest.RunResult]) -> None:
+    bench("-p", "no:cacheprovider").assert_outcomes(passed=12)
+
+
+def test_of_many_workers_the_report_tells_the_sum() -> None:
+    found = spread(*(Scripted(f"worker {number}") for number in range(9)))
+    results(found, {str(cell.m): [cell] for cell in cells(50)})
+    assert re.match(r"measured 50 by \d workers \(\d+ to \d+ by each\)", found.report()[0])
+
+
 @pytest.mark.parametrize("option", ["--mm-spread", "--mm-engine-address=auto"])
 def test_options_of_several_workers_want_several(option: str, pytester: pytest.Pytester) -> None:
     said = pytester.runpytest_inprocess(option, "--mm-device", "emulator").stderr.str()

@@ -24,6 +24,8 @@ from bench.tables.methods import (
 from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
+from bench.tables.scale import head, limits, predictions, pytest_head, stand_ins
+from bench.tables.scale import sizes as message_sizes
 from bench.tables.tensor_cores import emulated_bits, planted_faults, tensor_cores
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 from bench.tables.types import float22, terms_that_show, types
@@ -55,6 +57,14 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "kernel times": kernel_times,
         "end-to-end times": end_to_end_times,
         "then and now": then_and_now,
+    },
+    "docs/scale.md": {
+        "stand-ins": stand_ins,
+        "head": head,
+        "pytest": pytest_head,
+        "messages": message_sizes,
+        "limits": limits,
+        "predictions": predictions,
     },
     "docs/trust.md": {
         "zoo": zoo,

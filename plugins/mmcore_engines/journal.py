@@ -35,7 +35,7 @@ class Journal:
 
     def result(self, cell: Cell, facts: Mapping[str, Any]) -> Any:
         """The JSON of a result that was kept; None where there is none."""
-        return self._known.get(self._key(cell, facts))
+        return self._known.get(self._key(cell, facts)) if self._known else None
 
     def keep(self, cell: Cell, facts: Mapping[str, Any], result: Any) -> None:
         """Write a result down at once."""

@@ -6,6 +6,7 @@ import json
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ ATTEMPTS = 3
 """How often a cell is begun whose worker, or device's process, dies; after the last the cell is to blame."""
 
 _POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
+_NAMED = 8  # workers at most whose counts are told one by one
 _SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
 _HELLO = {"hello": True}
 
@@ -41,7 +43,6 @@ class _Seat:
         busy: whether somebody else had its device.
         current: what it is measuring; None during its hello, and the reference cell.
         reference: its time for the reference cell, in seconds.
-        measured: how many cells it has measured.
         left_out: whether the run does without it.
         deaths: how often its device's process died while it was to say what it is.
     """
@@ -51,7 +52,6 @@ class _Seat:
     busy: bool = False
     current: Task | None = None
     reference: float | None = None
-    measured: int = 0
     left_out: bool = False
     deaths: int = 0
 
@@ -79,6 +79,7 @@ class Spread:
         self._idle: list[_Seat] = []
         self._waiting: list[_Seat] = []  # for a device that somebody else has
         self._reasons: list[str] = []  # why workers are left out
+        self._measured: Counter[str] = Counter()  # cells by worker
         self._remembered = 0  # cells of the journal
         self._first: Future[Mapping[str, Any]] = Future()  # the device of the first worker
         self._begun = self._closed = False
@@ -129,7 +130,10 @@ class Spread:
 
     def report(self) -> list[str]:
         """What each worker measured, what was taken from the journal, and how much the cards differ."""
-        counts = [f"{seat.measured} by {seat.worker.name}" for seat in self._seats if seat.device]
+        counts = [f"{count} by {name}" for name, count in sorted(self._measured.items())]
+        if len(counts) > _NAMED:
+            several = self._measured.values()
+            counts = [f"{sum(several)} by {len(several)} workers ({min(several)} to {max(several)} by each)"]
         counts += [f"{self._remembered} before the interruption"] if self._remembered else []
         times = {
             f"{seat.worker.name} ({seat.device['identity']})": seat.reference
@@ -264,7 +268,7 @@ class Spread:
         if error in (DeviceLost.__name__, NoDevice.__name__):
             self._again(task, answer["text"])
             return
-        seat.measured += 1
+        self._measured[seat.worker.name] += 1
         if error == TimeLimit.__name__:
             task.future.set_result(unfinished(task.cell, TimeLimit(answer["text"])))
         elif error is not None:

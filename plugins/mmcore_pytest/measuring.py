@@ -36,12 +36,12 @@ class Measuring:
         self._futures: dict[str, Future[Any]] = {}
         self.described: Mapping[str, Any] = self._spread.start()
 
-    def hand_out(self, cells: Mapping[str, tuple[Cell, str]], folder: Path) -> None:
+    def hand_out(self, cells: Mapping[str, tuple[Cell, str]], folder: Path | None) -> None:
         """Have cells measured, given with their groups by test; in ``folder`` lies what an interrupted run has."""
         for test, (cell, group) in cells.items():
             self._futures[test] = self._spread.add(cell, test if self._spreads else group)
         run = hashlib.sha256("\n".join(sorted(cells)).encode()).hexdigest()[:16]
-        self._spread.begin(folder / f"{run}.jsonl")
+        self._spread.begin(folder and folder / f"{run}.jsonl")
 
     def result(self, test: str, cell: Cell) -> Result:
         """The result of a test's cell, as soon as it is measured."""

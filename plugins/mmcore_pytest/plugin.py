@@ -151,7 +151,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.hold_device()
             if ours.engine:
                 cells = {item.nodeid: _cell_of(item, ours) for item in session.items if _is_measured(item)}
-                ours.engine.hand_out(cells, Path(session.config.cache.mkdir("mmcore")))
+                cache = getattr(session.config, "cache", None)  # none with -p no:cacheprovider
+                ours.engine.hand_out(cells, Path(cache.mkdir("mmcore")) if cache else None)
     return (yield)
 
 

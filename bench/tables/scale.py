@@ -1,0 +1,110 @@
+"""What spreading cells over many workers costs, and what a thousand GPUs are predicted to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from bench.tables import sources
+from bench.tables.markdown import markdown
+from bench.tables.sources import results
+
+_ENGINES = {
+    "processes": "`processes`, nothing to do",
+    "ray": "`ray`, nothing to do",
+    "instant": "none: answers at once",
+    "stand-ins": "`ray`, stand-ins for GPUs",
+}
+_PYTEST = {"collect": "`--collect-only`", "measure": "results at once"}
+
+
+@contextmanager
+def _document(name: str) -> Iterator[Any]:
+    with results(sources.RESULTS / "scale" / f"{name}.json") as document:
+        yield document
+
+
+def head() -> str:
+    """The head's cost of a cell with each engine, without pytest."""
+    rows = []
+    with _document("head") as document:
+        for row in document["cases"]:
+            case = row["case"]
+            if "engine" in case:
+                rounds = case.get("rounds", 0 if case["engine"] in ("processes", "ray") else 1000)
+                figures = [f"{row['head_cpu_ms']:.1f}", f"{row['held_kib']:.0f}", f"{row['peak_mib']:.0f}"]
+                counts = [f"{case[name]}" for name in ("workers", "cells", "group")]
+                rows.append([_ENGINES[case["engine"]], *counts, str(rounds), *figures])
+    header = (
+        "engine",
+        "workers",
+        "cells",
+        "in a group",
+        "rounds",
+        "head's CPU, ms a cell",
+        "KiB a result",
+        "peak, MiB",
+    )
+    return markdown(header, rows)
+
+
+def pytest_head() -> str:
+    """What pytest costs as the head."""
+    rows = []
+    with _document("head") as document:
+        for row in document["cases"]:
+            case = row["case"]
+            if "pytest" in case:
+                rounds = "" if case["pytest"] == "collect" else str(case.get("rounds", 1000))
+                kib = 1024 * row["peak_mib"] / case["cells"]
+                saved = f"{row['saved_bytes'] / 1024:.0f}" if row["saved_bytes"] else ""
+                figures = [f"{row['head_cpu_ms']:.1f}", f"{row['peak_mib']:.0f}", f"{kib:.0f}", saved]
+                rows.append([_PYTEST[case["pytest"]], str(case["cells"]), rounds, *figures])
+    header = ("pytest", "cells", "rounds", "CPU, ms a cell", "peak, MiB", "KiB a cell", "saved, KiB a cell")
+    return markdown(header, rows)
+
+
+def sizes() -> str:
+    """Bytes of what goes between the head and a worker."""
+    with _document("head") as document:
+        return markdown(("message", "bytes"), [[name, f"{size:,}"] for name, size in document["bytes"].items()])
+
+
+def stand_ins() -> str:
+    """Runs with stand-ins for GPUs, measured beside ideal and simulated."""
+    with _document("simulation") as document, _document("head") as measured:
+        found = {_key(row["case"]): row for row in measured["cases"] if row["case"].get("engine") == "stand-ins"}
+        rows = []
+        for run in document["validation"]:
+            row, counts = found[_key(run)], [f"{run[name]}" for name in ("workers", "cells", "group")]
+            counts[0] += ", cells twice as long" * (run["slower"] == 2)
+            error = f"{100 * (run['simulated'] / run['measured'] - 1):+.1f} %"
+            seconds = [f"{run[name]:.1f}" for name in ("ideal", "measured", "simulated")]
+            rows.append([*counts, *seconds, error, f"{row['free_ms']:.1f}", f"{row['free_ms_95']:.1f}"])
+    header = ("GPUs", "cells", "in a group", "ideal, s", "measured, s", "simulated, s", "error", "free, ms", "95 %, ms")
+    return markdown(header, rows)
+
+
+def limits() -> str:
+    """Where each part of the head is full."""
+    rows = []
+    with _document("simulation") as document:
+        for each in document["limits"]:
+            full = f"{each['gpus']:,} GPUs" if "gpus" in each else f"{each['cells']:,} cells"
+            rows.append([each["what"], each["cost"], full])
+    return markdown(("what", "a cell's share", "full at"), rows)
+
+
+def predictions() -> str:
+    """A million cells on a thousand GPUs."""
+    rows = []
+    with _document("simulation") as document:
+        for each in document["predictions"]:
+            shares = [f"{100 * each[name]:.0f} %" for name in ("measuring", "head")]
+            rows.append([each["what"], f"{each['makespan'] / 60:.0f}", *shares, f"{each['begun_again']:.0f}"])
+    return markdown(("run", "min", "GPUs measuring", "head busy", "begun again"), rows)
+
+
+def _key(case: Mapping[str, Any]) -> tuple[int, int, int]:
+    return case["workers"], case["group"], case.get("slower", 1)

@@ -1,0 +1,138 @@
+"""docs/scale.md: its engine, its commands, and what it predicts beside what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.scale.simulation import Costs, Losses, simulated
+from bench.scale_simulation import RESULTS, measured_cases, ray_costs, validation
+from tests.command_line import install, mmcore
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+(MODULE,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+(SBATCH,) = re.findall(r"^```sbatch\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+((COMMAND, SHOWN),) = re.findall(r"^```console\n\$ ([^\n]*)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have processes of their own; a worker of pytest-xdist times nothing."""
+    for name in ("MMCORE_IN_PROCESS", "PYTEST_XDIST_WORKER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# The engine of the page
+
+# One of the pools is killed when the first of its results is there.
+KILLING = """
+import multiprocessing
+killed = []
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and not killed:
+        killed.append(multiprocessing.active_children()[0])
+        killed[0].kill()
+"""
+
+
+def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(pytester.path / "site", "acme-pools", "pools", MODULE)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(pytester.path / "site"), str(ROOT)]))
+    pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    pytester.makeconftest(KILLING)
+    selection = ("--mm-kernel", "upc.kernel01,upc.kernel11", "--mm-size", "48,56,64,72")
+    result = pytester.runpytest_subprocess("--mm-engine", "pools", "--mm-device", "emulator,emulator", *selection)
+    result.assert_outcomes(passed=24)
+    printed = result.stdout.str()
+    (killed,) = re.findall(r"(pool \d) is left out: the worker was lost \(BrokenProcessPool", printed)
+    (counts,) = re.findall(r"^measured (.*)$", printed, re.MULTILINE)
+    assert {"pool 0", "pool 1"} - set(re.findall(r"pool \d", counts)) == {killed}
+
+
+# The page's commands
+
+
+def test_the_run_on_two_workers_measures_what_the_page_shows(tmp_path: Path) -> None:
+    arguments = [*shlex.split(COMMAND)[1:], "-o", f"cache_dir={tmp_path}"]
+    run = subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
+    *_, shown = SHOWN.splitlines()
+    assert re.findall(r"^measured .*$", run.stdout, re.MULTILINE) == [shown]
+
+
+def test_every_option_of_the_pages_commands_is_there(pytester: pytest.Pytester) -> None:
+    known = pytester.runpytest_inprocess("--help").stdout.str()
+    named = set(re.findall(r"--(?:mm|benchmark|cache)-[a-z-]+", PAGE))
+    assert {"--mm-engine", "--mm-spread", "--cache-clear"} < named
+    assert not [option for option in named if option not in known]
+    tuning = mmcore("tune", "--help").stdout
+    assert not [option for option in ("--size", "--device", "--engine", "--seed") if option not in tuning]
+
+
+def test_the_batch_script_is_one_and_its_options_are_rays() -> None:
+    subprocess.run(["bash", "-n"], input=SBATCH, text=True, check=True)
+    scripts = pytest.importorskip("ray.scripts.scripts", reason="the extra 'ray' is not installed")
+    own, _, command = SBATCH.partition("ray symmetric-run")[2].partition(" -- ")
+    known = {option for name in ("symmetric-run", "start") for each in _options(scripts, name) for option in each.opts}
+    assert set(re.findall(r"--[a-z-]+", own)) <= known
+    assert command.startswith("pytest bench/")
+
+
+def _options(scripts: Any, command: str) -> Any:
+    return scripts.cli.commands[command].params
+
+
+# What it predicts
+
+
+def test_the_simulation_predicts_the_runs_that_were_measured() -> None:
+    found = {(run["workers"], run["group"], run["slower"]): run for run in validation(measured_cases())}
+    # Two processors are not enough for 256 GPUs' actors and the head: the head waited for them.
+    full = found.pop((256, 1, 1))
+    assert full["simulated"] < full["measured"]
+    assert set(found) == {(8, 1, 1), (64, 1, 1), (64, 8, 1), (256, 1, 2)}
+    for run in found.values():
+        assert run["simulated"] == pytest.approx(run["measured"], rel=0.03), run
+        assert run["ideal"] <= run["simulated"]
+
+
+def test_the_committed_predictions_are_those_of_the_committed_measurements() -> None:
+    document = json.loads((RESULTS / "simulation.json").read_text(encoding="utf-8"))
+    rows = measured_cases()
+    assert document["validation"] == validation(rows)
+    assert document["costs_on_ray"]["head"] == pytest.approx(ray_costs(rows).head, rel=1e-3)
+
+
+def test_cells_of_one_length_take_turns() -> None:
+    assert simulated([1.0] * 80, 8, Costs(0.0)).makespan == pytest.approx(10)
+    one = simulated([1.0] * 80, 8, Costs(0.0), group=80)
+    assert [one.makespan, 8 * one.measuring] == pytest.approx([80, 1])
+
+
+def test_a_head_that_is_full_sets_the_pace() -> None:
+    full = simulated([1.0] * 8000, 800, Costs(head=0.01))
+    assert full.makespan == pytest.approx(8000 * 0.01, rel=0.05)
+    assert full.head > 0.95
+
+
+def test_free_workers_cost_the_head_what_they_cost() -> None:
+    few, many = (simulated([0.1] * 500, gpus, Costs(0.0, idle=1e-4), group=500) for gpus in (8, 108))
+    assert many.makespan - few.makespan == pytest.approx(500 * 100 * 1e-4, rel=0.02)
+
+
+def test_what_a_lost_node_had_is_begun_again() -> None:
+    lost = simulated([1.0] * 1600, 16, Costs(0.0), losses=Losses(every=20.5, away=5))
+    assert lost.begun_again > 0
+    assert 100 < lost.makespan < 100 + 2 * lost.begun_again
