@@ -77,9 +77,10 @@ def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, told:
     """
     search = tuning.search
     pending: dict[Future[Any], tuple[Any, int]] = {}  # each with its trial and its lane, a worker's group
-    lanes = [0] * spread.workers
+    lanes: list[int] = []
     while True:
         told(tuning)
+        lanes += [0] * (spread.workers - len(lanes))  # workers join while it goes on
         while time.monotonic() < end and len(pending) < len(lanes) * (1 + AHEAD):
             if len(search.seconds) + len(pending) >= tuning.trials or (asked := search.ask()) is None:
                 break
