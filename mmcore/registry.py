@@ -152,9 +152,10 @@ class Registry:
         for module in filter(None, (sys.modules.get(name.partition(".")[0]) for name in found)):
             folders = [Path(folder) for folder in getattr(module, "__path__", ())]
             files |= {path for folder in folders for path in folder.rglob("*")} or {Path(str(module.__file__))}
-        digest = hashlib.sha256()
-        for path in sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts):
-            digest.update(f"{path.name}\0".encode() + path.read_bytes())
+        found_files = (path for path in files if path.is_file() and "__pycache__" not in path.parts)
+        # In an order that does not depend on where they are installed.
+        contents = sorted(f"{path.name}\0".encode() + path.read_bytes() for path in found_files)
+        digest = hashlib.sha256(b"".join(contents))
         return f"sha256:{digest.hexdigest()[:12]}"
 
     def kernel(self, name: KernelReference) -> Kernel:
