@@ -81,7 +81,12 @@ def own_folder() -> Path:
 
 def file_of(card: str, folder: Path) -> Path:
     """The file of a card model in a folder."""
-    return folder / f"{re.sub(r'[^a-z0-9]+', '-', card.lower()).strip('-')}.json"
+    return folder / f"{in_file_names(card)}.json"
+
+
+def in_file_names(card: str) -> str:
+    """A card model in the names of files and folders: "nvidia-h200"."""
+    return re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
 
 
 def all_tuned() -> list[Tuned]:
@@ -132,14 +137,17 @@ def _nearest(several: Sequence[Tuned], problem: Problem, card: str) -> list[Tune
 def tuned_config(kernel: Kernel, problem: Problem, card: str) -> tuple[Config, Tuned] | None:
     """The tuned config of a kernel that fits a product best, on that very card; None where there is none."""
     several = [tuned for tuned in all_tuned() if tuned.kernel == kernel.name and tuned.card == card]
-    for tuned in _nearest(several, problem, card):
-        try:
-            config = kernel.config(**tuned.config)
-            if not kernel.violations(problem, config):
-                return config, tuned
-        except MmcoreError:  # a parameter that the kernel has no more
-            continue
-    return None
+    fitting = ((_fitting(tuned, kernel, problem), tuned) for tuned in _nearest(several, problem, card))
+    return next(((config, tuned) for config, tuned in fitting if config is not None), None)
+
+
+def _fitting(tuned: Tuned, kernel: Kernel, problem: Problem) -> Config | None:
+    """A tuned config, where its kernel still has such parameters and the product may run in it."""
+    try:
+        config = kernel.config(**tuned.config)
+        return None if kernel.violations(problem, config) else config
+    except MmcoreError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -172,9 +180,5 @@ def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DevicePr
         firsts.setdefault(tuned.kernel, tuned)
     ranked = sorted(firsts.values(), key=lambda each: (each.card != device.card, each.distance(problem), -each.rate))
     for tuned in ranked:
-        try:
-            config = kernels[tuned.kernel].config(**tuned.config)
-        except MmcoreError:
-            continue
-        if not kernels[tuned.kernel].violations(problem, config):
+        if (config := _fitting(tuned, kernels[tuned.kernel], problem)) is not None:
             yield Choice(kernels[tuned.kernel], config, str(tuned))

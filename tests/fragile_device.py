@@ -14,10 +14,10 @@ from typing import Any
 
 from mmcore import hookimpl
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.devices.base import Call, Device, Refresh
+from mmcore.devices.base import Call, Refresh
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError
-from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
+from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule, TimedProvider
 
 
 class FragileModule(TimedModule):
@@ -90,19 +90,12 @@ class FragileDevice(TimedEmulator):
         return FragileModule(self._memory, code, self.deadline, self._seconds)
 
 
-class FragileProvider:
+class FragileProvider(TimedProvider):
     """Provides it."""
 
     name = "fragile"
-    supports_timing = True
 
-    def count(self) -> int:
-        return 1
-
-    def findings(self) -> Mapping[str, str]:
-        return {}
-
-    def open(self, index: int) -> Device:
+    def open(self, index: int) -> TimedEmulator:
         if "FRAGILE_BROKEN" in os.environ:
             sys.exit("no such card")
         return FragileDevice()

@@ -12,9 +12,9 @@ from typing import Any
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Space, ceil_div, hookimpl
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.devices.base import BoundLaunch, Call, Device, Refresh
+from mmcore.devices.base import BoundLaunch, Call, Refresh
 from tests.command_line import install
-from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
+from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule, TimedProvider
 
 # P, Q and R; what computes a wrong product is the fastest.
 VALUES = {"P": tuple(range(12)), "Q": (1, 2, 4, 8, 16), "R": (0, 1, 2, 3)}
@@ -67,17 +67,10 @@ class _Landscape(TimedEmulator):
         return _Module(self._memory, code, self.deadline, self._seconds)
 
 
-class _Provider:
+class _Provider(TimedProvider):
     name = "landscape"
-    supports_timing = True
 
-    def count(self) -> int:
-        return 1
-
-    def findings(self) -> Mapping[str, str]:
-        return {}
-
-    def open(self, index: int) -> Device:
+    def open(self, index: int) -> TimedEmulator:
         return _Landscape()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -62,3 +63,22 @@ def violating(draw: st.DrawFn, kernel: Kernel, constraint: Constraint) -> tuple[
     problem, config = kernel.problem(*sizes), kernel.config(block)
     assume(constraint.violation(problem, config) is not None)
     return problem, config
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+"""Any small JSON value."""
+
+
+def put_anywhere(data: st.DataObject, content: Any, value: Any) -> None:
+    """Put a value in the place of one somewhere in a JSON document."""
+    place = content
+    while True:
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+            break
+        place = place[key]
+    place[key] = value

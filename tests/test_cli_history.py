@@ -18,6 +18,7 @@ from mmcore.executor import worker
 from mmcore.registry import Origin, Registered, registry
 from tests.command_line import mmcore
 from tests.made_up_results import DEVICE, EMULATOR, MACHINE, benchmark, document, emulated
+from tests.strategies import JSON, put_anywhere
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 KERNEL, OTHER = "upc.kernel11", "upc.kernel01"
@@ -251,13 +252,6 @@ def test_a_damaged_benchmark_is_left_out_and_the_files_others_are_used(
     assert found["problems"] == [f"{path}: damaged benchmarks are left out, 1 in all; benchmark 2: {said}"]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=6,
-)
-
-
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, data=st.data())
 def test_whatever_value_stands_anywhere_is_read_or_told(
@@ -267,13 +261,7 @@ def test_whatever_value_stands_anywhere_is_read_or_told(
     saved(folder, 1, timed(1.0))
     path = saved(folder, 2, timed(1.0), host="a")
     content = json.loads(path.read_text())
-    place: Any = content
-    while True:
-        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
-            break
-        place = place[key]
-    place[key] = value
+    put_anywhere(data, content, value)
     path.write_text(json.dumps(content))
     result = mmcore("bench-history", str(folder), "--json")
     assert result.exit_code in (0, 1), result.output

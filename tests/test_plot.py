@@ -43,6 +43,7 @@ from tests.made_up_results import (
     sweep,
     write,
 )
+from tests.strategies import JSON, put_anywhere
 
 SVG = "{http://www.w3.org/2000/svg}"
 KIND_OF = {
@@ -463,13 +464,6 @@ def test_a_file_that_is_no_json_document_is_told_by_one_sentence(content: bytes,
         read([path])
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=6,
-)
-
-
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, data=st.data())
 def test_whatever_value_stands_anywhere_is_read_or_refused(
@@ -477,13 +471,7 @@ def test_whatever_value_stands_anywhere_is_read_or_refused(
 ) -> None:
     made = data.draw(st.sampled_from([emulated("upc.kernel01", 64, 8), beside(benchmark("upc.kernel01", 64, 8), 0.5)]))
     content = copy.deepcopy(document([made], "made-up", refused=[refusal("a.b", 3, 2)]))
-    place: Any = content
-    while True:
-        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
-            break
-        place = place[key]
-    place[key] = value
+    put_anywhere(data, content, value)
     path = tmp_path_factory.getbasetemp() / "fuzzed.json"
     path.write_text(json.dumps(content))
     with contextlib.suppress(InvalidResults):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -24,6 +23,7 @@ from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
 from mmcore.registry import registry
+from mmcore.tuning import in_file_names
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
 from mmcore_pytest.collection import Benchmark, tuned_or
@@ -46,7 +46,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
         say("the device supports no timing: this only counts, and --quick takes less than a minute")
     found = run(name, "mmcore.executor.worker:describe")
     what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
-    usual_folder = Path("experiments") / re.sub(r"[^a-z0-9]+", "-", found["facts"]["name"].lower()).strip("-")
+    usual_folder = Path("experiments") / in_file_names(found["facts"]["name"])
     form, lock = preset.form(quick=quick, timed=timed), Lock(f"device-{found['identity']}")
     cells, missing = _planned(form, name, found["card"], timed=timed)
     with opened(folder or usual_folder, f"{preset.name}-quick" if quick else preset.name) as store:

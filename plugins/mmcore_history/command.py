@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -12,11 +11,11 @@ import click
 
 from mmcore.cli.options import sizes_type
 from mmcore.cli.output import json_option, loaded_registry, render, say, write, write_json
-from mmcore.errors import MmcoreError
 from mmcore_history.hosts import outliers
 from mmcore_history.measurements import Measurement, Subject
 from mmcore_history.reading import History, InvalidHistory, read
 from mmcore_history.trends import SLOWER, Limits, Trend, trends
+from mmcore_plots.files import PICTURES, picture, require_matplotlib, save
 
 
 def _percent_type(text: str) -> float:
@@ -71,11 +70,11 @@ def bench_history(
     size, config and model of card is compared with the runs before it. The exit status is 1 if any is slower by more
     than --fail percent and than the noise.
     """
-    if output and output.suffix.lower() not in (".png", ".svg"):
+    if output and output.suffix.lower() not in PICTURES:
         raise click.UsageError(f"{str(output)!r} does not end in .png or .svg")
     loaded_registry()
     if output:
-        _require_matplotlib()
+        require_matplotlib()
     history, limits = read(folder), Limits(fail, window)
     for problem in history.problems:
         say(f"warning: {problem}")
@@ -118,26 +117,9 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
 
 
-def _require_matplotlib() -> None:
-    """Raise the sentence that ``mmcore plot`` has for its absence."""
-    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MmcoreError(
-            "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
-        ) from None
-
-
 def _draw(output: Path, found: Sequence[Trend], limits: Limits) -> str:
     """Draw the figure; its path."""
     from mmcore_history.figure import figure
 
-    drawing = figure(found, limits)
-    content = drawing.png() if output.suffix.lower() == ".png" else drawing.svg().encode()
-    try:
-        output.write_bytes(content)
-    except OSError as error:
-        raise click.ClickException(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
+    save(picture(figure(found, limits), output), output)
     return str(output)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
 from mmcore.cli.options import size_type
 from mmcore.cli.output import json_option, loaded_registry, write, write_json
-from mmcore.errors import MmcoreError
+from mmcore_plots.files import PICTURES, picture, require_matplotlib, save
 from mmcore_plots.results import InvalidResults, chosen
 
 
@@ -41,19 +40,12 @@ def plot(
     RESULTS are files that pytest-benchmark wrote. A .png or .svg holds one figure, the experiment's own unless --figure
     names another; a .html is a page that holds all, with the numbers.
     """
-    if (suffix := output.suffix.lower()) not in (".png", ".svg", ".html"):
+    if (suffix := output.suffix.lower()) not in (*PICTURES, ".html"):
         raise click.UsageError(f"{str(output)!r} does not end in .png, .svg or .html")
     if suffix == ".html" and (size is not None or kind):
         raise click.UsageError("a page holds all figures; leave --figure and --size out")
     loaded_registry()
-    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MmcoreError(
-            "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
-        ) from None
+    require_matplotlib()
     from mmcore_plots.figures import figure, usual_kind
     from mmcore_plots.page import page
     from mmcore_plots.reading import read
@@ -69,11 +61,8 @@ def plot(
     else:
         kind = kind or usual_kind(found[0])
         drawing = figure(found[0], kind, size)
-        content, drawn = drawing.png() if suffix == ".png" else drawing.svg().encode(), f"{kind}, from"
-    try:
-        output.write_bytes(content)
-    except OSError as error:
-        raise click.ClickException(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
+        content, drawn = picture(drawing, output), f"{kind}, from"
+    save(content, output)
     cells = sum(len(each.entries) for each in found)
     devices = list(dict.fromkeys(each.device for each in found))
     if as_json:

@@ -21,6 +21,7 @@ from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.tuning import own_folder
+from mmcore_plots.files import PICTURES, require_matplotlib
 
 _LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
 
@@ -64,8 +65,10 @@ def tune(
     is timed, and the fastest take turns in the end. The best goes into a file for each card model, by which matmul, run
     and pytest bench take it where nobody names another. After an interruption the same command goes on.
     """
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg"):
-        raise click.UsageError(f"{str(plot)!r} does not end in .png or .svg")
+    if plot is not None:
+        if plot.suffix.lower() not in PICTURES:
+            raise click.UsageError(f"{str(plot)!r} does not end in .png or .svg")
+        require_matplotlib()  # now, and not when all is tuned
     found, _ = loaded_registry().matching(kernels)
     from mmcore_engines import Request, Spread, connect
     from mmcore_tune import search as searching

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from mmcore.errors import MmcoreError
-from mmcore_tune.tuning import Tuning
-
-try:
-    from matplotlib.axes import Axes
-except ImportError:
-    raise MmcoreError(
-        "figures are drawn with matplotlib, which is not installed: python -m pip install 'mmcore-cuda[plot]'"
-    ) from None
+from matplotlib.axes import Axes
 
 from mmcore_plots.drawing import Draw, Drawing
+from mmcore_plots.files import picture, save
+from mmcore_tune.tuning import Tuning
 
 
 def draw(tunings: Sequence[Tuning], device: Mapping[str, Any], path: Path) -> None:
     """Draw each search into a file, several into files with a number; MmcoreError where they cannot be written."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     for number, tuning in enumerate(tunings):
         file = path if len(tunings) == 1 else path.with_stem(f"{path.stem}-{number + 1}")
-        drawing = picture(tuning, device)
-        try:
-            file.write_bytes(drawing.png() if file.suffix.lower() == ".png" else drawing.svg().encode())
-        except OSError as error:
-            raise MmcoreError(f"{file} cannot be written: {error.strerror}") from None
+        save(picture(drawing_of(tuning, device), file), file)
 
 
-def picture(tuning: Tuning, device: Mapping[str, Any]) -> Drawing:
+def drawing_of(tuning: Tuning, device: Mapping[str, Any]) -> Drawing:
     """The search, and a panel for each parameter that varies."""
     search = tuning.search
     seconds = {id: value * 1e6 for id, value in search.seconds.items() if value is not None}

@@ -151,7 +151,7 @@ def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
         "library": result.baseline and result.baseline.kernel,
     }
     problem, config = tuning.problem, search.space.configs[tuning.winner].to_json()
-    card = device["properties"]["card"] or device["description"]
+    card = device["card"] or device["description"]
     return Tuned(tuning.kernel.name, config, problem.m, problem.n, problem.k, seconds, card, "", provenance)
 
 
