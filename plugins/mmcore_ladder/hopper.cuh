@@ -44,14 +44,14 @@ inline __device__ void arrive(Barrier* barrier)
 inline __device__ void arrive_at(Barrier* barrier, int block)
 {
     asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
-                 " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }"
+                 " mbarrier.arrive.shared::cluster.b64 _, [there]; }"
                  :: "r"(shared_address(barrier)), "r"(block) : "memory");
 }
 
 inline __device__ void wait(Barrier* barrier, int phase)
 {
     for (unsigned over = 0; !over;)
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;"
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
                      " selp.u32 %0, 1, 0, p; }"
                      : "=r"(over) : "r"(shared_address(barrier)), "r"(phase) : "memory");
 }

@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(128 * (1 + CONSUMERS), 1)
 product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, const __grid_constant__ Map map_c,
         void* result, int m, int n, int k, int splits, long long down, long long across
 #if PARTS > 1
-        , const int* row_scales, const int* column_scales, const int* doubts, int count_doubts
+        , const int* row_scales, const float* A, long long a_across, long long a_along, const int* column_scales,
+        const float* B, long long b_across, long long b_along, const int* doubts, int count_doubts, float* C
 #endif
         )
 {
@@ -129,8 +130,12 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         publish_barriers();
     }
 #if PARTS > 1
-    if (any_doubt(doubts, count_doubts))
+    // Nobody looked where k is small.
+    if (count_doubts == 0 || any_doubt(doubts, count_doubts)) {
+        const Unsplit a = {A, a_across, a_along}, b = {B, b_across, b_along};
+        without_parts(a, b, C, m, n, k, down, across, reinterpret_cast<float*>(memory));
         return;
+    }
 #endif
     if (CLUSTER > 1)
         cluster_barrier();
@@ -301,7 +306,7 @@ add_parts(const float* sums, OUTPUT* C, int m, int n, int splits, long long down
           )
 {
 #if PARTS > 1
-    if (any_doubt(doubts, count_doubts))
+    if (count_doubts == 0 || any_doubt(doubts, count_doubts))
         return;
 #endif
     const long long index = blockIdx.x * 256ll + threadIdx.x, size = static_cast<long long>(m) * n;

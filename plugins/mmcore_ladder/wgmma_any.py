@@ -39,6 +39,7 @@ class Operand:
         columns: whether it is stored by columns along k, k rows of `extent` elements.
         parts: matrices whose sum it is, one behind the other.
         dtype: of the elements.
+        further: what the source's product takes of it besides its map.
     """
 
     matrix: str
@@ -48,6 +49,7 @@ class Operand:
     columns: bool
     parts: int
     dtype: str
+    further: tuple[Argument, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -116,17 +118,15 @@ def products(
     config: Config,
     device: DeviceProperties,
     operands: Sequence[Operand],
-    scales: Sequence[Argument] = (),
-    further: Sequence[Argument] = (),
+    doubts: Sequence[Argument] = (),
 ) -> Iterator[Launch]:
-    """The product of two operands that TMA takes; with what the source takes of their scales, and further."""
+    """The product of two operands that TMA takes, unless there are doubts about their parts."""
     m, n = problem.m, problem.n
     down, across = problem.strides("C")
     first, second = operands
     # The transposed product, of transposed operands, where its tiles hang over the edges by less.
     if _area(n, m, config) < _area(m, n, config):
         first, second, m, n, down, across = second, first, n, m, across, down
-        scales = scales[::-1]
     itemsize = 4 if problem.output == "float32" else 2
     depth = config.DEPTH_BYTES // BYTES[first.dtype]
     tiles = ceil_div(m, config.BM * config.CLUSTER) * ceil_div(n, config.BN)
@@ -150,8 +150,9 @@ def products(
             sums if where == _IN_PARTS else "C",
             *map(Scalar, (m, n, problem.k, splits)),
             *wide(down, across),
-            *scales,
-            *further,
+            *first.further,
+            *second.further,
+            *((*doubts, "C") if doubts else ()),
         ),
     )
     if where == _IN_PARTS:
@@ -159,7 +160,7 @@ def products(
             (ceil_div(m * n, 256),),
             (256,),
             entry="add_parts",
-            arguments=(sums, "C", *map(Scalar, (m, n, splits)), *wide(down, across), *further),
+            arguments=(sums, "C", *map(Scalar, (m, n, splits)), *wide(down, across), *doubts),
         )
 
 
