@@ -108,7 +108,7 @@ def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> l
     return [product, add_up]
 
 
-_BIG = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
+_BIG = {"BM": 128, "BN": 256, "BK": 16, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
 
 
 def _any(layout: str, column_major: str) -> Kernel:

@@ -5,6 +5,12 @@
 // for 6 loads. Blocks that run at the same time share rows and columns. Where C has too few tiles for the GPU, the
 // sum over k is split into slices, whose parts add_up adds, always in the same order.
 //
+// What is left is the order of multiply-adds. One is begun each cycle if it finds its operands: a register bank, of
+// odd or of even registers, hands out one a cycle, and the third has to be kept from the multiply-add before. So the
+// columns are gone through up and down in turns, of which each has its element of b, and where one ends the next keeps
+// the element of a. The compiler chooses banks so that the other two differ, but not where stores of 16 bytes ask for
+// sums in consecutive registers; elements of C are stored one by one, which takes less time than that.
+//
 // A_BY_COLUMNS and B_BY_COLUMNS say how A and B are stored. Both tiles have k as their first index, whatever the
 // layout: where neighbours along k are neighbours in memory, copies of 4 bytes transpose.
 
@@ -181,10 +187,10 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
             if (p == 0)
                 fetch();
 #pragma unroll
-            for (int i = 0; i < TM; ++i)
-#pragma unroll
-                for (int j = 0; j < TN; ++j)
-                    sum[i][j] += a[p % 2][i] * b[p % 2][j];
+            for (int t = 0; t < TM * TN; ++t) {
+                const int j = t / TM, i = j % 2 ? TM - 1 - t % TM : t % TM;
+                sum[i][j] += a[p % 2][i] * b[p % 2][j];
+            }
         }
     }
 
@@ -193,18 +199,10 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
     for (int i = 0; i < TM; ++i) {
         const unsigned row = first_row + top + i / 4 * 4 * ROWS + i % 4;
 #pragma unroll
-        for (int j = 0; j < TN; j += 4) {
-            const unsigned column = first_column + left_most + j * COLUMNS;
-            float* to = C + size_t(row) * ldc + column;
-            if (row < m && column + 3 < n && ldc % 4 == 0) {
-                __stwb(reinterpret_cast<float4*>(to),
-                       make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]));
-            } else if (row < m) {
-#pragma unroll
-                for (int e = 0; e < 4; ++e)
-                    if (column + e < n)
-                        to[e] = sum[i][j + e];
-            }
+        for (int j = 0; j < TN; ++j) {
+            const unsigned column = first_column + left_most + j / 4 * 4 * COLUMNS + j % 4;
+            if (row < m && column < n)
+                C[size_t(row) * ldc + column] = sum[i][j];
         }
     }
 }

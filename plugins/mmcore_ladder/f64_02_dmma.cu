@@ -15,22 +15,19 @@ constexpr int TILES_N = WN / 8;
 constexpr int RESIDENT = TILES_M * TILES_N > 8 ? 256 : 384;
 constexpr int BLOCKS = THREADS < RESIDENT ? RESIDENT / THREADS : 1;
 constexpr int STEPS = BK / 8;  // of the instruction, in a tile
-static_assert(TILES_M % 2 == 0 && TILES_N % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
+static_assert(TILES_M % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
 
-// Where an element lies in a tile. A quarter of a warp loads at once 64 bytes of an even and of an odd row of A's tile,
-// and of four even (or four odd) rows of B's two pieces of 16 bytes, 64 bytes apart. Each row begins in the first bank;
-// what a quarter loads lies in different banks only because pieces change places within their row.
+// Where an element lies in a tile. Half a warp loads at once four neighbours of four rows, 128 bytes. Each row begins in
+// the first bank; what is loaded lies in different banks only because fours change places within their row.
 __device__ unsigned place_a(unsigned row, unsigned p)
 {
-    return row * BK + (p ^ row % 2 * 8);
+    return row * BK + (p ^ row % 4 * 4);
 }
 __device__ unsigned place_b(unsigned p, unsigned column)
 {
-    return p * BN + (column ^ p / 2 % 4 * 2);
+    return p * BN + (column ^ p % 4 * 4);
 }
 constexpr int STAGE = BM * BK + BK * BN;
-
-__device__ double2 load(const double* from) { return *reinterpret_cast<const double2*>(from); }
 
 // An asynchronous copy of WIDTH doubles, of zeros where there are none.
 template <int WIDTH>
@@ -70,7 +67,7 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     // What a thread copies: a place in a row of A's tile, of every A_STEP-th row, and in every B_STEP-th row of B's. A
     // row or column of C beyond the last is computed from the last one's elements, and not stored.
     constexpr int A_LINE = BK / WIDE_A, A_STEP = THREADS / A_LINE, B_LINE = BN / WIDE_B, B_STEP = THREADS / B_LINE;
-    static_assert(A_STEP % 2 == 0 && BM % A_STEP == 0 && THREADS % B_LINE == 0 && BK % B_STEP == 0,
+    static_assert(A_STEP % 4 == 0 && BM % A_STEP == 0 && THREADS % B_LINE == 0 && BK % B_STEP == 0,
                   "each thread copies as much as the others");
     const unsigned stride_a = lda * 8u, stride_b = ldb * 8u;  // bytes
     const unsigned last = m - 1 - first_row;
@@ -99,10 +96,8 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     };
 
     // The instruction wants of thread 4r + q the elements of rows r and r + 8 of A, and of column r of B, whose k is
-    // q and q + 4. Which k that is does not matter, as long as it is the same of A and B: here it is 2q and 2q + 1, two
-    // neighbours in a row of A, for one load of 16 bytes. Nor does it matter which columns of B are those of an
-    // instruction: of two instructions one has the even of 16 columns, one the odd, for one load again. Column r is
-    // number r / 2 of them, and 4 more for an odd r, which makes neighbours of what four threads store to C below.
+    // q and q + 4. Each is loaded by itself: loads of 16 bytes would be half as many, but what they bring, two
+    // neighbours along k, is not what the instruction takes from neighbouring registers, and would be moved there.
     const unsigned warp = threadIdx.x / 32;
     const unsigned r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
     const unsigned top = warp / WARPS_ACROSS * WM, left_most = warp % WARPS_ACROSS * WN;
@@ -110,23 +105,24 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     // Registers for what is multiplied and for what is loaded: 16 rows of A, all columns of B.
     double a[2][4], b[2][TILES_N][2];
     int read = 0;
+    unsigned of_a[STEPS * 2], of_b[2];  // where the thread's elements begin, by quarters along k and by parity of j
+#pragma unroll
+    for (int e = 0; e < STEPS * 2; ++e)
+        of_a[e] = place_a(top + r, e * 4 + q);
+#pragma unroll
+    for (int j = 0; j < 2; ++j)
+        of_b[j] = BM * BK + place_b(q, left_most + j * 8 + r);
     auto load_a = [&](int step, int i) {
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-            const double2 two = load(stages + read + place_a(top + r, step * 8 + q * 2) + (i * 16 + h * 8) * BK);
-            a[i % 2][h] = two.x, a[i % 2][h + 2] = two.y;
-        }
+        for (int e = 0; e < 4; ++e)
+            a[i % 2][e] = (stages + read + of_a[step * 2 + e / 2])[(i * 16 + e % 2 * 8) * BK];
     };
     auto load_b = [&](int step) {
-        const double* tile_b = stages + read + BM * BK;
 #pragma unroll
-        for (int j = 0; j < TILES_N; j += 2)
+        for (int j = 0; j < TILES_N; ++j)
 #pragma unroll
-            for (int h = 0; h < 2; ++h) {
-                const unsigned column = left_most + j * 8 + r / 2 * 2 + r % 2 * 8;
-                const double2 two = load(tile_b + place_b(step * 8 + q * 2 + h, column));
-                b[step % 2][j][h] = two.x, b[step % 2][j + 1][h] = two.y;
-            }
+            for (int h = 0; h < 2; ++h)
+                b[step % 2][j][h] = (stages + read + of_b[j % 2])[(step * 8 + h * 4) * BN + j / 2 * 16];
     };
 
     for (int stage = 0; stage < STAGES - 1; ++stage)
@@ -170,20 +166,18 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
         for (int h = 0; h < 2; ++h) {
             const unsigned row = first_row + top + i * 16 + h * 8 + r;
 #pragma unroll
-            for (int j = 0; j < TILES_N; j += 2)
-#pragma unroll
-                for (int e = 0; e < 2; ++e) {
-                    const double even = sum[i][j][h * 2 + e], odd = sum[i][j + 1][h * 2 + e];
-                    const unsigned column = first_column + left_most + j * 8 + e * 8 + q * 2;
-                    double* to = C + size_t(row) * ldc + column;
-                    if (row < m && column + 1 < n && ldc % 2 == 0) {
-                        __stwb(reinterpret_cast<double2*>(to), make_double2(even, odd));
-                    } else if (row < m) {
-                        if (column < n)
-                            to[0] = even;
-                        if (column + 1 < n)
-                            to[1] = odd;
-                    }
+            for (int j = 0; j < TILES_N; ++j) {
+                const double even = sum[i][j][h * 2], odd = sum[i][j][h * 2 + 1];
+                const unsigned column = first_column + left_most + j * 8 + q * 2;
+                double* to = C + size_t(row) * ldc + column;
+                if (row < m && column + 1 < n && ldc % 2 == 0) {
+                    __stwb(reinterpret_cast<double2*>(to), make_double2(even, odd));
+                } else if (row < m) {
+                    if (column < n)
+                        to[0] = even;
+                    if (column + 1 < n)
+                        to[1] = odd;
                 }
+            }
         }
 }
