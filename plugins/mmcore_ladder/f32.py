@@ -108,7 +108,7 @@ def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> l
     return [product, add_up]
 
 
-_BIG = {"BM": 128, "BN": 256, "BK": 16, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
+_BIG = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
 
 
 def _any(layout: str, column_major: str) -> Kernel:
@@ -131,8 +131,8 @@ def _any(layout: str, column_major: str) -> Kernel:
                 "TM": (8, 16),
                 "TN": (8, 16),
                 "STAGES": (3, 4),
-                "GROUP": (4, 8, 16),
-                "SPLIT": (0, 1),
+                "GROUP": (8,),
+                "SPLIT": (0,),
                 "block": threads_of_warps,
             },
             where=_any_exists,

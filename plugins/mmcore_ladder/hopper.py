@@ -9,11 +9,11 @@ from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.parts import in_parts
 from mmcore_ladder.wgmma_any import as_they_lie, defines, space, wgmma_any
 
-_HALVES = space(1, (128, 256, 128, 4, 2))
-_TF32 = space(1, (128, 256, 128, 4, 1))
-_EIGHTS = space(1, (256, 128, 128, 4, 2), promoted=True)
-_THREES = space(2, (128, 192, 64, 4, 2), promoted=True)
-_SIXES = space(3, (128, 192, 64, 3, 2), promoted=True)
+_HALVES = space(1, (128, 256, 128, 2))
+_TF32 = space(1, (128, 256, 128, 2))
+_EIGHTS = space(1, (256, 128, 128, 1), promoted=True)
+_THREES = space(2, (128, 128, 128, 2), promoted=True)
+_SIXES = space(3, (128, 128, 128, 2), promoted=True)
 
 
 @hookimpl

@@ -36,10 +36,7 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     sizes = [Scalar(size) for size in (m, n, k, *(int(operand.columns) for operand in operands))]
     leadings = wide(problem.lda, problem.ldb, *(operand.leading for operand in operands))
     yield Launch(
-        (blocks, slices),
-        (256,),
-        entry="split",
-        arguments=("A", "B", *rooms, *scales, doubts, *sizes, *leadings),
+        (blocks, slices), (256,), entry="split", arguments=("A", "B", *rooms, *scales, doubts, *sizes, *leadings)
     )
     # A sum of few terms must be nearly exact, and takes no time: it is left to the CUDA cores.
     count = blocks * slices if k >= _LEAST_DEPTH else 0

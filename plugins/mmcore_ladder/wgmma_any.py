@@ -18,7 +18,8 @@ _MOST_BLOCKS = 65535
 """Along y."""
 _MOST_SHARED_BYTES = 227 << 10
 """Of a block, from compute capability 9.0 on."""
-_TUNED = ("BM", "BN", "DEPTH_BYTES", "STAGES", "CLUSTER")
+_MOST_STAGES = 8
+_TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER")
 _DIRECTLY, _BY_COPIES, _IN_PARTS = range(3)
 _CPP = {"bfloat16": "__nv_bfloat16", "float16": "__half", "tf32": "float", "float32": "float"}
 _CPP["float8_e4m3fn"] = "__nv_fp8_e4m3"
@@ -205,22 +206,25 @@ def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) 
 
 
 def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Space:
-    """The configs of wgmma_any.cu for operands of so many parts; by default (BM, BN, DEPTH_BYTES, STAGES, CLUSTER)."""
+    """The configs of wgmma_any.cu for operands of so many parts; by default (BM, BN, DEPTH_BYTES, CLUSTER)."""
+
+    def stages(config: Config) -> int:
+        """As many as a multiprocessor has room for."""
+        return min(_MOST_STAGES, (_MOST_SHARED_BYTES - _box_bytes(config)) // _stage_bytes(config, parts))
 
     def fits(config: Config) -> bool:
-        shared_bytes = _shared_bytes(config, parts, boxes=True)
         sums = config.BN // 2 * (config.BM // (64 * config.CONSUMERS) + promoted)
-        return bool(shared_bytes <= _MOST_SHARED_BYTES and config.BM % (64 * config.CONSUMERS) == 0 and sums <= 192)
+        return bool(config.STAGES >= 2 and config.BM % (64 * config.CONSUMERS) == 0 and sums <= 192)
 
     return Space(
         {
             "BM": (64, 128, 256),
             "BN": (64, 128, 192, 256),
             "DEPTH_BYTES": (64, 128),
-            "STAGES": (2, 3, 4, 5, 6, 8),
             "CONSUMERS": (1, 2),
             "CLUSTER": (1, 2),
-            "GROUP": (4, 8, 16),
+            "GROUP": (8,),
+            "STAGES": stages,
             "block": lambda config: (128 * (1 + config.CONSUMERS),),
         },
         where=fits,
@@ -232,6 +236,15 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
 
 
 def _shared_bytes(config: Config, parts: int, *, boxes: bool) -> int:
-    """Of a block: its stages with their barriers, and two boxes of C for each consumer."""
-    stage = parts * (config.BM + config.BN) * config.DEPTH_BYTES + 16
-    return int(config.STAGES * stage + boxes * config.CONSUMERS * 2 * _BOX_BYTES)
+    """Of a block."""
+    return int(config.STAGES * _stage_bytes(config, parts) + boxes * _box_bytes(config))
+
+
+def _stage_bytes(config: Config, parts: int) -> int:
+    """Of a stage, with its barriers."""
+    return int(parts * (config.BM + config.BN) * config.DEPTH_BYTES + 16)
+
+
+def _box_bytes(config: Config) -> int:
+    """Of two boxes of C for each consumer."""
+    return int(config.CONSUMERS * 2 * _BOX_BYTES)
