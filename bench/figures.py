@@ -23,6 +23,7 @@ EXPERIMENTS = (
     "lezione9-coalescing",
     "poznan-first",
     "poznan-second",
+    "ladder",
 )
 
 

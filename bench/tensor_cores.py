@@ -586,10 +586,13 @@ def main(results: Path, vectors: Path) -> None:
             rows.append({"case": asdict(case), "name": case.name, "kinds": compared})
             documents.append({"case": asdict(case), "kinds": {kind: kept for kind, (_, kept) in kinds.items()}})
             _print(case, compared)
-    results.write_text(json.dumps({"machine": facts, "tensor_cores": rows}, indent=1) + "\n", encoding="utf-8")
-    vectors.write_text(json.dumps({"machine": facts, "tensor_cores": documents}, indent=1) + "\n", encoding="utf-8")
-    counts = vectors.with_name("tensor_core_comparison.json")
-    counts.write_text(json.dumps({"machine": facts, "rows": summary(rows)}, indent=1) + "\n", encoding="utf-8")
+            counts = vectors.with_name("tensor_core_comparison.json")
+            for path, found in (
+                (results, {"tensor_cores": rows}),
+                (vectors, {"tensor_cores": documents}),
+                (counts, {"rows": summary(rows)}),
+            ):
+                path.write_text(json.dumps({"machine": facts, **found}, indent=1) + "\n", encoding="utf-8")
     print(f"{time.perf_counter() - begin:.0f} s")
 
 

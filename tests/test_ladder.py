@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from mmcore_emulator.api import check
 
 LADDER = {name: kernel for name, kernel in mmcore.kernels().items() if name.startswith("ladder.")}
 RUNGS = {name: kernel for name, kernel in LADDER.items() if not kernel.variant_of}
+COMPARED = Path(__file__).parents[1] / "bench/results/nvidia-h200/ladder_bits.json"
 RAGGED = {"m": 135, "n": 75, "k": 70}
 PARTS = ["ladder.f32.10_f16x3", "ladder.f32.11_bf16x6"]
 SPACES = {
@@ -168,3 +171,11 @@ def test_what_is_no_number_spoils_its_row_alone(name: str) -> None:
     assert (c[0] == 20).all()
     assert np.isposinf(c[1]).all()
     assert np.isnan(c[2]).all()
+
+
+def test_the_gpus_bits_were_the_emulators() -> None:
+    """What docs/ladder.md says of the committed comparison."""
+    document = json.loads(COMPARED.read_text())
+    assert {row["kernel"] for row in document["rows"]} == set(LADDER)
+    for row in document["rows"]:
+        assert [row["differing"], row["uniform"]["differing"]] == [0, 0], row["kernel"]

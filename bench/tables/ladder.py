@@ -1,20 +1,29 @@
-"""The ladder: what the emulator counts of each rung."""
+"""The ladder: how fast each rung is, and what the emulator counts of it."""
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
+import mmcore_ladder.tuning
 from bench.tables import sources
 from bench.tables.markdown import markdown
 from bench.tables.sources import results
 
-_HEADER = ("rung", "warp instructions", "MB read", "shared wavefronts", "conflicts", "registers", "KB a block")
+_HEADER = (
+    *("rung", "TFLOP/s", "of cuBLAS", "warp instructions", "MB read", "shared wavefronts", "conflicts"),
+    *("registers", "KB a block"),
+)
 
 
 def rungs(*types: str) -> str:
-    """The counters of the rungs of some types, in one product of 512×512×512."""
+    """Rates at 4096 on the H200, and the counters of a product of 512×512×512, of the rungs of some types."""
+    rates = _rates()
     with results(sources.RESULTS / "emulator" / "ladder_counters.json") as document:
         rows = [
             [
                 f"`{row['kernel']}`",
+                *(rates.get(row["kernel"]) or rates[f"{row['kernel']}_nt"]),
                 f"{row['warp_instructions'] / 1e6:.3f} M",
                 f"{32 * sum(row[f'{kind}_sectors'] for kind in ('global_load', 'async_copy', 'bulk_load')) / 1e6:.1f}",
                 f"{sum(row[f'{kind}_wavefronts'] for kind in ('shared_load', 'ldmatrix', 'wgmma')) / 1e6:.3f} M",
@@ -26,3 +35,32 @@ def rungs(*types: str) -> str:
             if row["kernel"].split(".")[1] in types
         ]
     return markdown(_HEADER, rows)
+
+
+def _rates() -> dict[str, tuple[str, str]]:
+    """TFLOP/s of each kernel, and percents of cuBLAS's, which took turns with it."""
+    with results(sources.H200 / "experiments" / "ladder.json") as document:
+        infos = [each["extra_info"] for each in document["benchmarks"]]
+    return {each["kernel"]: (_digits(each["gflops"] / 1e3), f"{each['percent_of_baseline']:.0f} %") for each in infos}
+
+
+def _digits(rate: float) -> str:
+    return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}"
+
+
+def tuned() -> str:
+    """Of the tuned configs that the ladder ships for the H200, percents of cuBLAS's rate for each product."""
+    path = Path(mmcore_ladder.tuning.__file__).with_name("nvidia-h200.json")
+    with results(path) as document:
+        found = {
+            (each["kernel"], (each["m"], each["n"], each["k"])): each["provenance"]["of_library"]
+            for each in document["tuned"]
+        }
+    products = sorted({product for _, product in found}, key=math.prod)
+    kernels = dict.fromkeys(kernel for kernel, _ in found)
+    header = ["kernel", *("×".join(map(str, product)) for product in products)]
+    rows = []
+    for kernel in kernels:
+        shares = [found.get((kernel, product)) for product in products]
+        rows.append([f"`{kernel}`", *(f"{share:.0%}".replace("%", " %") if share else "" for share in shares)])
+    return markdown(header, rows)

@@ -14,6 +14,7 @@ from mmcore_plots.published import published
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "bench" / "results"
 H200 = RESULTS / "nvidia-h200"
+H100 = RESULTS / "nvidia-h100"
 
 
 class Point(NamedTuple):

@@ -1,8 +1,10 @@
-"""The emulator beside an H200: bits of instructions and of whole kernels, and what is found in faulty ones."""
+"""The emulator beside GPUs: bits of instructions and of whole kernels, and what is found in faulty ones."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from bench.tables import sources
 from bench.tables.markdown import markdown
@@ -10,18 +12,19 @@ from bench.tables.sources import results
 
 
 def tensor_cores() -> str:
-    """How many dot products of each instruction were compared, and how many differ in any bit."""
-    with results(sources.H200 / "tensor_core_comparison.json") as document:
-        rows = [
-            [
-                f"`{row['instruction']}`",
-                f"{row['dot products']:,}",
-                str(row["differ"] - row["signs of zeros"] - row["bits of NaN"]),
-                str(row["bits of NaN"]),
-            ]
-            for row in document["rows"]
-        ]
-    return markdown(("instruction", "dot products", "differ", "NaN of other bits"), rows)
+    """How many dot products of each instruction were compared on either card, and how many differ in any bit."""
+    header, columns = ["instruction"], []
+    for card, folder in (("H200", sources.H200), ("H100", sources.H100)):
+        header += [f"dot products, {card}", "differ", "NaN of other bits"]
+        with results(folder / "tensor_core_comparison.json") as document:
+            columns.append({row["instruction"]: _compared(row) for row in document["rows"]})
+    first, second = columns
+    return markdown(header, [[f"`{name}`", *cells, *second[name]] for name, cells in first.items()])
+
+
+def _compared(row: Mapping[str, Any]) -> list[str]:
+    differ = row["differ"] - row["signs of zeros"] - row["bits of NaN"]
+    return [f"{row['dot products']:,}", str(differ), str(row["bits of NaN"])]
 
 
 def emulated_bits() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
+from mmcore.kernel.arguments import Argument
 from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, by_columns, padded, products, wide
 
 _LEAST_DEPTH = 16
@@ -28,7 +29,7 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
         rooms.append(Workspace(f"parts of {matrix}", parts * (k if columns else lines) * leading * BYTES[dtype]))
         scales.append(Workspace(f"scales of {matrix}", 4 * lines))
         across, along = problem.strides(matrix) if matrix == "A" else problem.strides(matrix)[::-1]
-        further = (scales[-1], matrix, *wide(across, along))
+        further: tuple[Argument, ...] = (scales[-1], matrix, *wide(across, along))
         operands.append(Operand(rooms[-1].name, lines, k, leading, columns, parts, dtype, further))
     blocks = ceil_div(m, _LINES) + ceil_div(n, _LINES)
     slices = 1 if parts == 2 else min(_MOST_SLICES, ceil_div(k, _SLICE))
