@@ -34,8 +34,10 @@ Values = NDArray[Any]
 Operands = tuple[Values, Values, Values]
 Make = Callable[["Draw"], Operands]
 
-#: Of each case and kind; of float64 fewer, whose fused multiply-add takes exact fractions at the ends of its range.
-DOT_PRODUCTS, DOT_PRODUCTS_OF_F64 = 1 << 18, 1 << 16
+#: Of each case, spread over its kinds: a million and more.
+DOT_PRODUCTS = 3 << 20
+#: Of float64, whose fused multiply-add takes exact fractions at the ends of its range.
+DOT_PRODUCTS_OF_F64 = 3 << 19
 #: Of each case and kind, in the file of vectors.
 KEPT = 128
 EXAMPLES = 8
@@ -316,7 +318,7 @@ def kinds_of(case: Case) -> dict[str, Make]:
 def operands(case: Case, kind: str, dot_products: int | None = None) -> Operands:
     """The same operands whenever they are asked for, in whatever process."""
     if dot_products is None:
-        dot_products = DOT_PRODUCTS_OF_F64 if case.a == "f64" else DOT_PRODUCTS
+        dot_products = (DOT_PRODUCTS_OF_F64 if case.a == "f64" else DOT_PRODUCTS) // len(kinds_of(case))
     seed = [*case.name.encode(), 0, *kind.encode()]
     return kinds_of(case)[kind](Draw(case, seed, dot_products))
 

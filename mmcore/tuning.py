@@ -124,20 +124,31 @@ def read(path: Path, origin: str) -> Iterator[Tuned]:
         raise MmcoreError(f"the tuning file {path} cannot be read: {type(error).__name__}: {error}") from None
 
 
-def _nearest(several: Sequence[Tuned], problem: Problem, card: str) -> list[Tuned]:
-    """Those of this card first, then those for such a product, the user's own before others, then the nearest."""
+def _nearest(several: Sequence[Tuned], kernel: Kernel, problem: Problem, card: str) -> list[Tuned]:
+    """Those of this card first, the kernel's own, those for such a product, the user's own, and then the nearest."""
 
-    def rank(tuned: Tuned) -> tuple[bool, float, bool, float]:
+    def rank(tuned: Tuned) -> tuple[bool, bool, float, bool, float]:
         distance = tuned.distance(problem)
-        return tuned.card != card, distance if distance > _NEAR else 0.0, tuned.origin != "your own", distance
+        far = distance if distance > _NEAR else 0.0
+        return tuned.card != card, tuned.kernel != kernel.name, far, tuned.origin != "your own", distance
 
     return sorted(several, key=rank)
 
 
+def known_of(kernel: Kernel) -> list[Tuned]:
+    """What is known of a kernel, and of those that differ from it in layout or type only."""
+    alike = {name for name, each in registry().kernels.items() if _family(each.item) == _family(kernel)}
+    return [tuned for tuned in all_tuned() if tuned.kernel in alike]
+
+
+def _family(kernel: Kernel) -> str:
+    return kernel.variant_of or kernel.name
+
+
 def tuned_config(kernel: Kernel, problem: Problem, card: str) -> tuple[Config, Tuned] | None:
     """The tuned config of a kernel that fits a product best, on that very card; None where there is none."""
-    several = [tuned for tuned in all_tuned() if tuned.kernel == kernel.name and tuned.card == card]
-    fitting = ((_fitting(tuned, kernel, problem), tuned) for tuned in _nearest(several, problem, card))
+    several = [tuned for tuned in known_of(kernel) if tuned.card == card]
+    fitting = ((_fitting(tuned, kernel, problem), tuned) for tuned in _nearest(several, kernel, problem, card))
     return next(((config, tuned) for config, tuned in fitting if config is not None), None)
 
 
@@ -173,12 +184,10 @@ def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DevicePr
         problem: the product, in any type.
         device: where.
     """
-    kernels = {name: each.item for name, each in registry().kernels.items() if wanted(each.item)}
-    several = [tuned for tuned in all_tuned() if tuned.kernel in kernels]
-    firsts: dict[str, Tuned] = {}
-    for tuned in _nearest(several, problem, device.card):
-        firsts.setdefault(tuned.kernel, tuned)
-    ranked = sorted(firsts.values(), key=lambda each: (each.card != device.card, each.distance(problem), -each.rate))
-    for tuned in ranked:
-        if (config := _fitting(tuned, kernels[tuned.kernel], problem)) is not None:
-            yield Choice(kernels[tuned.kernel], config, str(tuned))
+    kernels = [each.item for each in registry().kernels.values() if wanted(each.item)]
+    known = [(known_of(kernel), kernel) for kernel in kernels]
+    found = [(_nearest(several, kernel, problem, device.card)[0], kernel) for several, kernel in known if several]
+    found.sort(key=lambda each: (each[0].card != device.card, each[0].distance(problem), -each[0].rate))
+    for tuned, kernel in found:
+        if (config := _fitting(tuned, kernel, problem)) is not None:
+            yield Choice(kernel, config, str(tuned))

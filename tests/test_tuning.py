@@ -187,15 +187,20 @@ def test_kernels_are_ranked_by_what_was_measured_nearest_to_the_product(write: W
     assert best == {20: TILES, 300: "upc.kernel01"}
 
 
-def test_a_kernel_that_the_device_cannot_run_or_of_another_layout_is_not_taken(write: Write, gpu: Card) -> None:
-    write(entry(0, kernel="ladder.f32.09_any_nt", seconds=1e-6), entry(50, kernel="unsa.tiled", seconds=1e-6))
+def test_a_kernel_that_the_device_cannot_run_is_not_taken(write: Write, gpu: Card) -> None:
+    write(entry(50, kernel="unsa.tiled", seconds=1e-6))
     write(entry(0, kernel=TILES), own=False)
+    a = Torch(gpu, normal(9, 9))
+    assert mmcore.best_kernel(a, a).kernel.name == TILES
+
+
+def test_each_layout_has_a_kernel_that_knows_what_was_tuned_for_another(write: Write, gpu: Card) -> None:
+    write(entry(0, kernel="ladder.f32.09_any_nt", STAGES=3), entry(0, kernel="ladder.f32.09_any_tn", STAGES=4))
     a, b = normal(9, 5), normal(5, 11)
-    assert mmcore.best_kernel(Torch(gpu, a), Torch(gpu, b)).kernel.name == TILES
-    by_columns = Torch(gpu, b, order="F")
-    chosen = mmcore.best_kernel(Torch(gpu, a), by_columns)
-    assert chosen.kernel.name == "ladder.f32.09_any_nt"
-    np.testing.assert_allclose(mmcore.matmul(Torch(gpu, a), by_columns).content, a @ b, rtol=0, atol=1e-5)
+    for kernel, second in (("ladder.f32.09_any_nt", Torch(gpu, b, order="F")), ("ladder.f32.09_any", Torch(gpu, b))):
+        chosen = mmcore.best_kernel(Torch(gpu, a), second)
+        assert (chosen.kernel.name, chosen.config.STAGES) == (kernel, 3)
+        np.testing.assert_allclose(mmcore.matmul(Torch(gpu, a), second).content, a @ b, rtol=0, atol=1e-5)
 
 
 def test_what_was_tuned_on_another_card_is_taken_where_nothing_is_tuned_on_this_one(write: Write, gpu: Card) -> None:
