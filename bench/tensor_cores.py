@@ -580,6 +580,7 @@ def main(results: Path, vectors: Path) -> None:
     print("Hypotheses about zeros, in order:", "; ".join(hypotheses(CASES[0])))
     rows: list[dict[str, Any]] = []
     documents: list[dict[str, Any]] = []
+    counts = vectors.with_name("tensor_core_comparison.json")
     with ProcessPoolExecutor(min(16, len(os.sched_getaffinity(0))), multiprocessing.get_context("spawn")) as pool:
         under_way = list(_measured(runner, pool))
         for case in CASES:
@@ -588,7 +589,6 @@ def main(results: Path, vectors: Path) -> None:
             rows.append({"case": asdict(case), "name": case.name, "kinds": compared})
             documents.append({"case": asdict(case), "kinds": {kind: kept for kind, (_, kept) in kinds.items()}})
             _print(case, compared)
-            counts = vectors.with_name("tensor_core_comparison.json")
             for path, found in (
                 (results, {"tensor_cores": rows}),
                 (vectors, {"tensor_cores": documents}),

@@ -135,10 +135,10 @@ def _nearest(several: Sequence[Tuned], kernel: Kernel, problem: Problem, card: s
     return sorted(several, key=rank)
 
 
-def known_of(kernel: Kernel) -> list[Tuned]:
-    """What is known of a kernel, and of those that differ from it in layout or type only."""
-    alike = {name for name, each in registry().kernels.items() if _family(each.item) == _family(kernel)}
-    return [tuned for tuned in all_tuned() if tuned.kernel in alike]
+def known_of(kernel: Kernel, tuned: Sequence[Tuned]) -> list[Tuned]:
+    """Of ``tuned`` what is of a kernel, or of one that differs from it in layout or type only."""
+    kernels = registry().kernels
+    return [each for each in tuned if each.kernel in kernels and _family(kernels[each.kernel].item) == _family(kernel)]
 
 
 def _family(kernel: Kernel) -> str:
@@ -147,7 +147,7 @@ def _family(kernel: Kernel) -> str:
 
 def tuned_config(kernel: Kernel, problem: Problem, card: str) -> tuple[Config, Tuned] | None:
     """The tuned config of a kernel that fits a product best, on that very card; None where there is none."""
-    several = [tuned for tuned in known_of(kernel) if tuned.card == card]
+    several = [tuned for tuned in known_of(kernel, all_tuned()) if tuned.card == card]
     fitting = ((_fitting(tuned, kernel, problem), tuned) for tuned in _nearest(several, kernel, problem, card))
     return next(((config, tuned) for config, tuned in fitting if config is not None), None)
 
@@ -185,7 +185,8 @@ def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DevicePr
         device: where.
     """
     kernels = [each.item for each in registry().kernels.values() if wanted(each.item)]
-    known = [(known_of(kernel), kernel) for kernel in kernels]
+    everything = all_tuned()
+    known = [(known_of(kernel, everything), kernel) for kernel in kernels]
     found = [(_nearest(several, kernel, problem, device.card)[0], kernel) for several, kernel in known if several]
     found.sort(key=lambda each: (each[0].card != device.card, each[0].distance(problem), -each[0].rate))
     for tuned, kernel in found:

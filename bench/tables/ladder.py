@@ -9,6 +9,7 @@ import mmcore_ladder.tuning
 from bench.tables import sources
 from bench.tables.markdown import markdown
 from bench.tables.sources import results
+from mmcore.tuning import file_of, read
 
 _HEADER = (
     *("rung", "TFLOP/s", "of cuBLAS", "warp instructions", "MB read", "shared wavefronts", "conflicts"),
@@ -50,17 +51,14 @@ def _digits(rate: float) -> str:
 
 def tuned() -> str:
     """Of the tuned configs that the ladder ships for the H200, percents of cuBLAS's rate for each product."""
-    path = Path(mmcore_ladder.tuning.__file__).with_name("nvidia-h200.json")
-    with results(path) as document:
-        found = {
-            (each["kernel"], (each["m"], each["n"], each["k"])): each["provenance"]["of_library"]
-            for each in document["tuned"]
-        }
-    products = sorted({product for _, product in found}, key=math.prod)
-    kernels = dict.fromkeys(kernel for kernel, _ in found)
-    header = ["kernel", *("×".join(map(str, product)) for product in products)]
-    rows = []
-    for kernel in kernels:
-        shares = [found.get((kernel, product)) for product in products]
-        rows.append([f"`{kernel}`", *(f"{share:.0%}".replace("%", " %") if share else "" for share in shares)])
-    return markdown(header, rows)
+    path = file_of("NVIDIA H200", Path(mmcore_ladder.tuning.__file__).parent)
+    shares = {(each.kernel, (each.m, each.n, each.k)): each.provenance["of_library"] for each in read(path, "")}
+    products = sorted({product for _, product in shares}, key=math.prod)
+    rows = [
+        [
+            f"`{kernel}`",
+            *(f"{100 * shares[kernel, each]:.0f} %" if (kernel, each) in shares else "" for each in products),
+        ]
+        for kernel in dict.fromkeys(kernel for kernel, _ in shares)
+    ]
+    return markdown(["kernel", *("×".join(map(str, product)) for product in products)], rows)

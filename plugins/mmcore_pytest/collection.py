@@ -12,7 +12,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import Registry, registry
-from mmcore.tuning import known_of, tuned_config
+from mmcore.tuning import all_tuned, known_of, tuned_config
 from mmcore_pytest.options import Selection
 
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
@@ -104,7 +104,7 @@ def find_benchmarks(
 
 def tuned_or(config: Config, kernel: Kernel, problem: Problem, card: Callable[[], str]) -> tuple[str, Config]:
     """The tuned config of a kernel with a single usual one, which is ``config``, and where it comes from."""
-    single = len(kernel.usual_configs) == 1 and bool(known_of(kernel))
+    single = len(kernel.usual_configs) == 1 and bool(known_of(kernel, all_tuned()))
     found = tuned_config(kernel, problem, card()) if single else None
     return (str(found[1]), found[0]) if found else ("", config)
 
