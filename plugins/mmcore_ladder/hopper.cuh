@@ -74,6 +74,23 @@ inline __device__ void group_barrier(int id, int threads)
     asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");
 }
 
+// Arrives where others wait with group_barrier, and goes on.
+inline __device__ void group_arrives(int id, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");
+}
+
+// What lies at the same place of another block's shared memory.
+inline __device__ float4 load_from(const float* pointer, int block)
+{
+    float4 four;
+    asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %4, %5;"
+                 " ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there]; }"
+                 : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+                 : "r"(shared_address(pointer)), "r"(block));
+    return four;
+}
+
 // Bulk copies: one thread asks for a whole tile. x counts elements along a row, y rows, z matrices.
 
 inline __device__ void fetch(void* tile, const Map* map, int x, int y, Barrier* barrier)
@@ -123,12 +140,6 @@ inline __device__ void stores_have_read()
     asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
 }
 
-template <int N>
-inline __device__ void stores_are_done()
-{
-    asm volatile("cp.async.bulk.wait_group %0;" :: "n"(N) : "memory");
-}
-
 // What threads wrote to shared memory is seen by bulk copies and wgmma.
 inline __device__ void publish_to_copies()
 {
@@ -162,6 +173,12 @@ inline __device__ unsigned long long rows_along_k(unsigned address)
 inline __device__ unsigned long long columns_along_k(unsigned address, unsigned next)
 {
     return (address & 0x3FFFF) >> 4 | (next >> 4) * (1ull << 16) | (1024ull >> 4) << 32 | 1ull << 62;
+}
+
+// The descriptor of what lies so many bytes further on. Its upper half stays the same.
+inline __device__ unsigned long long moved(unsigned long long descriptor, int bytes)
+{
+    return descriptor >> 32 << 32 | static_cast<unsigned>(descriptor) + (bytes >> 4);
 }
 
 inline __device__ void begin_products()

@@ -9,11 +9,10 @@ from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.parts import in_parts
 from mmcore_ladder.wgmma_any import as_they_lie, defines, space, wgmma_any
 
-_HALVES = space(1, (128, 256, 128, 2))
-_TF32 = space(1, (128, 256, 128, 2))
-_EIGHTS = space(1, (256, 128, 128, 1), promoted=True)
-_THREES = space(2, (128, 128, 128, 2), promoted=True)
-_SIXES = space(3, (128, 128, 128, 2), promoted=True)
+_WHOLE = space(1, (128, 256, 128, 2, 16))
+_EIGHTS = space(1, (256, 128, 128, 2, 16), promoted=True)
+_THREES = space(2, (128, 128, 128, 2, 8), promoted=True)
+_SIXES = space(3, (128, 128, 128, 2, 8), promoted=True)
 
 
 @hookimpl
@@ -25,9 +24,9 @@ def mmcore_kernels() -> list[Kernel]:
 def _kernels(layout: str) -> Iterator[Kernel]:
     column_major = LAYOUTS[layout]
     for name, dtype, output, configs in (
-        ("bf16.12", "bfloat16", "bfloat16", _HALVES),
-        ("f16.02", "float16", "float16", _HALVES),
-        ("tf32.02", "tf32", "float32", _TF32),
+        ("bf16.12", "bfloat16", "bfloat16", _WHOLE),
+        ("f16.02", "float16", "float16", _WHOLE),
+        ("tf32.02", "tf32", "float32", _WHOLE),
         ("e4m3.01", "float8_e4m3fn", "bfloat16", _EIGHTS),
     ):
         eight = dtype == "float8_e4m3fn"

@@ -70,6 +70,7 @@ split(const float* A, const float* B, ELEMENT* parts_a, ELEMENT* parts_b, int* s
                              : Whole{B, parts_b, n, k, b_by_columns != 0, ldb, packed_b};
     const int first = (is_a ? blockIdx.x : blockIdx.x - blocks_a) * LINES, thread = threadIdx.x;
     const int own = whole.by_columns ? thread % (LINES / 4) * 4 : thread / (DEPTH / 4);  // of the lines, the thread's
+    const int next = whole.by_columns ? 1 : 0;  // lines from one of the thread's four neighbours to the next
     const int line = first + own, ahead = whole.by_columns ? thread / (LINES / 4) : thread % (DEPTH / 4) * 4;
     const int depth = (k + gridDim.y - 1) / gridDim.y + 3 & ~3;
     const int begin = blockIdx.y * depth + ahead, end = min(k, static_cast<int>(blockIdx.y + 1) * depth);
@@ -91,15 +92,15 @@ split(const float* A, const float* B, ELEMENT* parts_a, ELEMENT* parts_b, int* s
         }
         __syncthreads();
         for (int e = 0; e < 4; ++e)
-            atomicMax(largest + own + (whole.by_columns ? e : 0), found[e]);
+            atomicMax(largest + own + e * next, found[e]);
         __syncthreads();
         for (int e = 0; e < 4; ++e) {
-            const unsigned bits = largest[own + (whole.by_columns ? e : 0)];
+            const unsigned bits = largest[own + e * next];
             // Infinite and NaN are left as they are, and noticed below.
             const int scale = bits == 0 || bits >= 0x7f800000 ? 0 : LARGEST - 1 - ilogbf(__uint_as_float(bits));
             up[0][e] = power_of_two(scale / 2), up[1][e] = power_of_two(scale - scale / 2);
-            if (ahead == 0 && line + (whole.by_columns ? e : 0) < whole.lines)
-                (is_a ? scales_a : scales_b)[line + (whole.by_columns ? e : 0)] = -scale;
+            if (ahead == 0 && line + e * next < whole.lines)
+                (is_a ? scales_a : scales_b)[line + e * next] = -scale;
         }
     }
 
@@ -132,10 +133,10 @@ split(const float* A, const float* B, ELEMENT* parts_a, ELEMENT* parts_b, int* s
         doubts[blockIdx.y * gridDim.x + blockIdx.x] = doubt;
 }
 
-// Whether any number could not be split; all threads of a block ask.
+// Whether any number could not be split, or nobody looked; all threads of a block ask.
 __device__ bool any_doubt(const int* doubts, int count)
 {
-    int doubt = 0;
+    int doubt = count == 0;
     for (int i = threadIdx.x; i < count; i += blockDim.x)
         doubt |= doubts[i];
     return __syncthreads_or(doubt);

@@ -6,6 +6,8 @@
 //
 // A tensor core cuts off what lies below the last bit of a sum. PROMOTED sums go no further than one step along k
 // there, and are added up by the CUDA cores, which round.
+//
+// Where C has few tiles, the blocks of a cluster have one tile and a part of k each, and add their sums up together.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -23,34 +25,31 @@ constexpr int A_BYTES = BM * DEPTH_BYTES, B_BYTES = BN * DEPTH_BYTES, STAGE_BYTE
 constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction along k
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
+constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: no two rows in one bank
+constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
 
-enum Where { DIRECTLY, BY_COPIES, IN_PARTS };  // how sums get to global memory
+enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
+enum Group { EVERYONE, CONSUMER, ALL_CONSUMERS = CONSUMER + CONSUMERS };  // barriers' numbers
 
 // One tile of C and the part of k that is summed.
 struct Work {
-    int row, column, first, last, split;
+    int row, column, first, last;
 };
 
 // Tiles of GROUP rows of tiles follow each other column by column, so that those under way share rows and columns in
 // L2.
-__device__ Work work(int index, int m, int n, int k, int splits)
+template <int SHARING>
+__device__ Work work(int tile, int m, int n, int k, int splits)
 {
-    const int down = (m + BM * CLUSTER - 1) / (BM * CLUSTER), across = (n + BN - 1) / BN, steps = (k + BK - 1) / BK;
-    const int tile = index / splits, split = index % splits;
+    const int down = (m + BM * SHARING - 1) / (BM * SHARING), across = (n + BN - 1) / BN, steps = (k + BK - 1) / BK;
     const int above = tile / (GROUP * across) * GROUP, within = tile % (GROUP * across);
-    const int rows = min(GROUP, down - above);
+    const int rows = min(GROUP, down - above), rank = SHARING > 1 || splits > 1 ? rank_in_cluster() : 0;
     Work work;
-    work.row = ((above + within % rows) * CLUSTER + (CLUSTER > 1 ? rank_in_cluster() : 0)) * BM;
+    work.row = ((above + within % rows) * SHARING + rank % SHARING) * BM;
     work.column = within / rows * BN;
-    work.first = static_cast<long long>(steps) * split / splits;
-    work.last = static_cast<long long>(steps) * (split + 1) / splits;
-    work.split = split;
+    work.first = static_cast<long long>(steps) * (rank / SHARING) / splits;
+    work.last = static_cast<long long>(steps) * (rank / SHARING + 1) / splits;
     return work;
-}
-
-__device__ int works(int m, int n, int splits)
-{
-    return (m + BM * CLUSTER - 1) / (BM * CLUSTER) * ((n + BN - 1) / BN) * splits;
 }
 
 __device__ float as_output(float sum, float*) { return sum; }
@@ -95,54 +94,88 @@ __device__ void write_box(unsigned box, const float* sum, float*)
     }
 }
 
-// A consumer tells the producers of its cluster that it needs a stage no longer.
+// A consumer tells the producers that fetch for it that it needs a stage no longer.
+template <int SHARING>
 __device__ void let_go(Barrier* empty)
 {
     const int thread = threadIdx.x % 128;
-    if (CLUSTER == 1 && thread == 0)
+    if (SHARING == 1 && thread == 0)
         arrive(empty);
-    if (CLUSTER > 1 && thread < CLUSTER)
+    if (SHARING > 1 && thread < SHARING)
         arrive_at(empty, thread);
 }
 
+// The sums of the blocks of a cluster are added in order, by each block those of its share of the rows.
+__device__ void add_up(const float* sums, OUTPUT* C, int m, int n, int splits, const Work& tile, long long down,
+                       long long across)
+{
+    const int rank = rank_in_cluster(), end = BM * (rank + 1) / splits * (BN / 4);
+    for (int i = BM * rank / splits * (BN / 4) + threadIdx.x - 128; i < end; i += 128 * CONSUMERS) {
+        const int y = i / (BN / 4), x = i % (BN / 4) * 4;
+        if (tile.row + y >= m)
+            return;
+        float4 parts[MOST_SPLITS];
+#pragma unroll
+        for (int split = 0; split < MOST_SPLITS; ++split)  // all are under way before the first is needed
+            if (split < splits)
+                parts[split] = load_from(sums + y * PITCH + x, split);
+        float sum[4] = {};
+#pragma unroll
+        for (int split = 0; split < MOST_SPLITS; ++split)
+            if (split < splits) {
+                sum[0] += parts[split].x, sum[1] += parts[split].y;
+                sum[2] += parts[split].z, sum[3] += parts[split].w;
+            }
+        for (int j = 0; j < 4 && tile.column + x + j < n; ++j)
+            C[(tile.row + y) * down + (tile.column + x + j) * across] =
+                as_output(sum[j], static_cast<OUTPUT*>(nullptr));
+    }
+}
+
 // A_COLUMNS: A's tiles lie by columns along k, as they do where A is stored by columns; B_COLUMNS: so do B's, where
-// B is stored by rows. C has its elements `down` and `across` from each other, or is a map, or `sums` are its parts.
+// B is stored by rows. C has its elements `down` and `across` from each other, or is a map.
 template <bool A_COLUMNS, bool B_COLUMNS, int WHERE>
 __global__ void __launch_bounds__(128 * (1 + CONSUMERS), 1)
 product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, const __grid_constant__ Map map_c,
-        void* result, int m, int n, int k, int splits, long long down, long long across
+        OUTPUT* C, int m, int n, int k, int splits, long long down, long long across
 #if PARTS > 1
         , const int* row_scales, const float* A, long long a_across, long long a_along, const int* column_scales,
-        const float* B, long long b_across, long long b_along, const int* doubts, int count_doubts, float* C
+        const float* B, long long b_across, long long b_along, const int* doubts, int count_doubts
 #endif
         )
 {
+    constexpr int SHARING = WHERE == TOGETHER ? 1 : CLUSTER;  // blocks that fetch a tile of B together
+    constexpr bool IN_CLUSTERS = WHERE == TOGETHER || CLUSTER > 1;
     extern __shared__ __align__(1024) unsigned char memory[];
     unsigned char* const stages = memory;
+    float* const sums = reinterpret_cast<float*>(memory);
     unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
     Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE == BY_COPIES) * CONSUMERS * 2 * BOX_BYTES);
     Barrier* const empty = full + STAGES;
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(full + stage, 1);
-            make_barrier(empty + stage, CONSUMERS * CLUSTER);
+            make_barrier(empty + stage, CONSUMERS * SHARING);
         }
         publish_barriers();
     }
 #if PARTS > 1
-    // Nobody looked where k is small.
-    if (count_doubts == 0 || any_doubt(doubts, count_doubts)) {
+    if (any_doubt(doubts, count_doubts)) {
         const Unsplit a = {A, a_across, a_along}, b = {B, b_across, b_along};
         without_parts(a, b, C, m, n, k, down, across, reinterpret_cast<float*>(memory));
         return;
     }
 #endif
-    if (CLUSTER > 1)
+    // Who made the barriers need not wait, unless other blocks announce bytes there.
+    if (SHARING > 1)
         cluster_barrier();
+    else if (threadIdx.x < 128)
+        group_arrives(EVERYONE, 128 * (1 + CONSUMERS));
     else
-        __syncthreads();
+        group_barrier(EVERYONE, 128 * (1 + CONSUMERS));
 
-    const int first = blockIdx.x / CLUSTER, blocks = gridDim.x / CLUSTER, count = works(m, n, splits);
+    const int size = SHARING * splits, first = blockIdx.x / size, blocks = gridDim.x / size;
+    const int count = (m + BM * SHARING - 1) / (BM * SHARING) * ((n + BN - 1) / BN);
     int stage = 0, phase = 0;  // of the ring of stages
     if (threadIdx.x < 128) {
         if (CONSUMERS == 2)
@@ -151,7 +184,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
             give_registers<32>();
         if (threadIdx.x == 0)
             for (int index = first; index < count; index += blocks) {
-                const Work tile = work(index, m, n, k, splits);
+                const Work tile = work<SHARING>(index, m, n, k, splits);
                 for (int step = tile.first; step < tile.last; ++step) {
                     wait(empty + stage, phase ^ 1);
                     expect(full + stage, STAGE_BYTES);
@@ -164,13 +197,13 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                         else
                             fetch(a, &map_a, step * BK, tile.row, part, full + stage);
                         // The blocks of a cluster need the same tile of B: each fetches its share for all.
-                        const int rank = CLUSTER > 1 ? rank_in_cluster() : 0;
-                        constexpr int box = B_COLUMNS ? 64 : BN / CLUSTER;
-                        for (int i = rank * box; i < BN; i += CLUSTER * box) {
+                        const int rank = SHARING > 1 ? rank_in_cluster() : 0;
+                        constexpr int box = B_COLUMNS ? 64 : BN / SHARING;
+                        for (int i = rank * box; i < BN; i += SHARING * box) {
                             const int x = B_COLUMNS ? tile.column + i : step * BK;
                             const int y = B_COLUMNS ? step * BK : tile.column + i;
-                            if (CLUSTER > 1)
-                                fetch_for((1 << CLUSTER) - 1, b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
+                            if (SHARING > 1)
+                                fetch_for((1 << SHARING) - 1, b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
                             else
                                 fetch(b + i * DEPTH_BYTES, &map_b, x, y, part, full + stage);
                         }
@@ -185,11 +218,12 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
             take_registers<232>();
         else if (CONSUMERS == 3)
             take_registers<160>();
-        const int consumer = threadIdx.x / 128 - 1, thread = threadIdx.x % 128;
+        // From a warp's first thread, so that the compiler knows that it is the same for all.
+        const int consumer = __shfl_sync(~0u, threadIdx.x / 128 - 1, 0), thread = threadIdx.x % 128;
         float sum[ROWS][BN / 2];
         int box = 0;
         for (int index = first; index < count; index += blocks) {
-            const Work tile = work(index, m, n, k, splits);
+            const Work tile = work<SHARING>(index, m, n, k, splits);
             if (PROMOTED)
                 for (int i = 0; i < ROWS * BN / 2; ++i)
                     sum[i / (BN / 2)][i % (BN / 2)] = 0;
@@ -197,6 +231,11 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
             for (int step = tile.first; step < tile.last; ++step) {
                 wait(full + stage, phase);
                 const unsigned a = shared_address(stages + stage * STAGE_BYTES), b = a + PARTS * A_BYTES;
+                const unsigned own = a + consumer * WM * DEPTH_BYTES;
+                const unsigned long long of_a = A_COLUMNS ? columns_along_k(own, 64 * DEPTH_BYTES)
+                                                          : rows_along_k<DEPTH_BYTES>(own);
+                const unsigned long long of_b = B_COLUMNS ? columns_along_k(b, 64 * DEPTH_BYTES)
+                                                          : rows_along_k<DEPTH_BYTES>(b);
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
                     float part[PROMOTED ? BN / 2 : 1];
@@ -209,17 +248,15 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                             const int q = order - p;
 #pragma unroll
                             for (int i = 0; i < BK; i += STEP) {
-                                const unsigned at = p * A_BYTES + (consumer * WM + r * 64) * DEPTH_BYTES;
-                                const unsigned long long of_a =
-                                    A_COLUMNS ? columns_along_k(a + at + i * 128, 64 * DEPTH_BYTES)
-                                              : rows_along_k<DEPTH_BYTES>(a + at + i * sizeof(ELEMENT));
-                                const unsigned long long of_b =
-                                    B_COLUMNS ? columns_along_k(b + q * B_BYTES + i * 128, 64 * DEPTH_BYTES)
-                                              : rows_along_k<DEPTH_BYTES>(b + q * B_BYTES + i * sizeof(ELEMENT));
+                                const int along_a = A_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
+                                const int along_b = B_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
+                                const unsigned long long from_a =
+                                    moved(of_a, p * A_BYTES + r * 64 * DEPTH_BYTES + along_a);
+                                const unsigned long long from_b = moved(of_b, q * B_BYTES + along_b);
                                 if constexpr (PROMOTED)
-                                    multiply<A_COLUMNS, B_COLUMNS>(part, of_a, of_b, add);
+                                    multiply<A_COLUMNS, B_COLUMNS>(part, from_a, from_b, add);
                                 else
-                                    multiply<A_COLUMNS, B_COLUMNS>(sum[r], of_a, of_b, add);
+                                    multiply<A_COLUMNS, B_COLUMNS>(sum[r], from_a, from_b, add);
                                 add = true;
                             }
                         }
@@ -233,16 +270,18 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                 if (!PROMOTED)
                     wait_for_products<ROWS>();
                 if (PROMOTED || step > tile.first)
-                    let_go(empty + (PROMOTED ? stage : before));
+                    let_go<SHARING>(empty + (PROMOTED ? stage : before));
                 before = stage;
                 phase ^= ++stage == STAGES;
                 stage %= STAGES;
             }
             if (!PROMOTED) {
                 wait_for_products<0>();
-                let_go(empty + before);
+                let_go<SHARING>(empty + before);
             }
 
+            if (WHERE == TOGETHER)  // sums take the place of the stages
+                group_barrier(ALL_CONSUMERS, 128 * CONSUMERS);
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
                 const int row = tile.row + consumer * WM + r * 64;
@@ -264,58 +303,44 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                         unsigned char* const to = boxes + (consumer * 2 + box) * BOX_BYTES;
                         if (thread == 0)
                             stores_have_read<1>();
-                        group_barrier(1 + consumer, 128);
+                        group_barrier(CONSUMER + consumer, 128);
                         write_box(shared_address(to), sum[r] + j / 2, static_cast<OUTPUT*>(nullptr));
                         publish_to_copies();
-                        group_barrier(1 + consumer, 128);
+                        group_barrier(CONSUMER + consumer, 128);
                         if (thread == 0)
                             store(&map_c, to, tile.column + j, row);
                     }
                     continue;
                 }
                 const int lane = thread % 32;
+                if (WHERE == TOGETHER) {
+                    float* const to = sums + (row - tile.row + thread / 32 * 16 + lane / 4) * PITCH + lane % 4 * 2;
+#pragma unroll
+                    for (int i = 0; i < BN / 2; i += 2)
+                        *reinterpret_cast<float2*>(to + i / 2 % 2 * 8 * PITCH + i / 4 * 8) =
+                            make_float2(sum[r][i], sum[r][i + 1]);
+                    continue;
+                }
                 const int top = row + thread / 32 * 16 + lane / 4, left = tile.column + lane % 4 * 2;
 #pragma unroll
                 for (int i = 0; i < BN / 2; ++i) {
                     const int y = top + i / 2 % 2 * 8, x = left + i / 4 * 8 + i % 2;
-                    if (y < m && x < n) {
-                        if (WHERE == IN_PARTS)
-                            static_cast<float*>(result)[(static_cast<long long>(tile.split) * m + y) * n + x] =
-                                sum[r][i];
-                        else
-                            static_cast<OUTPUT*>(result)[y * down + x * across] =
-                                as_output(sum[r][i], static_cast<OUTPUT*>(nullptr));
-                    }
+                    if (y < m && x < n)
+                        C[y * down + x * across] = as_output(sum[r][i], static_cast<OUTPUT*>(nullptr));
                 }
             }
         }
         if (WHERE == BY_COPIES && thread == 0)
-            stores_are_done<0>();
+            stores_have_read<0>();
     }
-    // Nobody leaves while another block of the cluster may still arrive at its barriers or write its memory.
-    if (CLUSTER > 1)
+    if (WHERE == TOGETHER) {
         cluster_barrier();
-}
-
-// C from the sums of its parts, added in order.
-extern "C" __global__ void __launch_bounds__(256)
-add_parts(const float* sums, OUTPUT* C, int m, int n, int splits, long long down, long long across
-#if PARTS > 1
-          , const int* doubts, int count_doubts
-#endif
-          )
-{
-#if PARTS > 1
-    if (count_doubts == 0 || any_doubt(doubts, count_doubts))
-        return;
-#endif
-    const long long index = blockIdx.x * 256ll + threadIdx.x, size = static_cast<long long>(m) * n;
-    if (index >= size)
-        return;
-    float sum = 0;
-    for (int split = 0; split < splits; ++split)
-        sum += sums[split * size + index];
-    C[index / n * down + index % n * across] = as_output(sum, static_cast<OUTPUT*>(nullptr));
+        if (threadIdx.x >= 128)
+            add_up(sums, C, m, n, splits, work<SHARING>(first, m, n, k, splits), down, across);
+    }
+    // Nobody leaves while another block of the cluster may still arrive at its barriers, or read or write its memory.
+    if (IN_CLUSTERS)
+        cluster_barrier();
 }
 
 // Rows of `width` elements at multiples of 16 bytes, as TMA takes them.

@@ -19,8 +19,14 @@ _MOST_BLOCKS = 65535
 _MOST_SHARED_BYTES = 227 << 10
 """Of a block, from compute capability 9.0 on."""
 _MOST_STAGES = 8
-_TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER")
-_DIRECTLY, _BY_COPIES, _IN_PARTS = range(3)
+_TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER", "GROUP")
+_DIRECTLY, _BY_COPIES, _TOGETHER = range(3)
+_MOST_SPLITS = 8
+"""Blocks of a cluster."""
+_GROUP = 18
+"""Multiprocessors at most that the blocks of a cluster run on (a GPC)."""
+_LEAST_STEPS = 8
+"""Of a block that sums a part of k."""
 _CPP = {"bfloat16": "__nv_bfloat16", "float16": "__half", "tf32": "float", "float32": "float"}
 _CPP["float8_e4m3fn"] = "__nv_fp8_e4m3"
 _FORMS = {"bfloat16": "k16.f32.bf16.bf16", "float16": "k16.f32.f16.f16", "tf32": "k8.f32.tf32.tf32"}
@@ -130,39 +136,39 @@ def products(
         first, second, m, n, down, across = second, first, n, m, across, down
     itemsize = 4 if problem.output == "float32" else 2
     depth = config.DEPTH_BYTES // BYTES[first.dtype]
-    tiles = ceil_div(m, config.BM * config.CLUSTER) * ceil_div(n, config.BN)
-    clusters = device.multiprocessors // config.CLUSTER
-    steps = ceil_div(problem.k, depth)
-    splits = max(1, min(clusters // tiles, steps // 8)) if tiles <= clusters // 2 else 1
+    tiles = ceil_div(m, config.BM) * ceil_div(n, config.BN)
+    splits = _splits(tiles, ceil_div(problem.k, depth), device.multiprocessors)
     aligned = across == 1 and down * itemsize % _ALIGNMENT == 0
-    where = _IN_PARTS if splits > 1 else _BY_COPIES if aligned and config.BN % 64 == 0 else _DIRECTLY
-    sums = Workspace("sums", splits * m * n * 4)
-    maps = [first.map(config.BM, depth), second.map(config.BN // config.CLUSTER, depth)]
+    where = _TOGETHER if splits > 1 else _BY_COPIES if aligned and config.BN % 64 == 0 else _DIRECTLY
+    sharing = 1 if splits > 1 else config.CLUSTER
+    size = splits * sharing
+    clusters = min(ceil_div(m, config.BM * sharing) * ceil_div(n, config.BN), device.multiprocessors // size)
+    maps = [first.map(config.BM, depth), second.map(config.BN // sharing, depth)]
     boxes = TensorMap("C", (_BOX_ROWS, 128 // itemsize), 128) if where == _BY_COPIES else maps[0]
     yield Launch(
-        (min(tiles * splits, clusters) * config.CLUSTER,),
+        (clusters * size,),
         config.block,
-        shared_bytes=_shared_bytes(config, first.parts, boxes=where == _BY_COPIES),
-        cluster=(config.CLUSTER,) if config.CLUSTER > 1 else None,
+        shared_bytes=_shared_bytes(config, first.parts, where),
+        cluster=(size,) if size > 1 else None,
         entry=f"product<{int(first.columns)}, {int(second.columns)}, {where}>",
         arguments=(
             *maps,
             boxes,
-            sums if where == _IN_PARTS else "C",
+            "C",
             *map(Scalar, (m, n, problem.k, splits)),
             *wide(down, across),
             *first.further,
             *second.further,
-            *((*doubts, "C") if doubts else ()),
+            *doubts,
         ),
     )
-    if where == _IN_PARTS:
-        yield Launch(
-            (ceil_div(m * n, 256),),
-            (256,),
-            entry="add_parts",
-            arguments=(sums, "C", *map(Scalar, (m, n, splits)), *wide(down, across), *doubts),
-        )
+
+
+def _splits(tiles: int, steps: int, multiprocessors: int) -> int:
+    """Into how many parts k is split: so many that clusters of as many blocks still have room for all tiles at once."""
+    groups, rest = divmod(multiprocessors, _GROUP)
+    fitting = (parts for parts in range(_MOST_SPLITS, 1, -1) if tiles <= groups * (_GROUP // parts) + rest // parts)
+    return max(1, min(next(fitting, 1), steps // _LEAST_STEPS))
 
 
 def _area(m: int, n: int, config: Config) -> int:
@@ -206,7 +212,7 @@ def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) 
 
 
 def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Space:
-    """The configs of wgmma_any.cu for operands of so many parts; by default (BM, BN, DEPTH_BYTES, CLUSTER)."""
+    """The configs of wgmma_any.cu for operands of so many parts; by default (BM, BN, DEPTH_BYTES, CLUSTER, GROUP)."""
 
     def stages(config: Config) -> int:
         """As many as a multiprocessor has room for."""
@@ -220,24 +226,25 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
         {
             "BM": (64, 128, 256),
             "BN": (64, 128, 192, 256),
-            "DEPTH_BYTES": (64, 128),
+            # A stage of several parts is large.
+            "DEPTH_BYTES": (128,) if parts == 1 else (64, 128),
             "CONSUMERS": (1, 2),
             "CLUSTER": (1, 2),
-            "GROUP": (8,),
+            "GROUP": (8, 16),
             "STAGES": stages,
             "block": lambda config: (128 * (1 + config.CONSUMERS),),
         },
         where=fits,
         default=[
-            {**dict(zip(_TUNED, values, strict=True)), "CONSUMERS": min(2, values[0] // 64), "GROUP": 8}
-            for values in default
+            {**dict(zip(_TUNED, values, strict=True)), "CONSUMERS": min(2, values[0] // 64)} for values in default
         ],
     )
 
 
-def _shared_bytes(config: Config, parts: int, *, boxes: bool) -> int:
-    """Of a block."""
-    return int(config.STAGES * _stage_bytes(config, parts) + boxes * _box_bytes(config))
+def _shared_bytes(config: Config, parts: int, where: int) -> int:
+    """Of a block: the stages and boxes of C, or the tile's sums in the stages' place."""
+    sums = 4 * config.BM * (config.BN + 8) if where == _TOGETHER else 0
+    return max(sums, int(config.STAGES * _stage_bytes(config, parts)) + (where == _BY_COPIES) * _box_bytes(config))
 
 
 def _stage_bytes(config: Config, parts: int) -> int:
