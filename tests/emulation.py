@@ -22,6 +22,7 @@ from mmcore_emulator.ptx import Function
 from mmcore_emulator.ptx_reader import parse
 from mmcore_emulator.scheduler import execute
 from mmcore_emulator.translate import Translation, translate
+from mmcore_nvrtc.asm_lines import with_first_lines
 
 
 @functools.cache
@@ -37,7 +38,7 @@ def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
     _, size = nvrtc.nvrtcGetPTXSize(program)
     text = bytes(size)
     nvrtc.nvrtcGetPTX(program, text)
-    return str(text.rstrip(b"\0"), "utf-8")
+    return with_first_lines(str(text.rstrip(b"\0"), "utf-8"), "test.cu", source)
 
 
 def function_of(text: str) -> Function:

@@ -574,6 +574,7 @@ def test_every_lecture_kernel_has_an_occupancy() -> None:
 @pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU here to ask its driver")
 def test_the_driver_says_the_same_of_every_config() -> None:
     """Of every usual config, and of sizes and dynamic shared memory between them that no lecture uses."""
+    from cuda.bindings import driver as cuda
     from cuda.core import ObjectCode
 
     device = open_device("cuda")
@@ -582,11 +583,14 @@ def test_the_driver_says_the_same_of_every_config() -> None:
     for kernel, config in [(each, config) for each in kernels for config in each.usual_configs]:
         planned = plan(kernel, kernel.square_problem(640, config), config, device.properties)
         module = compile_plan(planned, device.architecture)
-        function = module.functions[planned.entry(planned.launches[0])]
-        ask = ObjectCode.from_cubin(module.cubin, name=module.source).get_kernel(function.symbol).occupancy
-        (ours,) = launch_occupancies(planned, module, capability)
-        driver = ask.max_active_blocks_per_multiprocessor(config.block.size, planned.launches[0].shared_bytes)
-        assert ours.active_blocks == driver, f"{kernel.name} in {config}"
+        for launch, ours in zip(planned.launches, launch_occupancies(planned, module, capability), strict=True):
+            function = module.functions[planned.entry(launch)]
+            code = ObjectCode.from_cubin(module.cubin, name=module.source).get_kernel(function.symbol)
+            most = cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            cuda.cuKernelSetAttribute(most, max(launch.shared_bytes, 20_000), code.handle, 0)
+            ask = code.occupancy
+            driver = ask.max_active_blocks_per_multiprocessor(launch.block_dim.size, launch.shared_bytes)
+            assert ours.active_blocks == driver, f"{kernel.name} in {config}: {launch}"
         for threads in range(1, 1025, 31):
             for dynamic in (0, 1, 1000, 5000, 20_000):
                 shared_bytes = function.static_shared_bytes + dynamic

@@ -11,6 +11,7 @@ from pathlib import Path
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore_binaries.ptx import parameter_bytes
+from mmcore_nvrtc.asm_lines import with_first_lines
 
 _RESOURCES = re.compile(
     r"Compiling entry function '(?P<symbol>[^']+)'.*?"
@@ -128,6 +129,7 @@ def compile_once(
                 spill_bytes=int(found["stores"]) + int(found["loads"]),
                 parameter_bytes=parameter_bytes(ptx, symbol),
             )
+        ptx = with_first_lines(ptx, str(source), text)
         return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
