@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+import statistics
 
-import mmcore_ladder.tuning
 from bench.tables import sources
 from bench.tables.markdown import markdown
 from bench.tables.sources import results
-from mmcore.tuning import file_of, read
 
 _HEADER = (
     *("rung", "TFLOP/s", "of cuBLAS", "warp instructions", "MB read", "shared wavefronts", "conflicts"),
@@ -42,23 +40,33 @@ def _rates() -> dict[str, tuple[str, str]]:
     """TFLOP/s of each kernel, and percents of cuBLAS's, which took turns with it."""
     with results(sources.H200 / "experiments" / "ladder.json") as document:
         infos = [each["extra_info"] for each in document["benchmarks"]]
-    return {each["kernel"]: (_digits(each["gflops"] / 1e3), f"{each['percent_of_baseline']:.0f} %") for each in infos}
+    return {each["kernel"]: (_digits(each["gflops"] / 1e3), _percent(each["percent_of_baseline"])) for each in infos}
 
 
 def _digits(rate: float) -> str:
     return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}"
 
 
-def tuned() -> str:
-    """Of the tuned configs that the ladder ships for the H200, percents of cuBLAS's rate for each product."""
-    path = file_of("NVIDIA H200", Path(mmcore_ladder.tuning.__file__).parent)
-    shares = {(each.kernel, (each.m, each.n, each.k)): each.provenance["of_library"] for each in read(path, "")}
+def sizes() -> str:
+    """The rates of each type's highest rungs in percent of cuBLAS's, product by product, and their geometric means."""
+    with results(sources.H200 / "experiments" / "ladder-sizes.json") as document:
+        infos = [each["extra_info"] for each in document["benchmarks"]]
+    shares = {
+        (each["kernel"], tuple(each["problem"][name] for name in "mnk")): each["percent_of_baseline"] for each in infos
+    }
+    kernels = list(dict.fromkeys(kernel for kernel, _ in shares))
     products = sorted({product for _, product in shares}, key=math.prod)
+    large = [product for product in products if min(product) >= 1000]
     rows = [
-        [
-            f"`{kernel}`",
-            *(f"{100 * shares[kernel, each]:.0f} %" if (kernel, each) in shares else "" for each in products),
-        ]
-        for kernel in dict.fromkeys(kernel for kernel, _ in shares)
+        ["×".join(map(str, product)), *(_percent(shares[kernel, product]) for kernel in kernels)]
+        for product in products
     ]
-    return markdown(["kernel", *("×".join(map(str, product)) for product in products)], rows)
+    rows += [
+        [name, *(_percent(statistics.geometric_mean(shares[kernel, each] for each in several)) for kernel in kernels)]
+        for name, several in (("geometric mean", products), ("m, n, k ≥ 1000", large))
+    ]
+    return markdown(["m×n×k", *(f"`{kernel.removeprefix('ladder.')}`" for kernel in kernels)], rows)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0f} %"

@@ -9,7 +9,8 @@ from functools import partial
 from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
 from bench.tables.instructions import instructions
-from bench.tables.ladder import rungs, tuned
+from bench.tables.ladder import rungs
+from bench.tables.ladder import sizes as ladder_sizes
 from bench.tables.methods import (
     cgma,
     clock,
@@ -50,7 +51,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "float32": partial(rungs, "f32"),
         "bfloat16": partial(rungs, "bf16"),
         "others": partial(rungs, "tf32", "e4m3", "f64"),
-        "tuned": tuned,
+        "sizes": ladder_sizes,
     },
     "docs/why.md": {"counters": counters, "tensor counters": tensor_counters},
     "docs/verification.md": {"types": types, "terms that show": terms_that_show, "float22": float22},

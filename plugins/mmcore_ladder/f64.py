@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, ceil_div, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, ceil_div, hookimpl
 from mmcore_ladder.layouts import StrideInBytes
-from mmcore_ladder.shares import STATIC_BYTES, equal_shares, tiles_bytes
+from mmcore_ladder.shares import STATIC_BYTES, equal_shares, parts_of_k, tiles_bytes
+
+_ARGUMENTS = ("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc")
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
@@ -33,12 +35,16 @@ def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> 
         1 if length % 2 or leading % 2 else 2
         for length, leading in ((problem.k, problem.lda), (problem.n, problem.ldb))
     )
-    stage = config.BM * config.BK + config.BK * config.BN
+    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
+    splits = parts_of_k(tiles, ceil_div(problem.k, config.BK), device)
+    sums = config.BM * (config.BN + 8) if splits > 1 else 0
     return Launch(
-        grid=(ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN),),
+        grid=(tiles * splits,),
         block=config.block,
-        shared_bytes=config.STAGES * stage * 8,
+        shared_bytes=8 * max(sums, config.STAGES * config.BK * (config.BM + config.BN)),
+        cluster=(splits,) if splits > 1 else None,
         entry=f"dmma<{wide_a}, {wide_b}>",
+        arguments=(*_ARGUMENTS, Scalar(splits)),
     )
 
 
@@ -88,6 +94,7 @@ def mmcore_kernels() -> list[Kernel]:
                 default=[{"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 32, "STAGES": 3, "GROUP": 16}],
             ),
             entry="dmma<1, 1>",
+            arguments=_ARGUMENTS,
             launch=_launch_dmma,
             constraints=(StrideInBytes(2**29, "lda and ldb are less than 2²⁹"),),
             min_compute_capability=(9, 0),

@@ -3,9 +3,12 @@
 // 01_tiles is limited by the rate of the double-precision units. A tensor core multiplies 16×8 of A with 8×8 of B in
 // one instruction of a warp, with the same rounding as multiply-adds one after the other. Tiles come by cp.async in
 // STAGES stages, as in ladder.f32.08_async, and what is multiplied next is loaded meanwhile, as in
-// ladder.f32.09_any.
+// ladder.f32.09_any. Where C has few tiles, the blocks of a cluster have one tile and a part of k each, and add their
+// sums up in each other's shared memory.
 //
 // The matrices are stored by rows, lda, ldb and ldc elements apart.
+
+#include "hopper.cuh"
 
 constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
@@ -28,6 +31,7 @@ __device__ unsigned place_b(unsigned p, unsigned column)
     return p * BN + (column ^ p % 4 * 4);
 }
 constexpr int STAGE = BM * BK + BK * BN;
+constexpr int PITCH = BN + 8;  // of a tile's sums in shared memory: two rows begin in different banks
 
 // An asynchronous copy of WIDTH doubles, of zeros where there are none.
 template <int WIDTH>
@@ -53,13 +57,14 @@ __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)
 // of 16 bytes.
 template <int WIDE_A, int WIDE_B>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
-dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, int ldb, int ldc)
+dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, int ldb, int ldc, int splits)
 {
     extern __shared__ __align__(128) double stages[];
 
     // Blocks go down GROUP rows of tiles, and then one tile to the right, as in ladder.f32.09_any.
     const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN;
-    const unsigned group = blockIdx.x / (GROUP * across), within = blockIdx.x % (GROUP * across);
+    const unsigned tile_of_c = blockIdx.x / splits, rank = blockIdx.x % splits;
+    const unsigned group = tile_of_c / (GROUP * across), within = tile_of_c % (GROUP * across);
     const unsigned height = min(unsigned(GROUP), down - group * GROUP);
     const unsigned first_row = (group * GROUP + within % height) * BM;
     const unsigned first_column = within / height * BN;
@@ -69,16 +74,17 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     constexpr int A_LINE = BK / WIDE_A, A_STEP = THREADS / A_LINE, B_LINE = BN / WIDE_B, B_STEP = THREADS / B_LINE;
     static_assert(A_STEP % 4 == 0 && BM % A_STEP == 0 && THREADS % B_LINE == 0 && BK % B_STEP == 0,
                   "each thread copies as much as the others");
+    const unsigned steps = (k + BK - 1u) / BK, begin = steps * rank / splits, end = steps * (rank + 1) / splits;
     const unsigned stride_a = lda * 8u, stride_b = ldb * 8u;  // bytes
     const unsigned last = m - 1 - first_row;
     const unsigned row_a = threadIdx.x / A_LINE, p_a = threadIdx.x % A_LINE * WIDE_A;
     const unsigned p_b = threadIdx.x / B_LINE, column_b = threadIdx.x % B_LINE * WIDE_B;
-    const char* from_a = reinterpret_cast<const char*>(A + p_a) + size_t(first_row) * stride_a;
+    const char* from_a = reinterpret_cast<const char*>(A + begin * BK + p_a) + size_t(first_row) * stride_a;
     const char* from_b = reinterpret_cast<const char*>(B + min(first_column + column_b, n - WIDE_B))
-                         + size_t(p_b) * stride_b;
+                         + size_t(begin * BK + p_b) * stride_b;
 
     // Each tile's copies are a group. Behind the last tile they copy zeros, so that nothing has to be decided below.
-    int left = k, written = 0;
+    int left = min(unsigned(k), end * BK) - begin * BK, written = 0;
     auto fetch = [&] {
 #pragma unroll
         for (int i = 0; i < BM; i += A_STEP)
@@ -133,9 +139,8 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     load_b(0);
 
     double sum[TILES_M][TILES_N][4] = {};
-    const int tiles = (k + BK - 1u) / BK;
 #pragma unroll 1
-    for (int tile = 0; tile < tiles; ++tile) {
+    for (unsigned step_of_k = begin; step_of_k < end; ++step_of_k) {
 #pragma unroll
         for (int step = 0; step < STEPS; ++step)
 #pragma unroll
@@ -159,25 +164,57 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
             }
     }
 
-    // Of each instruction, thread 4r + q has columns 2q and 2q + 1, of rows r and r + 8.
+    auto store = [&](unsigned row, unsigned column, double even, double odd) {
+        double* to = C + size_t(row) * ldc + column;
+        if (row < m && column + 1 < n && ldc % 2 == 0) {
+            __stwb(reinterpret_cast<double2*>(to), make_double2(even, odd));
+        } else if (row < m) {
+            if (column < n)
+                to[0] = even;
+            if (column + 1 < n)
+                to[1] = odd;
+        }
+    };
+
+    // Of each instruction, thread 4r + q has columns 2q and 2q + 1, of rows r and r + 8. Sums of a part of k take the
+    // stages' place.
+    if (splits > 1) {
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        __syncthreads();
+    }
 #pragma unroll
     for (int i = 0; i < TILES_M; ++i)
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            const unsigned row = first_row + top + i * 16 + h * 8 + r;
+            const unsigned row = top + i * 16 + h * 8 + r;
 #pragma unroll
             for (int j = 0; j < TILES_N; ++j) {
                 const double even = sum[i][j][h * 2], odd = sum[i][j][h * 2 + 1];
-                const unsigned column = first_column + left_most + j * 8 + q * 2;
-                double* to = C + size_t(row) * ldc + column;
-                if (row < m && column + 1 < n && ldc % 2 == 0) {
-                    __stwb(reinterpret_cast<double2*>(to), make_double2(even, odd));
-                } else if (row < m) {
-                    if (column < n)
-                        to[0] = even;
-                    if (column + 1 < n)
-                        to[1] = odd;
-                }
+                const unsigned column = left_most + j * 8 + q * 2;
+                if (splits == 1)
+                    store(first_row + row, first_column + column, even, odd);
+                else
+                    *reinterpret_cast<double2*>(stages + row * PITCH + column) = make_double2(even, odd);
             }
         }
+    if (splits == 1)
+        return;
+
+    // Each block adds up its share of the rows, in order.
+    cluster_barrier();
+    for (unsigned i = BM * rank / splits * (BN / 2) + threadIdx.x; i < BM * (rank + 1) / splits * (BN / 2); i += THREADS) {
+        const unsigned row = i / (BN / 2), column = i % (BN / 2) * 2;
+        double2 parts[MOST_SPLITS], all = {0, 0};
+#pragma unroll
+        for (int split = 0; split < MOST_SPLITS; ++split)  // all are under way before the first is needed
+            if (split < splits)
+                parts[split] = load_from(stages + row * PITCH + column, split);
+#pragma unroll
+        for (int split = 0; split < MOST_SPLITS; ++split)
+            if (split < splits)
+                all.x += parts[split].x, all.y += parts[split].y;
+        store(first_row + row, first_column + column, all.x, all.y);
+    }
+    // Nobody leaves while another block may still read its memory.
+    cluster_barrier();
 }

@@ -30,6 +30,8 @@ def _kernels(layout: str) -> Iterator[Kernel]:
         ("e4m3.01", "float8_e4m3fn", "bfloat16", _EIGHTS),
     ):
         eight = dtype == "float8_e4m3fn"
+        # What is tuned for bfloat16 is good for float16.
+        first = "ladder.bf16.12_any" if dtype == "float16" else f"ladder.{name}_any"
         yield wgmma_any(
             f"ladder.{name}_any{layout}",
             "wgmma of tiles that TMA fetches, of any size; C by TMA while the next tile is multiplied",
@@ -39,7 +41,7 @@ def _kernels(layout: str) -> Iterator[Kernel]:
             accumulator="float22" if eight else "float32",
             output=output,
             column_major=column_major,
-            variant_of=f"ladder.{name}_any" if layout else "ladder.bf16.12_any" if dtype == "float16" else "",
+            variant_of=first if f"ladder.{name}_any{layout}" != first else "",
             defines=defines(dtype, output, promoted=eight),
         )
     for name, title, dtype, parts, configs in (

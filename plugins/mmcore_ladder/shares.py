@@ -1,13 +1,33 @@
-"""What sources ask of a config: threads that copy equal shares of its tiles, and shared memory for these."""
+"""How work is shared: by threads that copy tiles, and by blocks of a cluster that sum parts of k."""
 
 from __future__ import annotations
 
-from mmcore import Config
+from mmcore import Config, DeviceProperties
 
 STATIC_BYTES = 48 << 10
 """Shared memory that a source may declare."""
 SHARED_BYTES = 227 << 10
 """Shared memory that a launch may ask for, from compute capability 9.0 on."""
+
+_MOST_PARTS = 8
+"""Blocks of a cluster."""
+_GROUP = 18
+"""Multiprocessors at most that the blocks of a cluster run on (a GPC)."""
+_LEAST_STEPS = 8
+"""Of a part of k."""
+
+
+def parts_of_k(tiles: int, steps: int, device: DeviceProperties) -> int:
+    """Into how many parts k is split: so many that clusters of as many blocks have room for all tiles at once.
+
+    Args:
+        tiles: of C.
+        steps: along k.
+        device: where each block has a multiprocessor to itself.
+    """
+    groups, rest = divmod(device.multiprocessors, _GROUP)
+    fitting = (parts for parts in range(_MOST_PARTS, 1, -1) if tiles <= groups * (_GROUP // parts) + rest // parts)
+    return max(1, min(next(fitting, 1), steps // _LEAST_STEPS))
 
 
 def tiles_bytes(config: Config, itemsize: int, depth: int = 0) -> int:

@@ -26,7 +26,6 @@ constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction 
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
 constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: no two rows in one bank
-constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
 
 enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
 enum Group { EVERYONE, CONSUMER, ALL_CONSUMERS = CONSUMER + CONSUMERS };  // barriers' numbers
@@ -343,13 +342,24 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         cluster_barrier();
 }
 
-// Rows of `width` elements at multiples of 16 bytes, as TMA takes them.
+// Rows of `width` bytes at multiples of 16 bytes, as TMA takes them. A thread copies four bytes: out of two words,
+// since rows may begin at any byte, but for the end of a row, behind which nothing may be read.
 extern "C" __global__ void __launch_bounds__(256)
-pack(const BITS* from, BITS* to, int rows, int width, long long leading, long long packed)
+pack(const unsigned char* from, unsigned* to, int rows, long long width, long long leading, long long packed)
 {
-    const int x = blockIdx.x * 256 + threadIdx.x;
-    for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y)
-        to[y * packed + x] = from[y * leading + x];
+    const long long x = (blockIdx.x * 256ll + threadIdx.x) * 4;
+    for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y) {
+        const unsigned char* const begin = from + y * leading + x;
+        const unsigned behind = reinterpret_cast<unsigned long long>(begin) % 4;  // the word that it begins in
+        const unsigned* const words = reinterpret_cast<const unsigned*>(begin - behind);
+        unsigned four = 0;
+        if (x + 8 - behind <= width)
+            four = behind == 0 ? words[0] : __funnelshift_r(words[0], words[1], 8 * behind);
+        else
+            for (int i = 0; i < 4 && x + i < width; ++i)
+                four |= begin[i] << 8 * i;
+        to[(y * packed + x) / 4] = four;
+    }
 }
 
 // The transpose, packed likewise: wgmma takes elements of 8 and 32 bits with rows along k only. Blocks of 32×8 threads.

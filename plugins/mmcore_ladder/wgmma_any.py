@@ -8,6 +8,7 @@ from typing import Any
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar, Space, TensorMap, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
+from mmcore_ladder.shares import parts_of_k
 
 LaunchRule = Callable[[Problem, Config, DeviceProperties], list[Launch]]
 
@@ -21,12 +22,6 @@ _MOST_SHARED_BYTES = 227 << 10
 _MOST_STAGES = 8
 _TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER", "GROUP")
 _DIRECTLY, _BY_COPIES, _TOGETHER = range(3)
-_MOST_SPLITS = 8
-"""Blocks of a cluster."""
-_GROUP = 18
-"""Multiprocessors at most that the blocks of a cluster run on (a GPC)."""
-_LEAST_STEPS = 8
-"""Of a block that sums a part of k."""
 _CPP = {"bfloat16": "__nv_bfloat16", "float16": "__half", "tf32": "float", "float32": "float"}
 _CPP["float8_e4m3fn"] = "__nv_fp8_e4m3"
 _FORMS = {"bfloat16": "k16.f32.bf16.bf16", "float16": "k16.f32.f16.f16", "tf32": "k8.f32.tf32.tf32"}
@@ -104,19 +99,15 @@ def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
     lines, length = (width, rows) if turned else (rows, width)
     leading = padded(length, operand.dtype)
     copy = Workspace(f"packed {operand.matrix}", lines * leading * BYTES[operand.dtype])
-    arguments: tuple[Argument, ...] = (
-        operand.matrix,
-        copy,
-        Scalar(rows),
-        Scalar(width),
-        *wide(operand.leading, leading),
-    )
+    each = BYTES[operand.dtype]
+    sizes = (Scalar(rows), Scalar(width), *wide(operand.leading, leading))
     if turned:
         grid = ceil_div(width, 32), min(ceil_div(rows, 32), _MOST_BLOCKS)
-        launch = Launch(grid, (32, 8), entry="transpose", arguments=arguments)
+        launch = Launch(grid, (32, 8), entry="transpose", arguments=(operand.matrix, copy, *sizes))
     else:
-        grid = ceil_div(width, 256), min(rows, _MOST_BLOCKS)
-        launch = Launch(grid, (256,), entry="pack", arguments=arguments)
+        grid = ceil_div(width * each, 1024), min(rows, _MOST_BLOCKS)
+        sizes = (Scalar(rows), *wide(width * each, operand.leading * each, leading * each))
+        launch = Launch(grid, (256,), entry="pack", arguments=(operand.matrix, copy, *sizes))
     return launch, replace(operand, matrix=copy.name, leading=leading, columns=operand.columns and not turned)
 
 
@@ -137,7 +128,7 @@ def products(
     itemsize = 4 if problem.output == "float32" else 2
     depth = config.DEPTH_BYTES // BYTES[first.dtype]
     tiles = ceil_div(m, config.BM) * ceil_div(n, config.BN)
-    splits = _splits(tiles, ceil_div(problem.k, depth), device.multiprocessors)
+    splits = parts_of_k(tiles, ceil_div(problem.k, depth), device)
     aligned = across == 1 and down * itemsize % _ALIGNMENT == 0
     where = _TOGETHER if splits > 1 else _BY_COPIES if aligned and config.BN % 64 == 0 else _DIRECTLY
     sharing = 1 if splits > 1 else config.CLUSTER
@@ -162,13 +153,6 @@ def products(
             *doubts,
         ),
     )
-
-
-def _splits(tiles: int, steps: int, multiprocessors: int) -> int:
-    """Into how many parts k is split: so many that clusters of as many blocks still have room for all tiles at once."""
-    groups, rest = divmod(multiprocessors, _GROUP)
-    fitting = (parts for parts in range(_MOST_SPLITS, 1, -1) if tiles <= groups * (_GROUP // parts) + rest // parts)
-    return max(1, min(next(fitting, 1), steps // _LEAST_STEPS))
 
 
 def _area(m: int, n: int, config: Config) -> int:
