@@ -51,29 +51,29 @@ def _any_exists(config: Config) -> bool:
     return bool(threads >= max(config.BM, config.BN) and shares and shared_bytes <= 220 << 10)
 
 
-def _slices(problem: Problem, config: Config, device: DeviceProperties) -> int:
-    """Into how many parts the sum over k is split: SPLIT, or where that is 0, as many as promise the least time.
+_LEAST_DEPTH = 128
+"""Of k, for a block that shares tiles."""
 
-    Time is told in steps of k of a block. A block takes some before its first multiply-add, and adding up takes a
-    launch, some 4 µs, and what the parts' bytes take at about 2 TB/s.
+
+def _shared(problem: Problem, config: Config, device: DeviceProperties) -> tuple[int, int]:
+    """How many tiles of C the last wave leaves to be shared, and by how many blocks; none where that takes longer.
+
+    Time is told in nanoseconds. Adding up takes a launch, some 4 µs, and what the parts' bytes take at about 2 TB/s.
     """
+    slots = device.multiprocessors * _resident(config)
+    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN) % slots
     steps = ceil_div(problem.k, config.BK)
-    if config.SPLIT:
-        return min(int(config.SPLIT), steps)
-    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
-    resident = _resident(config)
-    nanoseconds = config.BM * config.BN * resident / 128 / 1.7
-
-    def cost(slices: int) -> float:
-        waves = ceil_div(tiles * slices, device.multiprocessors * resident)
-        added = (4000 + 8 * slices * problem.m * problem.n / 2000) / nanoseconds if slices > 1 else 0
-        return float(waves * (ceil_div(steps, slices) * config.BK + 64) + added)
-
-    return min(range(1, min(32, max(1, steps * config.BK // 128)) + 1), key=cost)
+    blocks = min(slots, tiles * steps * config.BK // _LEAST_DEPTH)
+    if blocks <= tiles:
+        return 0, 0
+    elements = config.BM * config.BN
+    saved = problem.k * elements * _resident(config) / 128 / 1.7 * (1 - tiles / blocks)
+    added = 4000 + 8 * (blocks + tiles) * elements / 2000
+    return (tiles, blocks) if saved > added else (0, 0)
 
 
 def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
-    """The product, and where the sum over k is split, the launch that adds up its parts."""
+    """The product, and where the last wave's tiles are shared, the launch that adds up their parts."""
 
     def wide(matrix: str) -> int:
         """Elements of a 16-byte copy, where rows (or columns) begin and end at multiples of them; else one."""
@@ -83,27 +83,26 @@ def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> l
     # Only what lies along the tile's rows is copied 16 bytes at a time.
     wide_a = wide("A") if "A" in problem.column_major else 1
     wide_b = wide("B") if "B" not in problem.column_major else 1
-    depth = ceil_div(ceil_div(problem.k, config.BK), _slices(problem, config, device)) * config.BK
-    slices = ceil_div(problem.k, depth)
+    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
+    shared, sharing = _shared(problem, config, device)
+    whole = tiles - shared
     pitch_a = config.BM + (4 if "A" not in problem.column_major else 0)
     pitch_b = config.BN + (4 if "B" in problem.column_major else 0)
-    pitch = ceil_div(problem.n, 4) * 4
-    parts = Workspace("parts", 4 * slices * problem.m * pitch)
-    result = ("C", *_SIZES, "ldc") if slices == 1 else (parts, *_SIZES, Scalar(pitch))
+    parts = Workspace("parts", 4 * sharing * 2 * config.BM * config.BN)
     product = Launch(
-        grid=(ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN), 1, slices),
+        grid=(whole + sharing,),
         block=config.block,
         shared_bytes=config.STAGES * config.BK * (pitch_a + pitch_b) * 4,
         entry=f"any<{wide_a}, {wide_b}>",
-        arguments=("A", "B", *result, Scalar(depth)),
+        arguments=("A", "B", "C", parts if sharing else "C", *_SIZES, "ldc", Scalar(whole)),
     )
-    if slices == 1:
+    if not sharing:
         return [product]
     add_up = Launch(
-        grid=(ceil_div(problem.m * pitch, 1024),),
+        grid=(shared * config.BM * config.BN // 1024,),
         block=(256,),
         entry="add_up",
-        arguments=(parts, "C", "m", "n", "ldc", Scalar(pitch), Scalar(slices)),
+        arguments=(parts, "C", "m", "n", "k", "ldc", Scalar(whole), Scalar(sharing)),
     )
     return [product, add_up]
 
@@ -117,10 +116,10 @@ def _any(layout: str, column_major: str) -> Kernel:
     return Kernel(
         name=f"ladder.f32.09_any{layout}",
         source=Path("f32_09_any.cu"),
-        title=f"any product, {stored}: fragments loaded ahead, blocks ordered for L2, k split where C is small",
+        title=f"any product, {stored}: fragments loaded ahead, blocks ordered for L2, the last wave shared",
         reference="block order: Philippe Tillet, Triton's tutorial on matrix multiplication, 2021; fragments loaded "
         "ahead: Junjie Lai and André Seznec, Performance Upper Bound Analysis and Optimization of SGEMM on Fermi and "
-        "Kepler GPUs, 2013",
+        "Kepler GPUs, 2013; shared tiles: Muhammad Osama and others, Stream-K, 2023",
         configs=Space(
             {
                 "BM": (64, 128, 256),
@@ -132,11 +131,10 @@ def _any(layout: str, column_major: str) -> Kernel:
                 "TN": (8, 16),
                 "STAGES": (3, 4),
                 "GROUP": (8,),
-                "SPLIT": (0,),
                 "block": threads_of_warps,
             },
             where=_any_exists,
-            default=[{**_BIG, "STAGES": 4, "GROUP": 8, "SPLIT": 0}],
+            default=[{**_BIG, "STAGES": 4, "GROUP": 8}],
         ),
         entry="any<1, 1>",
         launch=_launch_any,

@@ -2,8 +2,11 @@
 //
 // In 08_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads
 // elements for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds
-// for 6 loads. Blocks that run at the same time share rows and columns. Where C has too few tiles for the GPU, the
-// sum over k is split into slices, whose parts add_up adds, always in the same order.
+// for 6 loads. Blocks that run at the same time share rows and columns.
+//
+// Blocks come in waves, and the last one leaves multiprocessors without work. Its tiles are shared (stream-k): their
+// steps along k, one tile's behind another's, are divided equally among `sharing` blocks, so that a block has the end
+// of one tile and the beginning of the next. add_up adds what they have of each tile, always in the same order.
 //
 // What is left is the order of multiply-adds. One is begun each cycle if it finds its operands: a register bank, of
 // odd or of even registers, hands out one a cycle, and the third has to be kept from the multiply-add before. So the
@@ -102,11 +105,31 @@ struct Copies<EXTENT, true, 1> {
     }
 };
 
-// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1. A slice of the grid, along z,
-// has `depth` of k, and a matrix C of its own.
-template <int WIDE_A, int WIDE_B>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
-any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc, int depth)
+// Where C's tile number `tile` begins. Blocks begin in the order of blockIdx.x. They go down GROUP rows of tiles first,
+// and then one tile to the right: those that run at the same time need few rows of A and few columns of B, which stay
+// in the L2 cache.
+struct Place {
+    unsigned row, column;
+
+    __device__ Place(unsigned tile, unsigned down, unsigned across)
+    {
+        const unsigned group = tile / (GROUP * across), within = tile % (GROUP * across);
+        const unsigned height = min(unsigned(GROUP), down - group * GROUP);
+        row = (group * GROUP + within % height) * BM;
+        column = within / height * BN;
+    }
+};
+
+// Where sums go: elements of rows `pitch` apart, of which so many are there.
+struct Target {
+    float* to;
+    unsigned pitch, rows, columns;
+};
+
+// A block's product of a tile's rows of A and columns of B, from step `first` of k up to step `last`.
+template <int WIDE_A, int WIDE_B, typename T>
+__device__ void multiply(const float* A, const float* B, int m, int n, int k, int lda, int ldb, Place place,
+                         unsigned first, unsigned last, T target_of)
 {
     using CopiesA = Copies<BM, !A_BY_COLUMNS, A_BY_COLUMNS ? WIDE_A : 1>;
     using CopiesB = Copies<BN, B_BY_COLUMNS, B_BY_COLUMNS ? 1 : WIDE_B>;
@@ -114,19 +137,10 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
     constexpr int STAGE = TILE_A + BK * CopiesB::PITCH;
     extern __shared__ __align__(128) float stages[];
 
-    // Blocks begin in the order of blockIdx.x. They go down GROUP rows of tiles first, and then one tile to the right:
-    // those that run at the same time need few rows of A and few columns of B, which stay in the L2 cache.
-    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN;
-    const unsigned group = blockIdx.x / (GROUP * across), within = blockIdx.x % (GROUP * across);
-    const unsigned height = min(unsigned(GROUP), down - group * GROUP);
-    const unsigned first_row = (group * GROUP + within % height) * BM;
-    const unsigned first_column = within / height * BN;
-
-    const size_t start = size_t(blockIdx.z) * depth;
-    int left = min(size_t(depth), k - start);  // of k, of which no copy has begun
-    CopiesA copies_a(A + (A_BY_COLUMNS ? start * lda : start), lda, first_row, m);
-    CopiesB copies_b(B + (B_BY_COLUMNS ? start : start * ldb), ldb, first_column, n);
-    const int steps = (left + BK - 1u) / BK;
+    const size_t start = size_t(first) * BK;
+    int left = min(unsigned(k), last * BK) - start;  // of k, of which no copy has begun
+    CopiesA copies_a(A + (A_BY_COLUMNS ? start * lda : start), lda, place.row, m);
+    CopiesB copies_b(B + (B_BY_COLUMNS ? start : start * ldb), ldb, place.column, n);
 
     // Each tile's copies are a group. Behind the last tile they copy zeros, so that nothing has to be decided below.
     int written = 0;
@@ -154,14 +168,14 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
         const float* from_a = stages + read + top + p * CopiesA::PITCH;
         const float* from_b = stages + read + TILE_A + left_most + p * CopiesB::PITCH;
 #pragma unroll
-        for (int i = 0; i < TM; i += 4) {
-            const float4 four = load(from_a + i * ROWS);
-            a[p % 2][i] = four.x, a[p % 2][i + 1] = four.y, a[p % 2][i + 2] = four.z, a[p % 2][i + 3] = four.w;
-        }
-#pragma unroll
         for (int j = 0; j < TN; j += 4) {
             const float4 four = load(from_b + j * COLUMNS);
             b[p % 2][j] = four.x, b[p % 2][j + 1] = four.y, b[p % 2][j + 2] = four.z, b[p % 2][j + 3] = four.w;
+        }
+#pragma unroll
+        for (int i = 0; i < TM; i += 4) {
+            const float4 four = load(from_a + i * ROWS);
+            a[p % 2][i] = four.x, a[p % 2][i + 1] = four.y, a[p % 2][i + 2] = four.z, a[p % 2][i + 3] = four.w;
         }
     };
 
@@ -173,7 +187,7 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
 
     float sum[TM][TN] = {};
 #pragma unroll 1
-    for (int step = 0; step < steps; ++step) {
+    for (unsigned step = first; step < last; ++step) {
 #pragma unroll
         for (int p = 0; p < BK; ++p) {
             if (p == BK - 1) {
@@ -183,55 +197,105 @@ any(const float* A, const float* B, float* C, int m, int n, int k, int lda, int 
                 __syncthreads();
                 read = read == (STAGES - 1) * STAGE ? 0 : read + STAGE;
             }
-            load_step((p + 1) % BK);
+            // Copies first, b before a: of all orders this leaves the fewest multiply-adds whose registers share a bank.
             if (p == 0)
                 fetch();
+            load_step((p + 1) % BK);
 #pragma unroll
             for (int t = 0; t < TM * TN; ++t) {
-                const int j = t / TM, i = j % 2 ? TM - 1 - t % TM : t % TM;
+                const int j = t / TM, i = j % 2 ? t % TM : TM - 1 - t % TM;
                 sum[i][j] += a[p % 2][i] * b[p % 2][j];
             }
         }
     }
 
-    C += size_t(blockIdx.z) * m * ldc;
+    const Target target = target_of();
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
-        const unsigned row = first_row + top + i / 4 * 4 * ROWS + i % 4;
+        const unsigned row = top + i / 4 * 4 * ROWS + i % 4;
 #pragma unroll
         for (int j = 0; j < TN; ++j) {
-            const unsigned column = first_column + left_most + j / 4 * 4 * COLUMNS + j % 4;
-            if (row < m && column < n)
-                C[size_t(row) * ldc + column] = sum[i][j];
+            const unsigned column = left_most + j / 4 * 4 * COLUMNS + j % 4;
+            if (row < target.rows && column < target.columns)
+                target.to[size_t(row) * target.pitch + column] = sum[i][j];
         }
     }
 }
 
-// C is the sum of `slices` matrices of m rows, which are `pitch` elements apart, a multiple of four. A thread has four
-// elements of a row.
-__global__ void __launch_bounds__(256)
-add_up(const float* parts, float* C, int m, int n, int ldc, int pitch, int slices)
+// Where the steps of a block begin, counted from the first of the `tiles` that are shared.
+__device__ unsigned long long begin_of(unsigned block, unsigned sharing, unsigned tiles, unsigned steps)
 {
-    const size_t at = (size_t(blockIdx.x) * 256 + threadIdx.x) * 4, row = at / pitch;
-    const unsigned column = at % pitch;
-    if (row >= m)
+    return static_cast<unsigned long long>(tiles) * steps * block / sharing;
+}
+
+// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1. The first blocks, `whole` of
+// them, have a tile of C each; the others have the end of one and the beginning of the next, or a part of one, and
+// BM×BN elements of `parts` for each.
+template <int WIDE_A, int WIDE_B>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+any(const float* A, const float* B, float* C, float* parts, int m, int n, int k, int lda, int ldb, int ldc,
+    unsigned whole)
+{
+    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN, steps = (k + BK - 1u) / BK;
+    const bool shared = blockIdx.x >= whole;
+    unsigned tile = blockIdx.x, first = 0, count = steps;
+    if (shared) {
+        const unsigned block = blockIdx.x - whole, sharing = gridDim.x - whole, tiles = down * across - whole;
+        const unsigned long long begin = begin_of(block, sharing, tiles, steps);
+        tile = whole + begin / steps, first = begin % steps;
+        count = begin_of(block + 1, sharing, tiles, steps) - begin;
+        parts += size_t(block) * 2 * BM * BN;
+    }
+#pragma unroll 1
+    for (;;) {
+        const Place place(tile, down, across);
+        const unsigned last = min(steps, first + count);
+        auto target = [&] {
+            return shared ? Target{parts, BN, BM, BN}
+                          : Target{C + size_t(place.row) * ldc + place.column, unsigned(ldc), m - place.row,
+                                   n - place.column};
+        };
+        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, place, first, last, target);
+        count -= last - first;
+        if (count == 0)
+            return;
+        ++tile, first = 0, parts += BM * BN;
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        __syncthreads();
+    }
+}
+
+// The tiles that are shared, behind the `whole` first: 1024 elements of one are a block's, four neighbours a thread's.
+__global__ void __launch_bounds__(256)
+add_up(const float* parts, float* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
+{
+    constexpr int BLOCKS_OF_TILE = BM * BN / 1024;
+    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN, steps = (k + BK - 1u) / BK;
+    const unsigned tile = whole + blockIdx.x / BLOCKS_OF_TILE, tiles = down * across - whole;
+    const unsigned at = (blockIdx.x % BLOCKS_OF_TILE * 256 + threadIdx.x) * 4;
+    const Place place(tile, down, across);
+    const unsigned row = place.row + at / BN, column = place.column + at % BN;
+    if (row >= m || column >= n)
         return;
-    parts += at;
-    const size_t slice = size_t(m) * pitch;  // elements of one
-    float* to = C + row * ldc + column;
+
+    // From the block that has the tile's first step to the one that has its last.
+    const unsigned long long begin = static_cast<unsigned long long>(tile - whole) * steps, end = begin + steps;
+    unsigned block = begin * sharing / (static_cast<unsigned long long>(tiles) * steps);
+    while (begin_of(block + 1, sharing, tiles, steps) <= begin)
+        ++block;
+    float4 sum = {0, 0, 0, 0};
+    for (; block < sharing && begin_of(block, sharing, tiles, steps) < end; ++block) {
+        // A block's second part is of a tile that begins within its steps.
+        const bool second = begin_of(block, sharing, tiles, steps) / steps < tile - whole;
+        const float4 part = load(parts + (block * 2ull + second) * BM * BN + at);
+        sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
+    }
+    float* const to = C + size_t(row) * ldc + column;
     if (column + 3 < n && ldc % 4 == 0) {
-        float4 sum = load(parts);
-        for (int i = 1; i < slices; ++i) {
-            const float4 part = load(parts + i * slice);
-            sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
-        }
         __stwb(reinterpret_cast<float4*>(to), sum);
     } else {
-        for (int e = 0; e < 4 && column + e < n; ++e) {
-            float sum = parts[e];
-            for (int i = 1; i < slices; ++i)
-                sum += parts[i * slice + e];
-            to[e] = sum;
-        }
+        const float each[4] = {sum.x, sum.y, sum.z, sum.w};
+        for (int e = 0; e < 4 && column + e < n; ++e)
+            to[e] = each[e];
     }
 }
