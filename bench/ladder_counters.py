@@ -1,6 +1,6 @@
 """What the emulator counts of each rung of the ladder, in one product of 512×512×512.
 
-``python -m bench.ladder_counters RESULTS.json`` writes a row for each; docs/ladder.md's tables are made of them.
+The kernels are those of the experiment ``ladder``, in the configs that it has on an H200. ``python -m bench.ladder_counters RESULTS.json`` writes a row for each; docs/ladder.md's tables are made of them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ from typing import Any
 
 import mmcore
 from bench.results_file import results_text
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import usual_config
 from mmcore.saved_results import describe
 from mmcore_emulator.api import profile
+from mmcore_ladder.experiments import mmcore_presets
 
 SIZE = 512
+MEASURED = (4096, 4096, 4096)
+"""The product for which configs are taken."""
+
 _COUNTED = (
     *("warp_instructions", "fmas", "tensor_instructions", "tensor_flops", "global_load_sectors", "async_copy_sectors"),
     *("bulk_load_sectors", "shared_load_wavefronts", "ldmatrix_wavefronts", "wgmma_wavefronts"),
@@ -23,8 +29,10 @@ _COUNTED = (
 
 
 def row(name: str) -> dict[str, Any]:
-    """The counters of a rung in its first config, with the registers of a thread and the shared memory of a block."""
-    found = profile(name, SIZE, seed=1).to_json()
+    """The counters of a rung, with the registers of a thread and the shared memory of a block."""
+    kernel = mmcore.kernels()[name]
+    config, _ = usual_config(kernel, kernel.problem(*MEASURED), DeviceProperties(card="NVIDIA H200"))
+    found = profile(name, SIZE, seed=1, config=config.to_json()).to_json()
     launches = found["launches"]
     return {
         "kernel": name,
@@ -39,8 +47,8 @@ def main(path: Path) -> None:
     """Count, and write the rows."""
     machine: dict[str, Any] = {}
     describe(machine, {})
-    names = [name for name, kernel in mmcore.kernels().items() if name.startswith("ladder.") and not kernel.variant_of]
-    path.write_text(results_text({"machine_info": machine}, rows=map(row, names)), encoding="utf-8")
+    preset = next(each for each in mmcore_presets() if each.name == "ladder")
+    path.write_text(results_text({"machine_info": machine}, rows=map(row, preset.kernels)), encoding="utf-8")
 
 
 if __name__ == "__main__":

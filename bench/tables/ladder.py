@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from fnmatch import fnmatch
 
 from bench.tables import sources
 from bench.tables.markdown import markdown
@@ -15,14 +16,14 @@ _HEADER = (
 )
 
 
-def rungs(*types: str) -> str:
-    """Rates at 4096 on the H200, and the counters of a product of 512×512×512, of the rungs of some types."""
+def rungs(*patterns: str) -> str:
+    """Rates at 4096 on the H200, and the counters of a product of 512×512×512, of the rungs of such names."""
     rates = _rates()
     with results(sources.RESULTS / "emulator" / "ladder_counters.json") as document:
         rows = [
             [
                 f"`{row['kernel']}`",
-                *(rates.get(row["kernel"]) or rates[f"{row['kernel']}_nt"]),
+                *rates[row["kernel"]],
                 f"{row['warp_instructions'] / 1e6:.3f} M",
                 f"{32 * sum(row[f'{kind}_sectors'] for kind in ('global_load', 'async_copy', 'bulk_load')) / 1e6:.1f}",
                 f"{sum(row[f'{kind}_wavefronts'] for kind in ('shared_load', 'ldmatrix', 'wgmma')) / 1e6:.3f} M",
@@ -31,7 +32,7 @@ def rungs(*types: str) -> str:
                 f"{row['shared_bytes'] / 1024:.0f}",
             ]
             for row in document["rows"]
-            if row["kernel"].split(".")[1] in types
+            if any(fnmatch(row["kernel"], f"ladder.{pattern}") for pattern in patterns)
         ]
     return markdown(_HEADER, rows)
 

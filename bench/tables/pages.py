@@ -48,9 +48,10 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "planted faults": planted_faults,
     },
     "docs/ladder.md": {
-        "float32": partial(rungs, "f32"),
-        "bfloat16": partial(rungs, "bf16"),
-        "others": partial(rungs, "tf32", "e4m3", "f64"),
+        "float32": partial(rungs, "f32.0*"),
+        "bfloat16": partial(rungs, "bf16.*"),
+        "parts": partial(rungs, "f32.1*"),
+        "others": partial(rungs, "f16.*", "tf32.*", "e4m3.*", "f64.*"),
         "sizes": ladder_sizes,
     },
     "docs/why.md": {"counters": counters, "tensor counters": tensor_counters},

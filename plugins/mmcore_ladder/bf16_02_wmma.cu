@@ -3,7 +3,7 @@
 // CUDA cores limited rung 1: one product for each lane and instruction, and two loads from shared memory for it. A
 // tensor core multiplies whole matrices: here a warp's instruction multiplies 16×16 by 16×16. A warp computes WM×WN
 // elements of C, several such patches, so that each fragment of A and B that it loads from the tiles is used several
-// times.
+// times. A fragment is a small matrix in the registers of a warp's threads, some elements in each.
 
 #include "elements.cuh"
 #include <mma.h>

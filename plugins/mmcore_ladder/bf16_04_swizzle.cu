@@ -2,8 +2,9 @@
 //
 // In rung 3 the chunks of 16 bytes that ldmatrix reads at once, one of each of eight rows, lay in the same banks: four
 // at a time of A, eight of B, one after the other. Here the chunks of each row change places, and in another way in the
-// rows below: chunk c of row r lies where chunk c ^ r would. An exclusive or has an inverse, so that no two chunks
-// meet, and no memory is spent on padding. All else is rung 3's.
+// rows below: chunk c of row r lies where chunk c ^ (r / R % N) would, with N chunks in a row, at most eight, and R rows
+// beside each other in the 128 bytes that all banks have. ^ is the exclusive or: within a row it only exchanges chunks,
+// so no two meet, and no memory is spent on padding. All else is rung 3's.
 
 #include "elements.cuh"
 #include "mma.cuh"

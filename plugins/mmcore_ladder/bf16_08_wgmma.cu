@@ -1,7 +1,8 @@
 // mma.sync needs its operands in registers: each warp loads fragments, again and again, and the tensor cores of a
 // multiprocessor wait for that. On Hopper the 128 threads of a warpgroup issue one instruction, wgmma, for a product
 // of 64 rows and BN columns that reads both operands from shared memory by itself. One thread asks for whole tiles
-// by TMA, and a barrier in shared memory counts their bytes.
+// by TMA, and a barrier in shared memory counts their bytes. TMA lays the tiles down swizzled, and wgmma reads them so.
+// B is stored by columns from here on: the rows of both tiles lie along k.
 //
 // A block has a warpgroup for every 64 of its BM rows. Nothing overlaps yet: fetch, wait, multiply.
 
@@ -12,7 +13,7 @@
 #include "wgmma.cuh"
 #include "epilogue.cuh"
 
-constexpr int BK = 64;  // 64 elements are 128 bytes, as far as the swizzle goes
+constexpr int BK = 64;  // elements of 128 bytes, a row of what is swizzled
 
 extern "C" __global__ void __launch_bounds__(2 * BM)
 product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, __nv_bfloat16* C, int n, int k)

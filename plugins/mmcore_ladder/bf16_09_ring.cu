@@ -1,6 +1,7 @@
 // The tensor cores wait while tiles are fetched, and fetching waits for the tensor cores. Now shared memory has a
-// ring of STAGES pairs of tiles, and the warps have roles: one warpgroup, of which one thread works, fetches tiles
-// as stages become empty; the others multiply as stages become full. Each stage has a barrier for either.
+// ring of STAGES pairs of tiles, and the warps have roles: one warpgroup, of which one thread works, the producer,
+// fetches tiles as stages become empty; the others, the consumers, multiply as stages become full. Each stage has a
+// barrier for either.
 //
 // A consumer lets a stage go when the products that read it are done: one step later, so that there is always a next
 // one under way.

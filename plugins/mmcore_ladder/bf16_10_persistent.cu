@@ -5,8 +5,8 @@
 // Which tile comes next is ours to choose. Tiles of GROUP rows of tiles are taken column by column, so that the
 // tiles under way at a time share few rows of A and columns of B, and find them in L2.
 //
-// 128×256 sums take 128 registers of each consumer's thread, more than its share; the producer gives away what it
-// does not need.
+// A tile of 128×256, twice that of rung 9, needs fewer bytes for each product. Its sums take 128 registers of each
+// consumer's thread, more than its share; the producer gives away what it does not need.
 
 #define WGMMA_FORM "k16.f32.bf16.bf16"
 #define WGMMA_MAJORS

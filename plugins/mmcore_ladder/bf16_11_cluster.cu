@@ -1,6 +1,6 @@
-// Blocks that compute tiles of C above each other fetch the same tiles of B, each for itself: from L2, which has
-// less to give than the tensor cores take. Now two such blocks form a cluster, on neighbouring multiprocessors: each
-// fetches one half of B's tile, and TMA delivers it to both. A stage is empty when the consumers of both blocks have
+// Blocks that compute tiles of C above each other fetch the same tiles of B, each for itself, from L2. Now two such
+// blocks form a cluster, on neighbouring multiprocessors, that reach each other's shared memory: each fetches one half
+// of B's tile, and TMA delivers it to both. A stage is empty when the consumers of both blocks have
 // let it go, so each consumer tells both producers.
 
 #define WGMMA_FORM "k16.f32.bf16.bf16"

@@ -1,7 +1,8 @@
 // ladder.f32.07_warp_tiles: a warp has a compact rectangle of the tile, WM×WN.
 //
-// In 06_vectors a warp's threads stand in 2 rows of 16, which together need 2 groups of A and 16 of B at a time, and
-// shared memory takes 12 passes for their 4 loads. Here they stand in 4 rows of 8 (or 8 of 4), which need less that is
+// A load of 16 bytes takes a pass over shared memory for every 8 threads, or for 16 of which both halves want the same.
+// In 06_vectors a warp's threads stand in 2 rows of 16, which together need 2 groups of A and 16 of B at a time: 2 passes
+// for each load of A and 4 for each of B, 12 in all for their 4 loads. Here they stand in 4 rows of 8 (or 8 of 4), which need less that is
 // different, and in an order that lets shared memory serve 16 of them in a pass: 8 passes for the same 4 loads.
 //
 // m, n and k are multiples of BM, BN and BK.

@@ -29,6 +29,10 @@ __device__ int place(int row, int chunk)
 
 __device__ float4 load(const float* from) { return *reinterpret_cast<const float4*>(from); }
 
+// asm("…" : results : operands) inserts PTX, in which %0, %1 … are these in order; "r" is a register of 32 bits, "l" one
+// of 64, "n" a constant. The instruction takes an address within shared memory, which __cvta_generic_to_shared makes.
+//
+// What a thread copies up to a commit_group is a group; wait_group N waits until at most N of its groups are under way.
 __device__ void copy(float* to, const float* from)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::

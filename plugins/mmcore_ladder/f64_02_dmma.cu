@@ -1,6 +1,6 @@
-// ladder.f64.02_dmma: tensor cores multiply doubles, twice as fast as CUDA cores; any size.
+// ladder.f64.02_dmma: tensor cores multiply doubles, at twice the rate of CUDA cores; any size.
 //
-// 01_tiles is limited by the rate of the double-precision units. A tensor core multiplies 16×8 of A with 8×8 of B in
+// 01_tiles reaches half the rate of the double-precision units. A tensor core multiplies 16×8 of A with 8×8 of B in
 // one instruction of a warp, with the same rounding as multiply-adds one after the other. Tiles come by cp.async in
 // STAGES stages, as in ladder.f32.08_async, and what is multiplied next is loaded meanwhile, as in
 // ladder.f32.09_any. Where C has few tiles, the blocks of a cluster have one tile and a part of k each, and add their

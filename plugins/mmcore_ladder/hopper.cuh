@@ -3,6 +3,10 @@
 
 #pragma once
 
+// A tensor map (CUtensorMap), which the host makes of one matrix: its address, sizes and distance of rows, the box that
+// one fetch copies, and how the box lies in shared memory. With a swizzle of 128 bytes the chunks of 16 bytes of each row
+// change places as in bf16_04_swizzle.cu: chunk c of row r lies where chunk c ^ r % 8 would. Elements beyond the matrix
+// become zero.
 struct alignas(64) Map {
     unsigned long long words[16];
 };
@@ -13,7 +17,8 @@ inline __device__ unsigned shared_address(const void* pointer)
 }
 
 // Barriers. One has phases, numbered 0, 1, 0, 1 …; a phase ends when as many threads have arrived as it was made for
-// and as many bytes have come as were announced.
+// and as many bytes have come as were announced. wait(barrier, p) returns once phase p is over: of a new barrier, which
+// is in its phase 0, wait(barrier, 0) waits for the first phase, and wait(barrier, 1) returns at once.
 
 typedef unsigned long long Barrier;
 
@@ -103,7 +108,8 @@ inline __device__ float4 load_from(const float* pointer, int block)
     return four;
 }
 
-// Bulk copies: one thread asks for a whole tile. x counts elements along a row, y rows, z matrices.
+// Bulk copies: one thread asks for a whole box, whose first element is in column x of row y, and goes on; its bytes are
+// counted by the barrier when they have come. z counts matrices.
 
 inline __device__ void fetch(void* tile, const Map* map, int x, int y, Barrier* barrier)
 {
@@ -171,7 +177,14 @@ inline __device__ void take_registers()
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));
 }
 
-// Products. A descriptor says where a matrix begins in shared memory and how it lies there.
+// Products. A descriptor says where a matrix begins in shared memory and how it lies there: bits 0 to 13 its address, 16
+// to 29 and 32 to 45 the distances of neighbouring parts, all in units of 16 bytes, and bits 62 and 63 its swizzle. The
+// hardware swizzles addresses, so elements further along a row are as many bytes further as if nothing were swizzled, in
+// tiles that begin at multiples of 1024 bytes.
+//
+// wgmma runs by itself once it has begun. begin_products() orders it behind what the threads did to the registers of its
+// sums, commit_products() makes a group of all that have begun since the last one, and wait_for_products() waits for
+// groups.
 
 // Rows along k of SPAN bytes (128 or 64), swizzled by as many: eight rows are followed by the next eight.
 template <int SPAN>

@@ -133,7 +133,8 @@ split(const float* A, const float* B, ELEMENT* parts_a, ELEMENT* parts_b, int* s
         doubts[blockIdx.y * gridDim.x + blockIdx.x] = doubt;
 }
 
-// Whether any number could not be split, or nobody looked; all threads of a block ask.
+// Whether any number could not be split, of `count` blocks' numbers; so it is taken to be where k is so small that count
+// is 0. All threads of a block ask.
 __device__ bool any_doubt(const int* doubts, int count)
 {
     int doubt = count == 0;

@@ -165,7 +165,8 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         return;
     }
 #endif
-    // Who made the barriers need not wait, unless other blocks announce bytes there.
+    // The warpgroup whose thread made the barriers goes on at once, the others wait for that; all blocks of a cluster
+    // wait for each other where one's copies come to another's barriers.
     if (SHARING > 1)
         cluster_barrier();
     else if (threadIdx.x < 128)
