@@ -1,6 +1,7 @@
 """What the emulator counts of each rung of the ladder, in one product of 512×512×512.
 
-The kernels are those of the experiment ``ladder``, in the configs that it has on an H200. ``python -m bench.ladder_counters RESULTS.json`` writes a row for each; docs/ladder.md's tables are made of them.
+The kernels are those of the experiment ``ladder``, in the configs that it has on an H200. ``python -m
+bench.ladder_counters RESULTS.json`` writes a row for each; docs/ladder.md's tables are made of them.
 """
 
 from __future__ import annotations
