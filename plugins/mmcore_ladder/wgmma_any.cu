@@ -151,13 +151,12 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
     Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE == BY_COPIES) * CONSUMERS * 2 * BOX_BYTES);
     Barrier* const empty = full + STAGES;
-    if (threadIdx.x == 0) {
-        for (int stage = 0; stage < STAGES; ++stage) {
-            make_barrier(full + stage, 1);
-            make_barrier(empty + stage, CONSUMERS * SHARING);
-        }
+    if (threadIdx.x < STAGES) {
+        make_barrier(full + threadIdx.x, 1);
+        make_barrier(empty + threadIdx.x, CONSUMERS * SHARING);
         publish_barriers();
     }
+    __syncwarp();
 #if PARTS > 1
     if (any_doubt(doubts, count_doubts)) {
         const Unsplit a = {A, a_across, a_along}, b = {B, b_across, b_along};
@@ -165,8 +164,8 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         return;
     }
 #endif
-    // The warpgroup whose thread made the barriers goes on at once, the others wait for that; all blocks of a cluster
-    // wait for each other where one's copies come to another's barriers.
+    // The warp that made the barriers goes on at once, the others wait for that; all blocks of a cluster wait for each
+    // other where one's copies come to another's barriers.
     if (SHARING > 1)
         cluster_barrier();
     else if (threadIdx.x < 128)
@@ -180,8 +179,6 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     if (threadIdx.x < 128) {
         if (CONSUMERS == 2)
             give_registers<40>();
-        else if (CONSUMERS == 3)
-            give_registers<32>();
         if (threadIdx.x == 0)
             for (int index = first; index < count; index += blocks) {
                 const Work tile = work<SHARING>(index, m, n, k, splits);
@@ -216,8 +213,6 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     } else {
         if (CONSUMERS == 2)
             take_registers<232>();
-        else if (CONSUMERS == 3)
-            take_registers<160>();
         // From a warp's first thread, so that the compiler knows that it is the same for all.
         const int consumer = __shfl_sync(~0u, threadIdx.x / 128 - 1, 0), thread = threadIdx.x % 128;
         float sum[ROWS][BN / 2];
