@@ -409,7 +409,9 @@ def test_a_kernel_that_calls_too_much_is_refused_where_somebody_comes_by() -> No
         words(call, module=chain(400, 1))
 
 
-@pytest.mark.parametrize("text", [ptx_of(STRUCTURES, "-G"), ptx_of(SMALL), ptx_kernel(EIGHT)])
+@pytest.mark.parametrize(
+    "text", [ptx_of(STRUCTURES, "-G"), ptx_of(SMALL), ptx_kernel(EIGHT)], ids=["structures", "small", "eight"]
+)
 def test_truncated_ptx_is_refused_in_words(text: str) -> None:
     for end in range(0, len(text), 97):
         with contextlib.suppress(mmcore.MmcoreError):
