@@ -12,13 +12,14 @@ from mmcore import (
     Problem,
     Scalar,
     Space,
-    Workspace,
     ceil_div,
     hookimpl,
 )
+from mmcore.kernel.arguments import Argument
 from mmcore_ladder import f32_spaces
 from mmcore_ladder.f32_spaces import threads_of_warps
 from mmcore_ladder.layouts import LAYOUTS, StrideInBytes
+from mmcore_ladder.shares import stream_k
 
 _WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK"))
 
@@ -51,27 +52,6 @@ def _any_exists(config: Config) -> bool:
     return bool(threads >= max(config.BM, config.BN) and shares and shared_bytes <= 220 << 10)
 
 
-_LEAST_DEPTH = 128
-"""Of k, for a block that shares tiles."""
-
-
-def _shared(problem: Problem, config: Config, device: DeviceProperties) -> tuple[int, int]:
-    """How many tiles of C the last wave leaves to be shared, and by how many blocks; none where that takes longer.
-
-    Time is told in nanoseconds. Adding up takes a launch, some 4 µs, and what the parts' bytes take at about 2 TB/s.
-    """
-    slots = device.multiprocessors * _resident(config)
-    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN) % slots
-    steps = ceil_div(problem.k, config.BK)
-    blocks = min(slots, tiles * steps * config.BK // _LEAST_DEPTH)
-    if blocks <= tiles:
-        return 0, 0
-    elements = config.BM * config.BN
-    saved = problem.k * elements * _resident(config) / 128 / 1.7 * (1 - tiles / blocks)
-    added = 4000 + 8 * (blocks + tiles) * elements / 2000
-    return (tiles, blocks) if saved > added else (0, 0)
-
-
 def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
     """The product, and where the last wave's tiles are shared, the launch that adds up their parts."""
 
@@ -83,28 +63,19 @@ def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> l
     # Only what lies along the tile's rows is copied 16 bytes at a time.
     wide_a = wide("A") if "A" in problem.column_major else 1
     wide_b = wide("B") if "B" not in problem.column_major else 1
-    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
-    shared, sharing = _shared(problem, config, device)
-    whole = tiles - shared
     pitch_a = config.BM + (4 if "A" not in problem.column_major else 0)
     pitch_b = config.BN + (4 if "B" in problem.column_major else 0)
-    parts = Workspace("parts", 4 * sharing * 2 * config.BM * config.BN)
-    product = Launch(
-        grid=(whole + sharing,),
-        block=config.block,
-        shared_bytes=config.STAGES * config.BK * (pitch_a + pitch_b) * 4,
-        entry=f"any<{wide_a}, {wide_b}>",
-        arguments=("A", "B", "C", parts if sharing else "C", *_SIZES, "ldc", Scalar(whole)),
-    )
-    if not sharing:
-        return [product]
-    add_up = Launch(
-        grid=(shared * config.BM * config.BN // 1024,),
-        block=(256,),
-        entry="add_up",
-        arguments=(parts, "C", "m", "n", "k", "ldc", Scalar(whole), Scalar(sharing)),
-    )
-    return [product, add_up]
+
+    def product(blocks: int, parts: Argument, whole: Scalar) -> Launch:
+        return Launch(
+            grid=(blocks,),
+            block=config.block,
+            shared_bytes=config.STAGES * config.BK * (pitch_a + pitch_b) * 4,
+            entry=f"any<{wide_a}, {wide_b}>",
+            arguments=("A", "B", "C", parts, *_SIZES, "ldc", whole),
+        )
+
+    return stream_k(problem, config, device, _resident(config), product)
 
 
 _BIG = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}

@@ -4,9 +4,7 @@
 // elements for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds
 // for 6 loads. Blocks that run at the same time share rows and columns.
 //
-// Blocks come in waves, and the last one leaves multiprocessors without work. Its tiles are shared (stream-k): their
-// steps along k, one tile's behind another's, are divided equally among `sharing` blocks, so that a block has the end
-// of one tile and the beginning of the next. add_up adds what they have of each tile, always in the same order.
+// The tiles that the last wave of blocks has are shared by all, as stream_k.cuh explains.
 //
 // What is left is the order of multiply-adds. One is begun each cycle if it finds its operands: a register bank, of
 // odd or of even registers, hands out one a cycle, and the third has to be kept from the multiply-add before. So the
@@ -16,6 +14,8 @@
 //
 // A_BY_COLUMNS and B_BY_COLUMNS say how A and B are stored. Both tiles have k as their first index, whatever the
 // layout: where neighbours along k are neighbours in memory, copies of 4 bytes transpose.
+
+#include "stream_k.cuh"
 
 constexpr int ROWS = WM / TM;     // of threads in a warp
 constexpr int COLUMNS = WN / TN;  // of threads in a warp
@@ -105,27 +105,6 @@ struct Copies<EXTENT, true, 1> {
     }
 };
 
-// Where C's tile number `tile` begins. Blocks begin in the order of blockIdx.x. They go down GROUP rows of tiles first,
-// and then one tile to the right: those that run at the same time need few rows of A and few columns of B, which stay
-// in the L2 cache.
-struct Place {
-    unsigned row, column;
-
-    __device__ Place(unsigned tile, unsigned down, unsigned across)
-    {
-        const unsigned group = tile / (GROUP * across), within = tile % (GROUP * across);
-        const unsigned height = min(unsigned(GROUP), down - group * GROUP);
-        row = (group * GROUP + within % height) * BM;
-        column = within / height * BN;
-    }
-};
-
-// Where sums go: elements of rows `pitch` apart, of which so many are there.
-struct Target {
-    float* to;
-    unsigned pitch, rows, columns;
-};
-
 // A block's product of a tile's rows of A and columns of B, from step `first` of k up to step `last`.
 template <int WIDE_A, int WIDE_B, typename T>
 __device__ void multiply(const float* A, const float* B, int m, int n, int k, int lda, int ldb, Place place,
@@ -153,8 +132,9 @@ __device__ void multiply(const float* A, const float* B, int m, int n, int k, in
     };
 
     // The thread's place in the warp as in 07_warp_tiles: a load of 16 bytes takes two passes.
-    const unsigned warp = threadIdx.x / 32;
-    const unsigned lane = threadIdx.x % 32;
+    const unsigned thread = forgotten(threadIdx.x);  // or its place would be kept for the second part
+    const unsigned warp = thread / 32;
+    const unsigned lane = thread % 32;
     const unsigned half = lane / 16;
     const unsigned ty = lane % 2 + lane / 4 % 2 * 2 + (ROWS == 8 ? half * 4 : 0);
     const unsigned tx = lane / 2 % 2 + (lane / 4 + lane / 8) % 2 * 2 + (COLUMNS == 8 ? half * 4 : 0);
@@ -187,7 +167,7 @@ __device__ void multiply(const float* A, const float* B, int m, int n, int k, in
 
     float sum[TM][TN] = {};
 #pragma unroll 1
-    for (unsigned step = first; step < last; ++step) {
+    for (int step = last - first; step > 0; --step) {
 #pragma unroll
         for (int p = 0; p < BK; ++p) {
             if (p == BK - 1) {
@@ -197,19 +177,19 @@ __device__ void multiply(const float* A, const float* B, int m, int n, int k, in
                 __syncthreads();
                 read = read == (STAGES - 1) * STAGE ? 0 : read + STAGE;
             }
-            // Copies first, b before a: of all orders this leaves the fewest multiply-adds whose registers share a bank.
+            // Of all orders of copies, loads and columns this one leaves the fewest conflicts of register banks.
             if (p == 0)
                 fetch();
             load_step((p + 1) % BK);
 #pragma unroll
             for (int t = 0; t < TM * TN; ++t) {
-                const int j = t / TM, i = j % 2 ? t % TM : TM - 1 - t % TM;
+                const int j = TN - 1 - t / TM, i = j % 2 ? TM - 1 - t % TM : t % TM;
                 sum[i][j] += a[p % 2][i] * b[p % 2][j];
             }
         }
     }
 
-    const Target target = target_of();
+    const Target<float> target = target_of();
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
         const unsigned row = top + i / 4 * 4 * ROWS + i % 4;
@@ -222,80 +202,27 @@ __device__ void multiply(const float* A, const float* B, int m, int n, int k, in
     }
 }
 
-// Where the steps of a block begin, counted from the first of the `tiles` that are shared.
-__device__ unsigned long long begin_of(unsigned block, unsigned sharing, unsigned tiles, unsigned steps)
-{
-    return static_cast<unsigned long long>(tiles) * steps * block / sharing;
-}
-
-// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1. The first blocks, `whole` of
-// them, have a tile of C each; the others have the end of one and the beginning of the next, or a part of one, and
-// BM×BN elements of `parts` for each.
+// WIDE_A and WIDE_B say how many elements a copy has where the tile lies along: 4 or 1.
 template <int WIDE_A, int WIDE_B>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
 any(const float* A, const float* B, float* C, float* parts, int m, int n, int k, int lda, int ldb, int ldc,
     unsigned whole)
 {
-    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN, steps = (k + BK - 1u) / BK;
-    const bool shared = blockIdx.x >= whole;
-    unsigned tile = blockIdx.x, first = 0, count = steps;
-    if (shared) {
-        const unsigned block = blockIdx.x - whole, sharing = gridDim.x - whole, tiles = down * across - whole;
-        const unsigned long long begin = begin_of(block, sharing, tiles, steps);
-        tile = whole + begin / steps, first = begin % steps;
-        count = begin_of(block + 1, sharing, tiles, steps) - begin;
-        parts += size_t(block) * 2 * BM * BN;
-    }
 #pragma unroll 1
-    for (;;) {
-        const Place place(tile, down, across);
-        const unsigned last = min(steps, first + count);
-        auto target = [&] {
-            return shared ? Target{parts, BN, BM, BN}
-                          : Target{C + size_t(place.row) * ldc + place.column, unsigned(ldc), m - place.row,
-                                   n - place.column};
-        };
-        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, place, first, last, target);
-        count -= last - first;
-        if (count == 0)
+    for (unsigned part = 0; part < 2; ++part) {
+        const Work work(m, n, k, whole, part);
+        if (work.first == work.last)
             return;
-        ++tile, first = 0, parts += BM * BN;
-        asm volatile("cp.async.wait_all;" ::: "memory");
-        __syncthreads();
+        if (part == 1)
+            finish_part();
+        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, Place(work.tile, work.grid), work.first, work.last, [&] {
+            return Target<float>(Work(m, n, k, whole, forgotten(part)), C, parts, m, n, ldc);
+        });
     }
 }
 
-// The tiles that are shared, behind the `whole` first: 1024 elements of one are a block's, four neighbours a thread's.
 __global__ void __launch_bounds__(256)
 add_up(const float* parts, float* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
 {
-    constexpr int BLOCKS_OF_TILE = BM * BN / 1024;
-    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN, steps = (k + BK - 1u) / BK;
-    const unsigned tile = whole + blockIdx.x / BLOCKS_OF_TILE, tiles = down * across - whole;
-    const unsigned at = (blockIdx.x % BLOCKS_OF_TILE * 256 + threadIdx.x) * 4;
-    const Place place(tile, down, across);
-    const unsigned row = place.row + at / BN, column = place.column + at % BN;
-    if (row >= m || column >= n)
-        return;
-
-    // From the block that has the tile's first step to the one that has its last.
-    const unsigned long long begin = static_cast<unsigned long long>(tile - whole) * steps, end = begin + steps;
-    unsigned block = begin * sharing / (static_cast<unsigned long long>(tiles) * steps);
-    while (begin_of(block + 1, sharing, tiles, steps) <= begin)
-        ++block;
-    float4 sum = {0, 0, 0, 0};
-    for (; block < sharing && begin_of(block, sharing, tiles, steps) < end; ++block) {
-        // A block's second part is of a tile that begins within its steps.
-        const bool second = begin_of(block, sharing, tiles, steps) / steps < tile - whole;
-        const float4 part = load(parts + (block * 2ull + second) * BM * BN + at);
-        sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
-    }
-    float* const to = C + size_t(row) * ldc + column;
-    if (column + 3 < n && ldc % 4 == 0) {
-        __stwb(reinterpret_cast<float4*>(to), sum);
-    } else {
-        const float each[4] = {sum.x, sum.y, sum.z, sum.w};
-        for (int e = 0; e < 4 && column + e < n; ++e)
-            to[e] = each[e];
-    }
+    add_up_parts(parts, C, m, n, k, ldc, whole, sharing);
 }

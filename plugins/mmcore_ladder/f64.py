@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, ceil_div, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, hookimpl
+from mmcore.kernel.arguments import Argument
 from mmcore_ladder.layouts import StrideInBytes
-from mmcore_ladder.shares import STATIC_BYTES, equal_shares, parts_of_k, tiles_bytes
-
-_ARGUMENTS = ("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc")
+from mmcore_ladder.shares import STATIC_BYTES, equal_shares, stream_k, tiles_bytes
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
@@ -29,23 +28,25 @@ def _threads_of_warps(config: Config) -> tuple[int]:
     return (config.BM // config.WM * (config.BN // config.WN) * 32,)
 
 
-def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """A block for each tile, and copies of two doubles where rows begin and end at multiples of 16 bytes."""
+def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """Blocks for all tiles, and copies of two doubles where rows begin and end at multiples of 16 bytes."""
     wide_a, wide_b = (
         1 if length % 2 or leading % 2 else 2
         for length, leading in ((problem.k, problem.lda), (problem.n, problem.ldb))
     )
-    tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
-    splits = parts_of_k(tiles, ceil_div(problem.k, config.BK), device)
-    sums = config.BM * (config.BN + 8) if splits > 1 else 0
-    return Launch(
-        grid=(tiles * splits,),
-        block=config.block,
-        shared_bytes=8 * max(sums, config.STAGES * config.BK * (config.BM + config.BN)),
-        cluster=(splits,) if splits > 1 else None,
-        entry=f"dmma<{wide_a}, {wide_b}>",
-        arguments=(*_ARGUMENTS, Scalar(splits)),
-    )
+    # As the source says it in BLOCKS.
+    resident = max(1, (256 if config.WM * config.WN > 1024 else 384) // config.block.x)
+
+    def product(blocks: int, parts: Argument, whole: Scalar) -> Launch:
+        return Launch(
+            grid=(blocks,),
+            block=config.block,
+            shared_bytes=config.STAGES * config.BK * (config.BM + config.BN) * 8,
+            entry=f"dmma<{wide_a}, {wide_b}>",
+            arguments=("A", "B", "C", parts, "m", "n", "k", "lda", "ldb", "ldc", whole),
+        )
+
+    return stream_k(problem, config, device, resident, product)
 
 
 @hookimpl
@@ -90,11 +91,11 @@ def mmcore_kernels() -> list[Kernel]:
                     "GROUP": (8, 16),
                     "block": _threads_of_warps,
                 },
-                where=lambda config: config.WM * config.WN <= 2048 and 64 <= config.block.x <= 256,
+                where=lambda config: config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256,
                 default=[{"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 32, "STAGES": 3, "GROUP": 16}],
             ),
             entry="dmma<1, 1>",
-            arguments=_ARGUMENTS,
+            arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
             launch=_launch_dmma,
             constraints=(StrideInBytes(2**29, "lda and ldb are less than 2²⁹"),),
             min_compute_capability=(9, 0),

@@ -3,12 +3,11 @@
 // 01_tiles reaches half the rate of the double-precision units. A tensor core multiplies 16×8 of A with 8×8 of B in
 // one instruction of a warp, with the same rounding as multiply-adds one after the other. Tiles come by cp.async in
 // STAGES stages, as in ladder.f32.08_async, and what is multiplied next is loaded meanwhile, as in
-// ladder.f32.09_any. Where C has few tiles, the blocks of a cluster have one tile and a part of k each, and add their
-// sums up in each other's shared memory.
+// ladder.f32.09_any. The tiles that the last wave of blocks has are shared by all, as stream_k.cuh explains.
 //
 // The matrices are stored by rows, lda, ldb and ldc elements apart.
 
-#include "hopper.cuh"
+#include "stream_k.cuh"
 
 constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
@@ -31,7 +30,6 @@ __device__ unsigned place_b(unsigned p, unsigned column)
     return p * BN + (column ^ p % 4 * 4);
 }
 constexpr int STAGE = BM * BK + BK * BN;
-constexpr int PITCH = BN + 8;  // of a tile's sums in shared memory: two rows begin in different banks
 
 // An asynchronous copy of WIDTH doubles, of zeros where there are none.
 template <int WIDTH>
@@ -53,38 +51,31 @@ __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)
         : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
 
-// WIDE_A and WIDE_B say how many elements may be copied at once: 2, or 1 where rows do not begin and end at multiples
-// of 16 bytes.
-template <int WIDE_A, int WIDE_B>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
-dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, int ldb, int ldc, int splits)
+// A block's product of a tile's rows of A and columns of B, from step `first` of k up to step `last`. WIDE_A and WIDE_B
+// say how many elements may be copied at once: 2, or 1 where rows do not begin and end at multiples of 16 bytes.
+template <int WIDE_A, int WIDE_B, typename T>
+__device__ void multiply(const double* A, const double* B, int m, int n, int k, int lda, int ldb, Place place,
+                         unsigned first, unsigned last_step, T target_of)
 {
     extern __shared__ __align__(128) double stages[];
-
-    // Blocks go down GROUP rows of tiles, and then one tile to the right, as in ladder.f32.09_any.
-    const unsigned down = (m + BM - 1u) / BM, across = (n + BN - 1u) / BN;
-    const unsigned tile_of_c = blockIdx.x / splits, rank = blockIdx.x % splits;
-    const unsigned group = tile_of_c / (GROUP * across), within = tile_of_c % (GROUP * across);
-    const unsigned height = min(unsigned(GROUP), down - group * GROUP);
-    const unsigned first_row = (group * GROUP + within % height) * BM;
-    const unsigned first_column = within / height * BN;
+    const unsigned thread = forgotten(threadIdx.x);  // or its places would be kept for the second part
 
     // What a thread copies: a place in a row of A's tile, of every A_STEP-th row, and in every B_STEP-th row of B's. A
     // row or column of C beyond the last is computed from the last one's elements, and not stored.
     constexpr int A_LINE = BK / WIDE_A, A_STEP = THREADS / A_LINE, B_LINE = BN / WIDE_B, B_STEP = THREADS / B_LINE;
     static_assert(A_STEP % 4 == 0 && BM % A_STEP == 0 && THREADS % B_LINE == 0 && BK % B_STEP == 0,
                   "each thread copies as much as the others");
-    const unsigned steps = (k + BK - 1u) / BK, begin = steps * rank / splits, end = steps * (rank + 1) / splits;
+    const unsigned begin = first * BK;
     const unsigned stride_a = lda * 8u, stride_b = ldb * 8u;  // bytes
-    const unsigned last = m - 1 - first_row;
-    const unsigned row_a = threadIdx.x / A_LINE, p_a = threadIdx.x % A_LINE * WIDE_A;
-    const unsigned p_b = threadIdx.x / B_LINE, column_b = threadIdx.x % B_LINE * WIDE_B;
-    const char* from_a = reinterpret_cast<const char*>(A + begin * BK + p_a) + size_t(first_row) * stride_a;
-    const char* from_b = reinterpret_cast<const char*>(B + min(first_column + column_b, n - WIDE_B))
-                         + size_t(begin * BK + p_b) * stride_b;
+    const unsigned last = m - 1 - place.row;
+    const unsigned row_a = thread / A_LINE, p_a = thread % A_LINE * WIDE_A;
+    const unsigned p_b = thread / B_LINE, column_b = thread % B_LINE * WIDE_B;
+    const char* from_a = reinterpret_cast<const char*>(A + begin + p_a) + size_t(place.row) * stride_a;
+    const char* from_b = reinterpret_cast<const char*>(B + min(place.column + column_b, n - WIDE_B))
+                         + size_t(begin + p_b) * stride_b;
 
     // Each tile's copies are a group. Behind the last tile they copy zeros, so that nothing has to be decided below.
-    int left = min(unsigned(k), end * BK) - begin * BK, written = 0;
+    int left = min(unsigned(k), last_step * BK) - begin, written = 0;
     auto fetch = [&] {
 #pragma unroll
         for (int i = 0; i < BM; i += A_STEP)
@@ -104,8 +95,8 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
     // The instruction wants of thread 4r + q the elements of rows r and r + 8 of A, and of column r of B, whose k is
     // q and q + 4. Each is loaded by itself: loads of 16 bytes would be half as many, but what they bring, two
     // neighbours along k, is not what the instruction takes from neighbouring registers, and would be moved there.
-    const unsigned warp = threadIdx.x / 32;
-    const unsigned r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+    const unsigned warp = thread / 32;
+    const unsigned r = thread % 32 / 4, q = thread % 4;
     const unsigned top = warp / WARPS_ACROSS * WM, left_most = warp % WARPS_ACROSS * WN;
 
     // Registers for what is multiplied and for what is loaded: 16 rows of A, all columns of B.
@@ -140,7 +131,7 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
 
     double sum[TILES_M][TILES_N][4] = {};
 #pragma unroll 1
-    for (unsigned step_of_k = begin; step_of_k < end; ++step_of_k) {
+    for (unsigned tile = first; tile < last_step; ++tile) {
 #pragma unroll
         for (int step = 0; step < STEPS; ++step)
 #pragma unroll
@@ -164,24 +155,8 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
             }
     }
 
-    auto store = [&](unsigned row, unsigned column, double even, double odd) {
-        double* to = C + size_t(row) * ldc + column;
-        if (row < m && column + 1 < n && ldc % 2 == 0) {
-            __stwb(reinterpret_cast<double2*>(to), make_double2(even, odd));
-        } else if (row < m) {
-            if (column < n)
-                to[0] = even;
-            if (column + 1 < n)
-                to[1] = odd;
-        }
-    };
-
-    // Of each instruction, thread 4r + q has columns 2q and 2q + 1, of rows r and r + 8. Sums of a part of k take the
-    // stages' place.
-    if (splits > 1) {
-        asm volatile("cp.async.wait_all;" ::: "memory");
-        __syncthreads();
-    }
+    // Of each instruction, thread 4r + q has columns 2q and 2q + 1, of rows r and r + 8.
+    const Target<double> target = target_of();
 #pragma unroll
     for (int i = 0; i < TILES_M; ++i)
 #pragma unroll
@@ -191,30 +166,39 @@ dmma(const double* A, const double* B, double* C, int m, int n, int k, int lda, 
             for (int j = 0; j < TILES_N; ++j) {
                 const double even = sum[i][j][h * 2], odd = sum[i][j][h * 2 + 1];
                 const unsigned column = left_most + j * 8 + q * 2;
-                if (splits == 1)
-                    store(first_row + row, first_column + column, even, odd);
-                else
-                    *reinterpret_cast<double2*>(stages + row * PITCH + column) = make_double2(even, odd);
+                double* to = target.to + size_t(row) * target.pitch + column;
+                if (row < target.rows && column + 1 < target.columns && target.pitch % 2 == 0) {
+                    __stwb(reinterpret_cast<double2*>(to), make_double2(even, odd));
+                } else if (row < target.rows) {
+                    if (column < target.columns)
+                        to[0] = even;
+                    if (column + 1 < target.columns)
+                        to[1] = odd;
+                }
             }
         }
-    if (splits == 1)
-        return;
+}
 
-    // Each block adds up its share of the rows, in order.
-    cluster_barrier();
-    for (unsigned i = BM * rank / splits * (BN / 2) + threadIdx.x; i < BM * (rank + 1) / splits * (BN / 2); i += THREADS) {
-        const unsigned row = i / (BN / 2), column = i % (BN / 2) * 2;
-        double2 parts[MOST_SPLITS], all = {0, 0};
-#pragma unroll
-        for (int split = 0; split < MOST_SPLITS; ++split)  // all are under way before the first is needed
-            if (split < splits)
-                parts[split] = load_from(stages + row * PITCH + column, split);
-#pragma unroll
-        for (int split = 0; split < MOST_SPLITS; ++split)
-            if (split < splits)
-                all.x += parts[split].x, all.y += parts[split].y;
-        store(first_row + row, first_column + column, all.x, all.y);
+template <int WIDE_A, int WIDE_B>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+dmma(const double* A, const double* B, double* C, double* parts, int m, int n, int k, int lda, int ldb, int ldc,
+     unsigned whole)
+{
+#pragma unroll 1
+    for (unsigned part = 0; part < 2; ++part) {
+        const Work work(m, n, k, whole, part);
+        if (work.first == work.last)
+            return;
+        if (part == 1)
+            finish_part();
+        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, Place(work.tile, work.grid), work.first, work.last, [&] {
+            return Target<double>(Work(m, n, k, whole, forgotten(part)), C, parts, m, n, ldc);
+        });
     }
-    // Nobody leaves while another block may still read its memory.
-    cluster_barrier();
+}
+
+__global__ void __launch_bounds__(256)
+add_up(const double* parts, double* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
+{
+    add_up_parts(parts, C, m, n, k, ldc, whole, sharing);
 }

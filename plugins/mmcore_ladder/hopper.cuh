@@ -85,19 +85,7 @@ inline __device__ void group_arrives(int id, int threads)
     asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");
 }
 
-// Blocks of a cluster at most, unless a card promises more.
-constexpr int MOST_SPLITS = 8;
-
 // What lies at the same place of another block's shared memory.
-inline __device__ double2 load_from(const double* pointer, int block)
-{
-    double2 two;
-    asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %2, %3;"
-                 " ld.shared::cluster.v2.f64 {%0, %1}, [there]; }"
-                 : "=d"(two.x), "=d"(two.y) : "r"(shared_address(pointer)), "r"(block));
-    return two;
-}
-
 inline __device__ float4 load_from(const float* pointer, int block)
 {
     float4 four;

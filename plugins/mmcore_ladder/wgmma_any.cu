@@ -25,6 +25,7 @@ constexpr int A_BYTES = BM * DEPTH_BYTES, B_BYTES = BN * DEPTH_BYTES, STAGE_BYTE
 constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction along k
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
+constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
 constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: no two rows in one bank
 
 enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
