@@ -184,21 +184,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 dmma(const double* A, const double* B, double* C, double* parts, int m, int n, int k, int lda, int ldb, int ldc,
      unsigned whole)
 {
-#pragma unroll 1
-    for (unsigned part = 0; part < 2; ++part) {
-        const Work work(m, n, k, whole, part);
-        if (work.first == work.last)
-            return;
-        if (part == 1)
-            finish_part();
-        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, Place(work.tile, work.grid), work.first, work.last, [&] {
-            return Target<double>(Work(m, n, k, whole, forgotten(part)), C, parts, m, n, ldc);
-        });
-    }
-}
-
-__global__ void __launch_bounds__(256)
-add_up(const double* parts, double* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
-{
-    add_up_parts(parts, C, m, n, k, ldc, whole, sharing);
+    share_tiles(C, parts, m, n, k, ldc, whole, [&](Place place, unsigned first, unsigned last, auto target_of) {
+        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, place, first, last, target_of);
+    });
 }

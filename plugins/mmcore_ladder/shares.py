@@ -44,7 +44,7 @@ def stream_k(
         resident: blocks that a multiprocessor has room for.
         product: makes the product's launch of its blocks, its argument for parts, and how many tiles are whole.
     """
-    itemsize = 8 if problem.dtype == "float64" else 4
+    element, itemsize = ("double", 8) if problem.dtype == "float64" else ("float", 4)
     tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
     shared, sharing = _shared(tiles, problem.k, config, device.multiprocessors * resident, resident, itemsize)
     whole = Scalar(tiles - shared)
@@ -55,7 +55,7 @@ def stream_k(
     add_up = Launch(
         grid=(shared * elements * itemsize // (16 * 256),),
         block=(256,),
-        entry="add_up",
+        entry=f"add_up<{element}>",
         arguments=(parts, "C", "m", "n", "k", "ldc", whole, Scalar(sharing)),
     )
     return [product(tiles - shared + sharing, parts, whole), add_up]

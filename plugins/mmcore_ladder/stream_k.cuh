@@ -84,11 +84,23 @@ __device__ unsigned forgotten(unsigned number)
     return number;
 }
 
-// Waits for all threads, and for their copies to shared memory of which none is waited for: before the second part.
-__device__ void finish_part()
+// Has a block do its work: `multiply` makes the products of the steps of one tile, and asks only behind them where their
+// sums go.
+template <typename T, typename F>
+__device__ void share_tiles(T* C, T* parts, int m, int n, int k, int ldc, unsigned whole, F multiply)
 {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
+#pragma unroll 1
+    for (unsigned part = 0; part < 2; ++part) {
+        const Work work(m, n, k, whole, part);
+        if (work.first == work.last)
+            return;
+        if (part == 1) {  // the first part's copies to shared memory, of which none is waited for, have to be over
+            asm volatile("cp.async.wait_all;" ::: "memory");
+            __syncthreads();
+        }
+        multiply(Place(work.tile, work.grid), work.first, work.last,
+                 [&] { return Target<T>(Work(m, n, k, whole, forgotten(part)), C, parts, m, n, ldc); });
+    }
 }
 
 // 16 bytes of neighbours.
@@ -99,7 +111,8 @@ struct alignas(16) Chunk {
 
 // Adds up the tiles behind the `whole` first, which so many blocks shared. A thread has 16 bytes of neighbours.
 template <typename T>
-__device__ void add_up_parts(const T* parts, T* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
+__global__ void __launch_bounds__(256)
+add_up(const T* parts, T* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
 {
     constexpr unsigned WIDTH = 16 / sizeof(T), BLOCKS_OF_TILE = BM * BN / WIDTH / 256;
     const Grid grid(m, n, k);

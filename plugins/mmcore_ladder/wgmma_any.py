@@ -99,12 +99,12 @@ def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
     lines, length = (width, rows) if turned else (rows, width)
     leading = padded(length, operand.dtype)
     copy = Workspace(f"packed {operand.matrix}", lines * leading * BYTES[operand.dtype])
-    each = BYTES[operand.dtype]
-    sizes = (Scalar(rows), Scalar(width), *wide(operand.leading, leading))
     if turned:
         grid = ceil_div(width, 32), min(ceil_div(rows, 32), _MOST_BLOCKS)
+        sizes = (Scalar(rows), Scalar(width), *wide(operand.leading, leading))
         launch = Launch(grid, (32, 8), entry="transpose", arguments=(operand.matrix, copy, *sizes))
     else:
+        each = BYTES[operand.dtype]
         grid = ceil_div(width * each, 1024), min(rows, _MOST_BLOCKS)
         sizes = (Scalar(rows), *wide(width * each, operand.leading * each, leading * each))
         launch = Launch(grid, (256,), entry="pack", arguments=(operand.matrix, copy, *sizes))
