@@ -591,11 +591,13 @@ def test_the_driver_says_the_same_of_every_config() -> None:
             ask = code.occupancy
             driver = ask.max_active_blocks_per_multiprocessor(launch.block_dim.size, launch.shared_bytes)
             assert ours.active_blocks == driver, f"{kernel.name} in {config}: {launch}"
-        for threads in range(1, 1025, 31):
-            for dynamic in (0, 1, 1000, 5000, 20_000):
-                shared_bytes = function.static_shared_bytes + dynamic
-                if shared_bytes > device.properties.shared_bytes:
-                    continue
-                found = occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes)
-                driver = ask.max_active_blocks_per_multiprocessor(threads, dynamic)
-                assert found.active_blocks == driver, f"{kernel.name}: {threads} threads, {shared_bytes} bytes"
+            for threads in range(1, 1025, 31):
+                for dynamic in (0, 1, 1000, 5000, 20_000):
+                    shared_bytes = function.static_shared_bytes + dynamic
+                    if shared_bytes > device.properties.shared_bytes:
+                        continue
+                    found = occupancy(
+                        capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes
+                    )
+                    driver = ask.max_active_blocks_per_multiprocessor(threads, dynamic)
+                    assert found.active_blocks == driver, f"{kernel.name}: {threads} threads, {shared_bytes} bytes"

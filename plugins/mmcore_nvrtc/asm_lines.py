@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\b(?:__)?asm(?:__)?\b|[();]', re.DOTALL)
+_TOKEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?P<asm>\b(?:__)?asm(?:__)?(?:\s+\w+)*\s*\()|[()]', re.DOTALL
+)
 
 
 def with_first_lines(ptx: str, source: str, text: str) -> str:
@@ -24,19 +26,14 @@ def with_first_lines(ptx: str, source: str, text: str) -> str:
 
 
 def _first_lines(text: str) -> dict[int, int]:
-    """The first line of each asm statement of several lines, by each further line that is its own alone."""
+    """The first line of each asm statement of several lines, by each of its further lines."""
     firsts: dict[int, int] = {}
-    begin = depth = 0
-    inside = False
+    first = depth = 0  # parentheses that the statement has open, none outside
     for token in _TOKEN.finditer(text):
-        word = token[0]
-        if not inside and word.endswith(("asm", "asm__")):
-            inside, begin, depth = True, token.start(), 0
-        elif inside and word in "()":
-            depth += 1 if word == "(" else -1
-            if depth == 0:
-                first, last = (text.count("\n", 0, place) + 1 for place in (begin, token.start()))
-                firsts |= dict.fromkeys(range(first + 1, last + 1), first)
-        elif word == ";" and depth == 0:
-            inside = False
+        if token["asm"] and not depth:
+            first, depth = text.count("\n", 0, token.start()) + 1, 1
+        elif depth and token[0] in "()":
+            depth += 1 if token[0] == "(" else -1
+            if not depth:
+                firsts |= dict.fromkeys(range(first + 1, text.count("\n", 0, token.start()) + 2), first)
     return firsts
