@@ -200,7 +200,7 @@ def test_kernels_take_turns_forth_and_back_in_rounds_of_as_many_launches_as_each
 def test_the_limit_of_time_is_for_all_kernels_together() -> None:
     times, made = in_turns([each_takes(1e-3), each_takes(9e-3)], max_seconds=0.5)
     spent = sum(count * (1e-3, 9e-3)[number] for number, count in made)
-    assert 0.5 <= spent < 0.5 + 2e-2
+    assert 0.5 - 1e-9 <= spent < 0.5 + 2e-2
     assert 40 < len(times[0].rounds) < 50
 
 

@@ -172,13 +172,14 @@ def test_a_kernel_without_a_right_config_is_told(monkeypatch: pytest.MonkeyPatch
 def test_bench_takes_what_was_tuned(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
-    options = ("--mm-kernel", "acme.valley", "--mm-size", "16", "--mm-device", "landscape", "--benchmark-json=out.json")
+    options = ("--mm-kernel", "acme.valley", "--mm-size", "16", "--mm-device", "landscape")
     assert "[acme.valley-16x16x16-b8-P0-Q1-R0]" in pytester.runpytest_inprocess(*options, "-v").stdout.str()
     best = document("--trials", "9")["config"]
     tuned = pytester.runpytest_inprocess(*options, "-v").stdout.str()
     assert "mmcore: 1 of the configs are tuned ones; --mm-config names others" in tuned
     assert f"[acme.valley-16x16x16-b8-P{best['P']}-Q{best['Q']}-R{best['R']}]" in tuned
-    (saved,) = json.loads((pytester.path / "out.json").read_text())["benchmarks"]
+    *_, last = sorted(pytester.path.glob(".benchmarks/*/*.json"))
+    (saved,) = json.loads(last.read_text())["benchmarks"]
     assert saved["extra_info"]["config_origin"] == "tuned for 16×16×16 on Test GPU (your own)"
     named = pytester.runpytest_inprocess(*options, "-v", "--mm-config", "P=1").stdout.str()
     assert "tuned ones" not in named

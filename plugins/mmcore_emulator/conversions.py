@@ -133,7 +133,9 @@ def _between_floats(to: str, of: str, way: str) -> Function:
         return partial(_to_tf32, _ADDED[way])
     if (to, of, way) == ("bf16", "f32", "rn"):
         return floats.to_bfloat16
-    if of == "bf16" and to in ("f32", "f64"):  # which hold every such number
+    if (to, of) == ("f32", "bf16"):  # a shift: a NaN keeps its bits
+        return floats.from_bfloat16
+    if (to, of) == ("f64", "bf16"):  # which holds every such number
         return lambda a: _held(_value(a, of), to)
     return lambda a: _held(rounded(_value(a, of), np.zeros(()), way or "rn", FORMATS[to]), to)
 

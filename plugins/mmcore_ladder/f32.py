@@ -17,9 +17,8 @@ from mmcore import (
 )
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder import f32_spaces
-from mmcore_ladder.f32_spaces import threads_of_warps
 from mmcore_ladder.layouts import LAYOUTS, StrideInBytes
-from mmcore_ladder.shares import stream_k
+from mmcore_ladder.shares import stream_k, threads_of_warps
 
 _WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK"))
 
@@ -34,8 +33,9 @@ _SIZES = ("m", "n", "k", "lda", "ldb")
 
 def _resident(config: Config) -> int:
     """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
-    threads = 256 if config.TM * config.TN > 64 else 512 if config.block.x > 128 else 384
-    return max(1, threads // config.block.x)
+    sums, threads = config.TM * config.TN, config.block.x
+    most = 256 if sums > 64 else 384 if sums > 32 and threads <= 128 else 512 if sums > 16 else 768
+    return max(1, int(most // threads))
 
 
 def _any_exists(config: Config) -> bool:
@@ -45,6 +45,8 @@ def _any_exists(config: Config) -> bool:
     lanes = (config.WM // config.TM, config.WN // config.TN)
     threads, most = config.block.x, 256 if config.TM * config.TN > 64 else 512
     if lanes not in ((4, 8), (8, 4)) or not 64 <= threads <= most or config.TM * config.TN > 128:
+        return False
+    if max(config.TM, config.TN) > 2 * min(config.TM, config.TN):
         return False
     pitches = config.BM + config.BN + 8
     shared_bytes = config.STAGES * config.BK * pitches * 4 * _resident(config)
@@ -93,13 +95,13 @@ def _any(layout: str, column_major: str) -> Kernel:
         "Kepler GPUs, 2013; shared tiles: Muhammad Osama and others, Stream-K, 2023",
         configs=Space(
             {
-                "BM": (64, 128, 256),
-                "BN": (64, 128, 256),
+                "BM": (32, 64, 128, 256),
+                "BN": (32, 64, 128, 256),
                 "BK": (8, 16),
-                "WM": (32, 64, 128),
-                "WN": (32, 64, 128),
-                "TM": (8, 16),
-                "TN": (8, 16),
+                "WM": (16, 32, 64, 128),
+                "WN": (16, 32, 64, 128),
+                "TM": (4, 8, 16),
+                "TN": (4, 8, 16),
                 "STAGES": (3, 4),
                 "GROUP": (8,),
                 "block": threads_of_warps,

@@ -24,7 +24,8 @@ static_assert(BK % 2 == 0, "a tile's first elements are always loaded to the sam
 constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
 // Threads on a multiprocessor. With 128 sums a thread takes up to 255 registers, which there are for 256 threads.
-constexpr int RESIDENT = TM * TN > 64 ? 256 : THREADS > 128 ? 512 : 384;
+constexpr int SUMS = TM * TN;
+constexpr int RESIDENT = SUMS > 64 ? 256 : SUMS > 32 && THREADS <= 128 ? 384 : SUMS > 16 ? 512 : 768;
 constexpr int BLOCKS = RESIDENT > THREADS ? RESIDENT / THREADS : 1;
 
 __device__ float4 load(const float* from) { return *reinterpret_cast<const float4*>(from); }
@@ -106,9 +107,9 @@ struct Copies<EXTENT, true, 1> {
 };
 
 // A block's product of a tile's rows of A and columns of B, from step `first` of k up to step `last`.
-template <int WIDE_A, int WIDE_B, typename T>
+template <int WIDE_A, int WIDE_B>
 __device__ void multiply(const float* A, const float* B, int m, int n, int k, int lda, int ldb, Place place,
-                         unsigned first, unsigned last, T target_of)
+                         unsigned first, unsigned last, Sums<float> sums)
 {
     using CopiesA = Copies<BM, !A_BY_COLUMNS, A_BY_COLUMNS ? WIDE_A : 1>;
     using CopiesB = Copies<BN, B_BY_COLUMNS, B_BY_COLUMNS ? 1 : WIDE_B>;
@@ -189,7 +190,7 @@ __device__ void multiply(const float* A, const float* B, int m, int n, int k, in
         }
     }
 
-    const Target<float> target = target_of();
+    const Target<float> target = sums.target();
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
         const unsigned row = top + i / 4 * 4 * ROWS + i % 4;
@@ -208,7 +209,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 any(const float* A, const float* B, float* C, float* parts, int m, int n, int k, int lda, int ldb, int ldc,
     unsigned whole)
 {
-    share_tiles(C, parts, m, n, k, ldc, whole, [&](Place place, unsigned first, unsigned last, auto target_of) {
-        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, place, first, last, target_of);
+    share_tiles(C, parts, m, n, k, ldc, whole, [&](Place place, unsigned first, unsigned last, Sums<float> sums) {
+        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, place, first, last, sums);
     });
 }

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mmcore import Config, Space, ceil_div
-from mmcore_ladder.shares import STATIC_BYTES, equal_shares, tiles_bytes, whole_rows
+from mmcore import Config, Space
+from mmcore_ladder.shares import STATIC_BYTES, equal_shares, threads_of_warps, tiles_bytes, whole_rows
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
     """One thread for TM×TN elements of a tile."""
     return (config.BM // config.TM * (config.BN // config.get("TN", 1)),)
-
-
-def threads_of_warps(config: Config) -> tuple[int]:
-    """A warp for WM×WN elements of a tile."""
-    return (ceil_div(config.BM, config.WM) * ceil_div(config.BN, config.WN) * 32,)
 
 
 def _columns_exist(config: Config) -> bool:

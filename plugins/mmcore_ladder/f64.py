@@ -5,7 +5,7 @@ from pathlib import Path
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, hookimpl
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.layouts import StrideInBytes
-from mmcore_ladder.shares import STATIC_BYTES, equal_shares, stream_k, tiles_bytes
+from mmcore_ladder.shares import STATIC_BYTES, equal_shares, stream_k, threads_of_warps, tiles_bytes
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
@@ -23,9 +23,10 @@ def _tiles_exist(config: Config) -> bool:
     )
 
 
-def _threads_of_warps(config: Config) -> tuple[int]:
-    """A warp for WM×WN elements of a tile."""
-    return (config.BM // config.WM * (config.BN // config.WN) * 32,)
+def _dmma_exists(config: Config) -> bool:
+    """Whether 02_dmma can have these parameters: 64 sums of a thread, 4 to 8 warps."""
+    whole = config.BM % config.WM == config.BN % config.WN == 0
+    return whole and config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256
 
 
 def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
@@ -35,7 +36,8 @@ def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> 
         for length, leading in ((problem.k, problem.lda), (problem.n, problem.ldb))
     )
     # As the source says it in BLOCKS.
-    resident = max(1, (256 if config.WM * config.WN > 1024 else 384) // config.block.x)
+    elements = config.WM * config.WN
+    resident = max(1, (256 if elements > 1024 else 384 if elements > 512 else 512) // config.block.x)
 
     def product(blocks: int, parts: Argument, whole: Scalar) -> Launch:
         return Launch(
@@ -82,16 +84,16 @@ def mmcore_kernels() -> list[Kernel]:
             dtype="float64",
             configs=Space(
                 {
-                    "BM": (64, 128),
-                    "BN": (64, 128),
+                    "BM": (32, 64, 128),
+                    "BN": (32, 64, 128),
                     "BK": (16,),
                     "WM": (32, 64),
-                    "WN": (32, 64),
+                    "WN": (16, 32, 64),
                     "STAGES": (3, 4),
                     "GROUP": (8, 16),
-                    "block": _threads_of_warps,
+                    "block": threads_of_warps,
                 },
-                where=lambda config: config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256,
+                where=_dmma_exists,
                 default=[{"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 32, "STAGES": 3, "GROUP": 16}],
             ),
             entry="dmma<1, 1>",

@@ -13,8 +13,8 @@ constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
 constexpr int TILES_M = WM / 16;  // of the instruction, in a warp's rectangle of C
 constexpr int TILES_N = WN / 8;
-// Threads on a multiprocessor: with 64 sums a thread takes 255 registers, with 32 it is content with 168.
-constexpr int RESIDENT = TILES_M * TILES_N > 8 ? 256 : 384;
+// Threads on a multiprocessor: with 64 sums a thread takes 255 registers, with 32 it is content with 168, with 16 with 128.
+constexpr int RESIDENT = TILES_M * TILES_N > 8 ? 256 : TILES_M * TILES_N > 4 ? 384 : 512;
 constexpr int BLOCKS = THREADS < RESIDENT ? RESIDENT / THREADS : 1;
 constexpr int STEPS = BK / 8;  // of the instruction, in a tile
 static_assert(TILES_M % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
@@ -53,9 +53,9 @@ __device__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)
 
 // A block's product of a tile's rows of A and columns of B, from step `first` of k up to step `last`. WIDE_A and WIDE_B
 // say how many elements may be copied at once: 2, or 1 where rows do not begin and end at multiples of 16 bytes.
-template <int WIDE_A, int WIDE_B, typename T>
+template <int WIDE_A, int WIDE_B>
 __device__ void multiply(const double* A, const double* B, int m, int n, int k, int lda, int ldb, Place place,
-                         unsigned first, unsigned last_step, T target_of)
+                         unsigned first, unsigned last_step, Sums<double> sums)
 {
     extern __shared__ __align__(128) double stages[];
     const unsigned thread = forgotten(threadIdx.x);  // or its places would be kept for the second part
@@ -156,7 +156,7 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
     }
 
     // Of each instruction, thread 4r + q has columns 2q and 2q + 1, of rows r and r + 8.
-    const Target<double> target = target_of();
+    const Target<double> target = sums.target();
 #pragma unroll
     for (int i = 0; i < TILES_M; ++i)
 #pragma unroll
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 dmma(const double* A, const double* B, double* C, double* parts, int m, int n, int k, int lda, int ldb, int ldc,
      unsigned whole)
 {
-    share_tiles(C, parts, m, n, k, ldc, whole, [&](Place place, unsigned first, unsigned last, auto target_of) {
-        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, place, first, last, target_of);
+    share_tiles(C, parts, m, n, k, ldc, whole, [&](Place place, unsigned first, unsigned last, Sums<double> sums) {
+        multiply<WIDE_A, WIDE_B>(A, B, m, n, k, lda, ldb, place, first, last, sums);
     });
 }

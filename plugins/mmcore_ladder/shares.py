@@ -64,15 +64,16 @@ def stream_k(
 def _shared(tiles: int, k: int, config: Config, slots: int, resident: int, itemsize: int) -> tuple[int, int]:
     """How many tiles of C the last wave leaves to be shared, and by how many blocks; none where that takes longer.
 
-    Time is told in nanoseconds, at 128 multiply-adds a cycle. Adding up takes a launch, some 4 µs, and what the parts'
-    bytes take at about 2 TB/s.
+    Time is told in nanoseconds, at 128 multiply-adds a cycle of a multiprocessor. Adding up takes a launch, some 4 µs,
+    and what the parts' bytes take at about 2 TB/s.
     """
-    rest = tiles % slots
+    rest, multiprocessors = tiles % slots, slots // resident
     blocks = min(slots, rest * ceil_div(k, config.BK) * config.BK // _LEAST_DEPTH)
     if blocks <= rest:
         return 0, 0
     elements = config.BM * config.BN
-    saved = k * elements * resident / 128 / 1.7 * (1 - rest / blocks)
+    alone, together = ceil_div(rest, multiprocessors), ceil_div(blocks, multiprocessors) * rest / blocks
+    saved = k * elements / 128 / 1.7 * (alone - together)
     added = 4000 + 2 * itemsize * (blocks + rest) * elements / 2000
     return (rest, blocks) if saved > added else (0, 0)
 
@@ -85,6 +86,11 @@ def tiles_bytes(config: Config, itemsize: int, depth: int = 0) -> int:
 def equal_shares(config: Config, unit: int) -> bool:
     """Whether each thread copies as much of A's tile as the others, and of B's, ``unit`` elements at once."""
     return all(extent * config.BK % (unit * config.block.x) == 0 for extent in (config.BM, config.BN))
+
+
+def threads_of_warps(config: Config) -> tuple[int]:
+    """A warp for WM×WN elements of a tile."""
+    return (ceil_div(config.BM, config.WM) * ceil_div(config.BN, config.WN) * 32,)
 
 
 def warps_exist(config: Config) -> bool:

@@ -84,6 +84,19 @@ __device__ unsigned forgotten(unsigned number)
     return number;
 }
 
+// The Target of one of a block's parts, found anew when it is asked for.
+template <typename T>
+struct Sums {
+    T *C, *parts;
+    int m, n, k, ldc;
+    unsigned whole, part;
+
+    __device__ Target<T> target() const
+    {
+        return Target<T>(Work(m, n, k, whole, forgotten(part)), C, parts, m, n, ldc);
+    }
+};
+
 // Has a block do its work: `multiply` makes the products of the steps of one tile, and asks only behind them where their
 // sums go.
 template <typename T, typename F>
@@ -98,8 +111,7 @@ __device__ void share_tiles(T* C, T* parts, int m, int n, int k, int ldc, unsign
             asm volatile("cp.async.wait_all;" ::: "memory");
             __syncthreads();
         }
-        multiply(Place(work.tile, work.grid), work.first, work.last,
-                 [&] { return Target<T>(Work(m, n, k, whole, forgotten(part)), C, parts, m, n, ldc); });
+        multiply(Place(work.tile, work.grid), work.first, work.last, Sums<T>{C, parts, m, n, k, ldc, whole, part});
     }
 }
 

@@ -8,10 +8,12 @@
 // The N / 2 sums of a thread, as operands of the instruction and by their numbers.
 #define SUMS_4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define SUMS_8(i) SUMS_4(i), SUMS_4(i + 4)
-#define SUMS_32(i) SUMS_8(i), SUMS_8(i + 8), SUMS_8(i + 16), SUMS_8(i + 24)
+#define SUMS_16(i) SUMS_8(i), SUMS_8(i + 8)
+#define SUMS_32(i) SUMS_16(i), SUMS_16(i + 16)
 #define NUMBERS_8 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define NUMBERS_16 NUMBERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define NUMBERS_32 \
-    NUMBERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15, " \
+    NUMBERS_16 ", " \
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define NUMBERS_64 \
     NUMBERS_32 ", " \
@@ -46,6 +48,7 @@
     }
 
 WGMMA(16, NUMBERS_8, 8, 9, 10, 11, 12, SUMS_8(0))
+WGMMA(32, NUMBERS_16, 16, 17, 18, 19, 20, SUMS_16(0))
 WGMMA(64, NUMBERS_32, 32, 33, 34, 35, 36, SUMS_32(0))
 WGMMA(128, NUMBERS_64, 64, 65, 66, 67, 68, SUMS_32(0), SUMS_32(32))
 WGMMA(192, NUMBERS_96, 96, 97, 98, 99, 100, SUMS_32(0), SUMS_32(32), SUMS_32(64))

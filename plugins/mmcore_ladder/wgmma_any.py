@@ -81,11 +81,12 @@ def padded(columns: int, dtype: str) -> int:
 def as_they_lie(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
     """The launches that multiply A and B of the problem's own type, which lie as TMA takes them or are packed first."""
     launches, operands = [], []
+    right = "A" if _transposed(problem, config) else "B"
     for matrix, extent in (("A", problem.m), ("B", problem.n)):
         columns = by_columns(problem, matrix)
         operand = Operand(matrix, extent, problem.k, problem.leading(matrix), columns, 1, problem.dtype)
-        # wgmma takes columns along k of 16-bit elements only.
-        turned = columns and BYTES[problem.dtype] != 2
+        # wgmma takes columns along k of 16-bit elements only, and they come in boxes of 64.
+        turned = columns and (BYTES[problem.dtype] != 2 or (matrix == right and config.BN % 64 > 0))
         if turned or operand.leading * BYTES[problem.dtype] % _ALIGNMENT:
             launch, operand = _packed(operand, turned)
             launches.append(launch)
@@ -122,8 +123,7 @@ def products(
     m, n = problem.m, problem.n
     down, across = problem.strides("C")
     first, second = operands
-    # The transposed product, of transposed operands, where its tiles hang over the edges by less.
-    if _area(n, m, config) < _area(m, n, config):
+    if _transposed(problem, config):
         first, second, m, n, down, across = second, first, n, m, across, down
     itemsize = 4 if problem.output == "float32" else 2
     depth = config.DEPTH_BYTES // BYTES[first.dtype]
@@ -155,8 +155,13 @@ def products(
     )
 
 
-def _area(m: int, n: int, config: Config) -> int:
-    return int(ceil_div(m, config.BM) * config.BM * ceil_div(n, config.BN) * config.BN)
+def _transposed(problem: Problem, config: Config) -> bool:
+    """Whether Cᵀ = Bᵀ·Aᵀ is computed, since its tiles hang over the edges by less."""
+    areas = (
+        ceil_div(m, config.BM) * config.BM * ceil_div(n, config.BN) * config.BN
+        for m, n in ((problem.n, problem.m), (problem.m, problem.n))
+    )
+    return bool(next(areas) < next(areas))
 
 
 def wide(*numbers: int) -> list[Scalar]:
@@ -209,8 +214,8 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
     return Space(
         {
             "BM": (64, 128, 256),
-            "BN": (64, 128, 192, 256),
-            # A stage of several parts is large.
+            # Few rows of C are columns of Cᵀ. A stage of several parts is large.
+            "BN": (32, 64, 128, 192, 256) if parts == 1 else (64, 128, 192, 256),
             "DEPTH_BYTES": (128,) if parts == 1 else (64, 128),
             "CONSUMERS": (1, 2),
             "CLUSTER": (1, 2),
