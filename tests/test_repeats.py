@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mmcore.devices.base import Call, Refresh
@@ -66,9 +67,9 @@ class Comparison:
         self, loaded: LoadedKernel, repeated: Script, fresh: Script, copies: Script, *host_seconds: float | None
     ) -> None:
         self.timers = {
-            (True, False): ScriptedTimer(repeated),
-            (True, True): ScriptedTimer(fresh),
-            (False, True): ScriptedTimer(copies),
+            (True, 1): ScriptedTimer(lambda reading: repeated(reading) + copies(reading)),
+            (True, 2): ScriptedTimer(fresh),
+            (False, 2): ScriptedTimer(copies),
         }
         self.refresh: Sequence[Refresh] = ()
         self.device = Emulator()
@@ -81,8 +82,8 @@ class Comparison:
         assert all(timer.closed or not timer.readings for timer in self.timers.values())
 
     def _timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
-        self.refresh = refresh or self.refresh
-        return self.timers[bool(calls), bool(refresh)]
+        self.refresh = (*self.refresh, *refresh) if calls else self.refresh
+        return self.timers[bool(calls), len(refresh)]
 
 
 @pytest.mark.parametrize("seconds", [2e-6, 1e-4, 1e-2, 1.1, 30.0])
@@ -136,12 +137,20 @@ def test_a_launch_that_took_no_longer_than_the_timed_ones_is_comparison_enough(l
 
 def test_fresh_launches_find_other_inputs_and_no_product_in_turns(loaded: LoadedKernel) -> None:
     made = Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
-    first, second = ({copy.target.label: copy for copy in refresh} for refresh in made.refresh)
+    same, first, second = ({copy.target.label: copy for copy in refresh} for refresh in made.refresh)
     assert set(first) == set(second) == {"A", "B", "C"}
     for label in "ABC":
         assert first[label].target is second[label].target is loaded.buffers[label]
         contents = [bytes(copy[label].source._array.content) for copy in (first, second)]  # type: ignore[attr-defined]
         assert (contents[0] == contents[1]) == (label == "C")
+        assert (same[label] is first[label]) == (label != "C")
+
+
+def test_repeated_launches_find_their_product(loaded: LoadedKernel) -> None:
+    *_, copy = Comparison(loaded, always(1e-4), always(1e-4), always(0.0)).refresh[0]
+    matrices = draw(loaded.plan.problem, 1)
+    product = np.frombuffer(bytes(copy.source._array.content), np.float32)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(product[:64].reshape(8, 8), matrices.a @ matrices.b, rtol=1e-5)
 
 
 def test_without_memory_for_a_second_set_of_inputs_nothing_is_launched(
@@ -164,7 +173,7 @@ def test_the_inputs_are_freed_afterwards(loaded: LoadedKernel, monkeypatch: pyte
     monkeypatch.setattr(EmulatedBuffer, "close", lambda buffer: closed.append(buffer))
     monkeypatch.setattr("tests.test_repeats.Emulator", Noting)
     Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
-    assert len(opened) == 6
+    assert len(opened) == 7
     assert closed == opened[::-1]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, hookimpl
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.layouts import StrideInBytes
-from mmcore_ladder.shares import STATIC_BYTES, equal_shares, stream_k, threads_of_warps, tiles_bytes
+from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, equal_shares, stream_k, threads_of_warps, tiles_bytes
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
@@ -23,10 +23,17 @@ def _tiles_exist(config: Config) -> bool:
     )
 
 
+def _resident(config: Config) -> int:
+    """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
+    elements = config.WM * config.WN
+    return max(1, int((256 if elements > 1024 else 384 if elements > 512 else 512) // config.block.x))
+
+
 def _dmma_exists(config: Config) -> bool:
     """Whether 02_dmma can have these parameters: 64 sums of a thread, 4 to 8 warps."""
     whole = config.BM % config.WM == config.BN % config.WN == 0
-    return whole and config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256
+    sums = config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256
+    return bool(whole and sums and _resident(config) * tiles_bytes(config, 8) <= SHARED_BYTES)
 
 
 def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
@@ -35,9 +42,6 @@ def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> 
         1 if length % 2 or leading % 2 else 2
         for length, leading in ((problem.k, problem.lda), (problem.n, problem.ldb))
     )
-    # As the source says it in BLOCKS.
-    elements = config.WM * config.WN
-    resident = max(1, (256 if elements > 1024 else 384 if elements > 512 else 512) // config.block.x)
 
     def product(blocks: int, parts: Argument, whole: Scalar) -> Launch:
         return Launch(
@@ -48,7 +52,7 @@ def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> 
             arguments=("A", "B", "C", parts, "m", "n", "k", "lda", "ldb", "ldc", whole),
         )
 
-    return stream_k(problem, config, device, resident, product)
+    return stream_k(problem, config, device, _resident(config), product)
 
 
 @hookimpl
@@ -86,7 +90,7 @@ def mmcore_kernels() -> list[Kernel]:
                 {
                     "BM": (32, 64, 128),
                     "BN": (32, 64, 128),
-                    "BK": (16,),
+                    "BK": (16, 32),
                     "WM": (32, 64),
                     "WN": (16, 32, 64),
                     "STAGES": (3, 4),

@@ -17,7 +17,7 @@ constexpr int TILES_N = WN / 8;
 constexpr int RESIDENT = TILES_M * TILES_N > 8 ? 256 : TILES_M * TILES_N > 4 ? 384 : 512;
 constexpr int BLOCKS = THREADS < RESIDENT ? RESIDENT / THREADS : 1;
 constexpr int STEPS = BK / 8;  // of the instruction, in a tile
-static_assert(TILES_M % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
+static_assert(TILES_M % 2 == 0 && TILES_N % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
 
 // Where an element lies in a tile. Half a warp loads at once four neighbours of four rows, 128 bytes. Each row begins in
 // the first bank; what is loaded lies in different banks only because fours change places within their row.
@@ -102,9 +102,9 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
     // Registers for what is multiplied and for what is loaded: 16 rows of A, all columns of B.
     double a[2][4], b[2][TILES_N][2];
     int read = 0;
-    unsigned of_a[STEPS * 2], of_b[2];  // where the thread's elements begin, by quarters along k and by parity of j
+    unsigned of_a[4], of_b[2];  // where the thread's elements begin, by fours along k and by parity of j
 #pragma unroll
-    for (int e = 0; e < STEPS * 2; ++e)
+    for (int e = 0; e < 4; ++e)
         of_a[e] = place_a(top + r, e * 4 + q);
 #pragma unroll
     for (int j = 0; j < 2; ++j)
@@ -112,7 +112,8 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
     auto load_a = [&](int step, int i) {
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-            a[i % 2][e] = (stages + read + of_a[step * 2 + e / 2])[(i * 16 + e % 2 * 8) * BK];
+            a[i % 2][e] =
+                (stages + read + of_a[step % 2 * 2 + e / 2])[(i * 16 + e % 2 * 8) * BK + step / 2 * 16];
     };
     auto load_b = [&](int step) {
 #pragma unroll
@@ -137,6 +138,13 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
 #pragma unroll
             for (int i = 0; i < TILES_M; ++i) {
                 const int next = i < TILES_M - 1 ? step : (step + 1) % STEPS;
+                auto multiply_half = [&](int first) {
+#pragma unroll
+                    for (int j = 0; j < TILES_N / 2; ++j)
+                        multiply(sum[i][first + j], a[i % 2], b[step % 2][first + j]);
+                };
+                // Products are under way while a warp waits for the others, and while the next elements come.
+                multiply_half(0);
                 if (i == TILES_M - 1) {
                     if (step == STEPS - 1) {
                         // All of this tile is in registers; the next one has to be there now.
@@ -149,9 +157,7 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
                 load_a(next, (i + 1) % TILES_M);
                 if (step == 0 && i == 0)
                     fetch();
-#pragma unroll
-                for (int j = 0; j < TILES_N; ++j)
-                    multiply(sum[i][j], a[i % 2], b[step % 2][j]);
+                multiply_half(TILES_N / 2);
             }
     }
 

@@ -64,8 +64,8 @@ def stream_k(
 def _shared(tiles: int, k: int, config: Config, slots: int, resident: int, itemsize: int) -> tuple[int, int]:
     """How many tiles of C the last wave leaves to be shared, and by how many blocks; none where that takes longer.
 
-    Time is told in nanoseconds, at 128 multiply-adds a cycle of a multiprocessor. Adding up takes a launch, some 4 µs,
-    and what the parts' bytes take at about 2 TB/s.
+    Time is told in nanoseconds, at 128 multiply-adds a cycle of a multiprocessor. Adding up takes a launch, some
+    2.5 µs, and what the parts' bytes take in L2 at about 4 TB/s.
     """
     rest, multiprocessors = tiles % slots, slots // resident
     blocks = min(slots, rest * ceil_div(k, config.BK) * config.BK // _LEAST_DEPTH)
@@ -73,8 +73,8 @@ def _shared(tiles: int, k: int, config: Config, slots: int, resident: int, items
         return 0, 0
     elements = config.BM * config.BN
     alone, together = ceil_div(rest, multiprocessors), ceil_div(blocks, multiprocessors) * rest / blocks
-    saved = k * elements / 128 / 1.7 * (alone - together)
-    added = 4000 + 2 * itemsize * (blocks + rest) * elements / 2000
+    saved = k * elements / 128 / 1.5 * (alone - together)
+    added = 2500 + 2 * itemsize * (blocks + rest) * elements / 4000
     return (rest, blocks) if saved > added else (0, 0)
 
 
