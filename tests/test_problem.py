@@ -9,7 +9,7 @@ import pytest
 
 from mmcore import DeviceProperties, Dim3, InvalidBlock, InvalidProblem, Problem
 from mmcore.kernel.geometry import ceil_div, dim3, native, parse_shape
-from mmcore.kernel.problem import accumulator_named, dtype_named, three_sizes
+from mmcore.kernel.problem import accumulator_named, dtype_named, terms_until_promoted, three_sizes
 from mmcore.planning.peaks import Peaks
 from mmcore.verify.elements import widen
 from mmcore_cuda.peaks import peaks
@@ -269,6 +269,15 @@ def test_narrower_types_have_the_exponents_of_float32_and_fewer_bits(name: str, 
     assert named.unit_roundoff == 2.0 ** -(bits + (name != "float22"))
     assert not named.is_integer
     assert named.storage == ("uint16" if name == "bfloat16" else "float32")
+
+
+def test_sums_of_float22_may_be_promoted() -> None:
+    assert accumulator_named("float22/128") == accumulator_named("float22")._replace(name="float22/128")
+    assert [terms_until_promoted("float22/128", k) for k in (1, 127, 128, 4096)] == [1, 127, 128, 128]
+    assert terms_until_promoted("float22", 4096) == terms_until_promoted("float32", 4096) == 4096
+    for name in ("float22/", "float22/0", "float22/-1", "float22/x", "float32/128", "float22/128/2"):
+        with pytest.raises(InvalidProblem, match=f"^'{name}' is not an element type"):
+            accumulator_named(name)
 
 
 SHORT = {

@@ -24,7 +24,7 @@ from mmcore.verify.inputs import Kind, Matrices, draw
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
-from tests.narrowing import narrow
+from tests.narrowing import narrow, rounded, wide
 
 SIZES = [1, 2, 17, 640]
 ROUNDOFF = 2.0**-24
@@ -413,6 +413,31 @@ def test_terms_that_differ_much_are_cut_off_where_the_largest_is(kind: Kind, acc
     c = panel.product.copy()
     c[1] += 3 * tolerance(problem, accumulator).summing * panel.magnitude[1]
     assert verify_product(problem, accumulator, matrices, c).verified == allowed
+
+
+def test_promoted_sums_err_no_more_the_longer_they_are() -> None:
+    bounds = {}
+    for accumulator in ("float22", "float22/128"):
+        problems = [Problem(3, 40, k, "float8_e4m3fn", "bfloat16") for k in (64, 128, 512, 8192)]
+        bounds[accumulator] = [tolerance(problem, accumulator).summing for problem in problems]
+    assert bounds["float22/128"] == [*bounds["float22"][:2], *[bounds["float22"][1]] * 2]
+    assert bounds["float22"][3] == pytest.approx(8 * bounds["float22"][1], rel=1e-9)
+
+
+@pytest.mark.parametrize("terms", [128, 8192])
+def test_sums_that_are_promoted_too_late_are_found(terms: int) -> None:
+    """Of one sign, where each of float22's sums is cut off below what it adds at last."""
+    problem = Problem(3, 40, 8192, "float8_e4m3fn", "float64")
+    matrices = draw(problem, seed=1)
+    numbers = [np.abs(wide(matrix, problem.dtype)) for matrix in (matrices.a, matrices.b)]
+    sums = np.zeros((3, 40))
+    for first in range(0, problem.k, terms):
+        part = np.zeros((3, 40))
+        for at in range(first, first + terms, 32):
+            part = rounded(part + numbers[0][:, at : at + 32] @ numbers[1][at : at + 32], "float22")
+        sums += part
+    bound = tolerance(problem, "float22/128").summing * (numbers[0] @ numbers[1])
+    assert bool((np.abs(sums - numbers[0] @ numbers[1]) <= bound).all()) == (terms == 128)
 
 
 # Accumulation.

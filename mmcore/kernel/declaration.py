@@ -81,7 +81,8 @@ class Kernel:
         dtype: element type of A and B: "float32", "float64", "float16", "bfloat16", "tf32" (float32 of which the upper
             19 bits are used), "float8_e4m3fn", "float8_e5m2", "int8", "uint8" or "int32".
         accumulator: type the sums are kept in; when not given float32 for floats of 8 or 16 bits and tf32, int32 for
-            integers, else ``dtype``. "float22" is what tensor cores sum 8-bit floats in, cut off behind 13 bits.
+            integers, else ``dtype``. "float22" is what tensor cores sum 8-bit floats in, cut off behind 13 bits;
+            "float22/128" where float32 goes on after 128 terms at most.
         output: element type of C; ``accumulator`` when not given, and ``dtype`` (float32 where that is tf32 or has 8
             bits) when neither is.
         column_major: the matrices that are stored by columns, such as "B" or "BC"; the others are stored by rows.
@@ -169,7 +170,7 @@ class Kernel:
         source, dtype = Path(self.source), dtype_named(self.dtype)
         narrow = dtype.itemsize < 4 or dtype.name == "tf32"
         accumulator = self.accumulator or ("int32" if dtype.is_integer else "float32" if narrow else dtype.name)
-        output = self.output or self.accumulator.replace(FLOAT22.name, "float32")
+        output = self.output or ("float32" if self.accumulator.startswith(FLOAT22.name) else self.accumulator)
         wide = dtype.itemsize > 1 and dtype.name != "tf32"
         settled = {
             "title": self.title or self.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple, SupportsIndex, TypeVar
 
@@ -52,6 +53,7 @@ _DTYPES = {
 }
 # What tensor cores of compute capability 8.9 and 9.0 sum 8-bit floats in: float32 cut off behind 13 bits.
 FLOAT22 = DType("float22", 4, 2.0**-13, "float32", (-126, 127))
+_FLOAT22 = re.compile(r"float22(?:/([1-9]\d{0,8}))?", re.ASCII)
 _SHORT_NAMES = {
     "f16": "float16", "half": "float16", "bf16": "bfloat16", "f32": "float32", "float": "float32",
     "f64": "float64", "double": "float64", "e4m3": "float8_e4m3fn", "float8_e4m3": "float8_e4m3fn",
@@ -68,8 +70,14 @@ def dtype_named(name: str) -> DType:
 
 
 def accumulator_named(name: str) -> DType:
-    """The type of that name in which products are summed: an element type, or "float22"."""
-    return FLOAT22 if name == FLOAT22.name else dtype_named(name)
+    """The type of that name in which products are summed: an element type, "float22", or promoted as in "float22/128"."""
+    return FLOAT22._replace(name=name) if _FLOAT22.fullmatch(name) else dtype_named(name)
+
+
+def terms_until_promoted(name: str, k: int) -> int:
+    """How many of k terms are summed in the type of that name before float32 goes on: of "float22/128" at most 128."""
+    found = _FLOAT22.fullmatch(name)
+    return min(k, int(found[1])) if found and found[1] else k
 
 
 @dataclass(frozen=True)

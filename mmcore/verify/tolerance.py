@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named
+from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named, terms_until_promoted
 
 _SAFETY = 2.0
 # Each level of Strassen's algorithm in Winograd's form multiplies the bound, which is of the largest elements, by 18/4
@@ -25,7 +25,7 @@ _LAST_BITS = 4.0  # units: a product of float32 numbers split in three may err b
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.
 _SMALLEST_TERM, _MEAN, _TYPICAL = 0.25, 0.5625, 7 / 12
 # Tensor cores cut the sum off once for so many terms, each where the largest is: it counts alone if they differ much.
-_TERMS_AT_ONCE = {FLOAT22.name: 32}
+_TERMS_AT_ONCE = 32  # in float22
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,13 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
     """
     # A factor other than 1 is rounded, and so is what it multiplies.
     scaled = 2 * ((problem.alpha, problem.beta) not in ((1, 0), (1, 1)))
-    at_once = min(problem.k, _TERMS_AT_ONCE.get(accumulator, 1))
-    root = math.sqrt(math.ceil(problem.k / at_once) + problem.accumulate)
+    at_once = min(problem.k, _TERMS_AT_ONCE if accumulator.startswith(FLOAT22.name) else 1)
+    summed = terms_until_promoted(accumulator, problem.k)
+    root = math.sqrt(math.ceil(summed / at_once) + problem.accumulate)
     summing = (_SAFETY * root + scaled) * accumulator_roundoff(accumulator) * (_STRASSEN if algorithm else 1)
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
-    half = 0.5 * _TYPICAL / (_MEAN * root)
+    half = 0.5 * _TYPICAL / (_MEAN * math.sqrt(math.ceil(problem.k / at_once) + problem.accumulate))
     # Each rounding of a subnormal number errs by half the distance between two, which is that of the least normal ones.
     terms = (problem.k + problem.accumulate + scaled + 1) * max(1.0, abs(problem.alpha))
     least = terms * accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]

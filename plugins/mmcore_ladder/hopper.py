@@ -38,7 +38,7 @@ def _kernels(layout: str) -> Iterator[Kernel]:
             as_they_lie,
             configs,
             dtype=dtype,
-            accumulator="float22" if eight else "float32",
+            accumulator="float22/128" if eight else "float32",
             output=output,
             column_major=column_major,
             variant_of=first if f"ladder.{name}_any{layout}" != first else "",
