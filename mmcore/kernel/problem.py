@@ -70,7 +70,7 @@ def dtype_named(name: str) -> DType:
 
 
 def accumulator_named(name: str) -> DType:
-    """The type of that name in which products are summed: an element type, "float22", or promoted as in "float22/128"."""
+    """The type of that name in which products are summed: an element type, "float22", or "float22/128" as promoted."""
     return FLOAT22._replace(name=name) if _FLOAT22.fullmatch(name) else dtype_named(name)
 
 
