@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from fnmatch import fnmatch
+from typing import Any
 
 from bench.tables import sources
 from bench.tables.markdown import markdown
@@ -71,3 +72,18 @@ def sizes() -> str:
 
 def _percent(share: float) -> str:
     return f"{share:.0f} %"
+
+
+def busy() -> str:
+    """How busy the units of multiprocessors are at 4096, by ncu: the top kernels beside cuBLAS."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    with results(sources.H200 / "ladder_ncu.json") as document:
+        for row in document["functions"]:
+            found.setdefault(row["kernel"], []).append(row)
+    rows = []
+    for kernel, pair in found.items():
+        unit = "tensor" if pair[0]["tensor"] else "fma"
+        shares = [_percent(each[name]) for name in (unit, "l1", "l2") for each in pair]
+        rows.append([f"`{kernel}`", {"tensor": "tensor cores", "fma": "CUDA cores"}[unit], *shares])
+    header = ("kernel", "what multiplies", "busy", "cuBLAS's", "L1, shared", "cuBLAS's", "L2", "cuBLAS's")
+    return markdown(header, rows)

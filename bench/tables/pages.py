@@ -9,7 +9,7 @@ from functools import partial
 from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
 from bench.tables.instructions import instructions
-from bench.tables.ladder import rungs
+from bench.tables.ladder import busy, rungs
 from bench.tables.ladder import sizes as ladder_sizes
 from bench.tables.methods import (
     cgma,
@@ -25,7 +25,7 @@ from bench.tables.methods import (
 from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
-from bench.tables.scale import head, limits, predictions, pytest_head, stand_ins
+from bench.tables.scale import head, limits, predictions, pytest_head, searches, stand_ins
 from bench.tables.scale import sizes as message_sizes
 from bench.tables.tensor_cores import emulated_bits, planted_faults, tensor_cores
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
@@ -53,6 +53,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "parts": partial(rungs, "f32.1*"),
         "others": partial(rungs, "f16.*", "tf32.*", "e4m3.*", "f64.*"),
         "sizes": ladder_sizes,
+        "busy": busy,
     },
     "docs/why.md": {"counters": counters, "tensor counters": tensor_counters},
     "docs/verification.md": {"types": types, "terms that show": terms_that_show, "float22": float22},
@@ -68,6 +69,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "messages": message_sizes,
         "limits": limits,
         "predictions": predictions,
+        "searches": searches,
     },
     "docs/trust.md": {
         "zoo": zoo,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from bench.tables import sources
 from bench.tables.markdown import markdown
 from bench.tables.sources import results
+from bench.tuning import NEAR
 
 _ENGINES = {
     "processes": "`processes`, nothing to do",
@@ -108,3 +110,26 @@ def predictions() -> str:
 
 def _key(case: Mapping[str, Any]) -> tuple[int, int, int]:
     return case["workers"], case["group"], case.get("slower", 1)
+
+
+def searches() -> str:
+    """What a search finds beside exhaustive search, and with as many evaluations beside Kernel Tuner's strategies."""
+    rows = []
+    with results(sources.H200 / "tuning.json") as document:
+        for row in document["kernels"]:
+            every = {id: seconds for id, seconds in row["every"]["trials"].items() if seconds is not None}
+            least, tried = min(every.values()), list(row["searched"]["trials"])
+            winner = min(row["searched"]["final"], key=row["searched"]["final"].get)
+            near = next(count for count, id in enumerate(tried, 1) if every.get(id, math.inf) <= NEAR * least)
+            replayed = dict(row["replayed"])
+            third = replayed.pop("evaluations")
+            reached = {name: sum(each["slower"] <= NEAR for each in found) for name, found in replayed.items()}
+            own, *others = reached.pop("mmcore"), *sorted(reached.items(), key=lambda each: -each[1])
+            strategies = ", ".join(f"{name} {count}" for name, count in others)
+            found = f"{every[winner] / least:.3f}"
+            rows.append(
+                [f"`{row['kernel']}`", str(len(row["every"]["trials"])), found, str(near), str(third), str(own)]
+            )
+            rows[-1].append(strategies)
+    header = ("kernel", "configs", "found", "near after", "a third", "`mmcore tune`", "Kernel Tuner")
+    return markdown(header, rows)
