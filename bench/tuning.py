@@ -26,7 +26,6 @@ from bench.results_file import results_text
 from mmcore.executor import run as executed
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.saved_results import describe
-from mmcore_tune.search import Search
 from mmcore_tune.space import SearchSpace
 
 SEEDS = range(20)
@@ -91,6 +90,8 @@ def _measured(row: Mapping[str, Any]) -> tuple[SearchSpace, dict[str, float | No
 def _search(space: SearchSpace, seconds: Mapping[str, float | None], evaluations: int, seed: int) -> dict[str, Any]:
     """What mmcore's search finds, with five configs at a time as a worker has them."""
     import optuna
+
+    from mmcore_tune.search import Search
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     search = Search("replayed", space, optuna.storages.InMemoryStorage(), "tpe", seed)
