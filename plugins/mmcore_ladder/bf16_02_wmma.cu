@@ -1,9 +1,9 @@
 // ladder.bf16.02_wmma: tensor cores, by CUDA's wmma functions.
 //
-// CUDA cores limited rung 1: one product for each lane and instruction, and two loads from shared memory for it. A
-// tensor core multiplies whole matrices: here a warp's instruction multiplies 16×16 by 16×16. A warp computes WM×WN
-// elements of C, several such patches, so that each fragment of A and B that it loads from the tiles is used several
-// times. A fragment is a small matrix in the registers of a warp's threads, some elements in each.
+// Shared memory limited rung 1: two loads for each product, of one lane and instruction. A tensor core multiplies
+// whole matrices: here a warp's instruction multiplies 16×16 by 16×16. A warp computes WM×WN elements of C, several
+// such patches, so that each fragment of A and B that it loads from the tiles is used several times. A fragment is a
+// small matrix in the registers of a warp's threads, some elements in each.
 
 #include "elements.cuh"
 #include <mma.h>

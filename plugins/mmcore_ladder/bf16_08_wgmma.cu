@@ -2,9 +2,10 @@
 // multiprocessor wait for that. On Hopper the 128 threads of a warpgroup issue one instruction, wgmma, for a product
 // of 64 rows and BN columns that reads both operands from shared memory by itself. One thread asks for whole tiles
 // by TMA, and a barrier in shared memory counts their bytes. TMA lays the tiles down swizzled, and wgmma reads them so.
-// B is stored by columns from here on: the rows of both tiles lie along k.
+// B is stored by columns from here on: rows of both tiles are neighbours along k, and have the same descriptors.
 //
-// A block has a warpgroup for every 64 of its BM rows. Nothing overlaps yet: fetch, wait, multiply.
+// A block has a warpgroup for every 64 of its BM rows. Nothing overlaps within it yet: fetch, wait, multiply.
+// hopper.cuh explains each of these.
 
 #define WGMMA_FORM "k16.f32.bf16.bf16"
 #define WGMMA_MAJORS

@@ -6,7 +6,7 @@
 // tiles under way at a time share few rows of A and columns of B, and find them in L2.
 //
 // A tile of 128×256, twice that of rung 9, needs fewer bytes for each product. Its sums take 128 registers of each
-// consumer's thread, more than its share; the producer gives away what it does not need.
+// consumer's thread, which has 168 where all have the same; so the producer gives away what it does not need.
 
 #define WGMMA_FORM "k16.f32.bf16.bf16"
 #define WGMMA_MAJORS

@@ -55,9 +55,9 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, __
                 const int half = rank_in_cluster() * (BN / BLOCKS);
                 for (int start = 0; start < k; start += BK) {
                     wait(empty + stage, phase ^ 1);
-                    expect(full + stage, sizeof(Stage));
+                    expect(full + stage, sizeof(Stage));  // with the half that the other block fetches
                     fetch(stages[stage].a, &map_a, start, tile.row, full + stage);
-                    fetch_for(3, stages[stage].b + half * BK, &map_b, start, tile.column + half, full + stage);
+                    fetch_for(0b11, stages[stage].b + half * BK, &map_b, start, tile.column + half, full + stage);
                     phase ^= ++stage == STAGES;
                     stage %= STAGES;
                 }

@@ -3,7 +3,7 @@
 // 07_warp_tiles waits for each tile to come, and multiplies only then. Here the copies of the next STAGES - 1 tiles are
 // on their way while one is multiplied; they go from global to shared memory without registers between. A copy of 16
 // bytes cannot transpose, so A's tile is kept by rows, and a thread loads four elements of a row, which are for four
-// steps of k. A tile's stage is free once all threads have multiplied it: one barrier a step instead of two.
+// values of k. A tile's stage is free once all threads have multiplied it: one barrier a step instead of two.
 //
 // m, n and k are multiples of BM, BN and BK.
 

@@ -1,7 +1,7 @@
-// ladder.f32.09_any: any sizes, leading dimensions and layouts, as fast as CUDA cores allow.
+// ladder.f32.09_any: any sizes, leading dimensions and layouts, and what else CUDA cores allow.
 //
 // In 08_async multiply-adds wait for loads from shared memory, and copies for the L2 cache. Here a thread loads
-// elements for the next step of k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds
+// elements for the next k while it multiplies those of this one, and has up to 8×16 sums, 128 multiply-adds
 // for 6 loads. Blocks that run at the same time share rows and columns.
 //
 // The tiles that the last wave of blocks has are shared by all, as stream_k.cuh explains.
@@ -142,7 +142,7 @@ __device__ void multiply(const float* A, const float* B, int m, int n, int k, in
     const unsigned top = warp / WARPS_ACROSS * WM + ty * 4;
     const unsigned left_most = warp % WARPS_ACROSS * WN + tx * 4;
 
-    // Elements for two steps of k: one that is multiplied, one that is loaded.
+    // Elements for two values of k: one that is multiplied, one that is loaded.
     float a[2][TM], b[2][TN];
     int read = 0;
     auto load_step = [&](int p) {

@@ -13,7 +13,7 @@ constexpr int WARPS_ACROSS = BN / WN;
 constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
 constexpr int TILES_M = WM / 16;  // of the instruction, in a warp's rectangle of C
 constexpr int TILES_N = WN / 8;
-// Threads on a multiprocessor: with 64 sums a thread takes 255 registers, with 32 it is content with 168, with 16 with 128.
+// Threads on a multiprocessor: with 64 sums a thread takes 255 registers, with 32 of them 168, and with 16 of them 128.
 constexpr int RESIDENT = TILES_M * TILES_N > 8 ? 256 : TILES_M * TILES_N > 4 ? 384 : 512;
 constexpr int BLOCKS = THREADS < RESIDENT ? RESIDENT / THREADS : 1;
 constexpr int STEPS = BK / 8;  // of the instruction, in a tile

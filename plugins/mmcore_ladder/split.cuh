@@ -45,7 +45,7 @@ __device__ __nv_bfloat16 nearest(float number, bool first, __nv_bfloat16*)
 
 __device__ __half nearest(float number, bool first, __half*) { return __float2half_rn(number); }
 
-// Stores a number's parts, and says whether they are not all of it.
+// Stores a number's parts, and says whether it may be too small or too large for them.
 __device__ bool split_number(float number, ELEMENT (&parts)[PARTS])
 {
     const bool doubt = !isfinite(number) || (number != 0 && fabsf(number) < power_of_two(LEAST));

@@ -1,9 +1,9 @@
 // The tiles of C as work for blocks, where those of the last wave are shared (stream-k).
 //
-// Blocks come in waves, one on each multiprocessor, and the last one leaves multiprocessors without work. Its tiles are
-// shared: their steps along k, one tile's behind another's, are divided equally among as many blocks as there is room
-// for, so that a block has the end of one tile and the beginning of the next. Sums of such parts go to memory of their
-// own, and a second launch adds up what the blocks have of each tile, always in the same order.
+// Blocks come in waves, as many as the multiprocessors have room for, and the last one leaves multiprocessors without
+// work. Its tiles are shared: their steps along k, one tile's behind another's, are divided equally among as many blocks
+// as there is room for, so that a block has the end of one tile and the beginning of the next. Sums of such parts go to
+// memory of their own, and a second launch adds up what the blocks have of each tile, always in the same order.
 
 #pragma once
 
@@ -16,8 +16,7 @@ struct Grid {
     {
     }
 
-    // The step, counted from the first of the tiles behind the `whole` first, with which one of the blocks begins that
-    // share them.
+    // The step with which one of the blocks begins that share tiles; steps are counted from the first of tile `whole`.
     __device__ unsigned long long begin_of(unsigned block, unsigned sharing, unsigned whole) const
     {
         return (down * across - whole) * static_cast<unsigned long long>(steps) * block / sharing;
@@ -40,7 +39,8 @@ struct Place {
 };
 
 // What a block has to do: of a tile the steps from `first` up to `last`, none if these are the same. Of the first blocks,
-// `whole` of them, each has a tile of its own. The others share the rest: of up to two tiles each has a part, 0 or 1.
+// `whole` of them, each has a tile of its own. The others share the rest. There are more of them than such tiles, so that
+// each has less than a tile's steps, in two tiles at most: parts 0 and 1.
 struct Work {
     const Grid grid;
     const bool shared;

@@ -7,7 +7,7 @@
 // A tensor core cuts off what lies below the last bit of a sum. PROMOTED sums go no further than one step along k
 // there, and are added up by the CUDA cores, which round.
 //
-// Where C has few tiles, the blocks of a cluster have one tile and a part of k each, and add their sums up together.
+// Where C has few tiles, the blocks of a cluster share one, each with a part of k, and add their sums up together.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -26,7 +26,7 @@ constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction 
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
 constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
-constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: no two rows in one bank
+constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows lie in different banks
 
 enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
 enum Group { EVERYONE, CONSUMER, ALL_CONSUMERS = CONSUMER + CONSUMERS };  // barriers' numbers
@@ -165,7 +165,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         return;
     }
 #endif
-    // The warp that made the barriers goes on at once, the others wait for that; all blocks of a cluster wait for each
+    // The producer's warps go on at once, the consumers wait for the barriers; all blocks of a cluster wait for each
     // other where one's copies come to another's barriers.
     if (SHARING > 1)
         cluster_barrier();
@@ -238,7 +238,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                     begin_products();
                     bool add = !PROMOTED && step > tile.first;
 #pragma unroll
-                    for (int order = PARTS - 1; order >= 0; --order)  // for smaller products float32 has no bits
+                    for (int order = PARTS - 1; order >= 0; --order)  // others are too small for float32
 #pragma unroll
                         for (int p = 0; p <= order; ++p) {
                             const int q = order - p;
