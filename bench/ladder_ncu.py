@@ -15,8 +15,8 @@ from bench.results_file import results_text
 
 SIZE = 4096
 KERNELS = (
-    *("ladder.f32.09_any", "ladder.f64.02_dmma", "ladder.tf32.02_any_nt", "ladder.f16.02_any_nt"),
-    *("ladder.bf16.12_any_nt", "ladder.e4m3.01_any_nt"),
+    *("ladder.f32.09_any", "ladder.f64.02_dmma", "ladder.e4m3.01_any_nt", "ladder.bf16.12_any_nt"),
+    *("ladder.f16.02_any_nt", "ladder.tf32.02_any_nt"),
 )
 _MARK = "## "
 _FUNCTION = re.compile(r"^  (\S.*?) \(\d+, \d+, \d+\)x\(")
@@ -28,7 +28,7 @@ _METRICS = {
     "l1": f"l1tex__throughput{_PER_CENT}",
     "l2": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
 }
-_UNITS = {"us": 1.0, "ms": 1000.0}
+_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 def launch() -> None:
@@ -78,7 +78,7 @@ def results(raw: Path, path: Path) -> None:
         row: dict[str, object] = {"kernel": kernel, "launched": launched, "function": function}
         for name, metric in _METRICS.items():
             value = float(metrics[metric][-1].replace(",", ""))
-            row[name] = value * _UNITS[metrics[metric][0]] if name == "duration" else value
+            row[name] = value * _MICROSECONDS[metrics[metric][0]] if name == "duration" else value
         rows.append(row)
     path.write_text(results_text({"size": SIZE}, functions=rows), encoding="utf-8")
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from mmcore.planning.plan import plan, resource_violations
 from mmcore_conform import conformance
 from mmcore_conform.conformance import conform_kernel
 from mmcore_emulator.api import check
+from mmcore_ladder import f32, f64
 
 LADDER = {name: kernel for name, kernel in mmcore.kernels().items() if name.startswith("ladder.")}
 RUNGS = {name: kernel for name, kernel in LADDER.items() if not kernel.variant_of}
@@ -111,6 +115,29 @@ def test_configs_of_a_space_are_right(name: str, place: str) -> None:
     assert result.verified, result.failures()
     found = check(name, **asked)
     assert (found.violations, found.warnings) == ((), ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ladder.f64.02_dmma", *(name for name in RUNGS if "any" in name)])
+def test_configs_drawn_at_random_are_right_at_ragged_sizes(name: str) -> None:
+    """Where tiles hang over the edges, and where k is long and C has few of them."""
+    for config in random.Random(name).sample([resolve(declared) for declared in LADDER[name].configs], 3):
+        for m, n, k in ((70, 45, 300), (16, 200, 1100)):
+            result = mmcore.run(name, m=m, n=n, k=k, config=config.to_json(), device="emulator", seed=1)
+            assert result.verified, (config.id, m, n, k, result.failures())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "resident"), [("ladder.f32.09_any", f32.resident), ("ladder.f64.02_dmma", f64.resident)]
+)
+def test_the_blocks_that_are_counted_on_are_those_that_the_source_asks_room_for(
+    name: str, resident: Callable[[Config], int]
+) -> None:
+    for config in [resolve(declared) for declared in LADDER[name].configs][::8]:
+        planned = plan(LADDER[name], LADDER[name].problem(64, 64, 64), config, DeviceProperties())
+        (asked,) = set(re.findall(r"\.minnctapersm (\d+)", compile_plan(planned, "90").ptx))
+        assert int(asked) == resident(config), config
 
 
 @pytest.mark.slow

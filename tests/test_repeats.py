@@ -61,13 +61,27 @@ def loaded() -> Iterator[LoadedKernel]:
 
 
 class Comparison:
-    """A comparison by three scripts: of launches on the same inputs, on fresh ones, and of the copies alone."""
+    """A comparison by scripts: of launches on the same inputs, on fresh ones, and of the copies before either.
+
+    ``many`` are launches without copies, and ``same_copies`` those before launches on the same inputs; by default they
+    take as long as launches on the same inputs, and as other copies.
+    """
 
     def __init__(
-        self, loaded: LoadedKernel, repeated: Script, fresh: Script, copies: Script, *host_seconds: float | None
+        self,
+        loaded: LoadedKernel,
+        repeated: Script,
+        fresh: Script,
+        copies: Script,
+        *host_seconds: float | None,
+        many: Script | None = None,
+        same_copies: Script | None = None,
     ) -> None:
+        same_copies = same_copies or copies
         self.timers = {
-            (True, 1): ScriptedTimer(lambda reading: repeated(reading) + copies(reading)),
+            (True, 0): ScriptedTimer(many or repeated),
+            (True, 1): ScriptedTimer(lambda reading: repeated(reading) + same_copies(reading)),
+            (False, 1): ScriptedTimer(same_copies),
             (True, 2): ScriptedTimer(fresh),
             (False, 2): ScriptedTimer(copies),
         }
@@ -102,6 +116,33 @@ def test_a_kernel_that_is_faster_when_repeated_is_accused(loaded: LoadedKernel, 
     ]
 
 
+def test_copies_of_the_same_inputs_may_be_faster_than_those_of_fresh_ones(loaded: LoadedKernel) -> None:
+    assert not Comparison(loaded, always(8e-6), always(18e-6), always(10e-6), same_copies=always(6e-6)).found
+
+
+@pytest.mark.parametrize(("many", "accused"), [(6e-5, False), (4e-5, True)])
+def test_launches_one_behind_the_other_may_be_faster_but_not_by_far(
+    loaded: LoadedKernel, many: float, accused: bool
+) -> None:
+    """L2 holds other data for them; but a launch that comes soon may find that there is nothing to do."""
+    made = Comparison(loaded, always(1e-4), always(1e-4), always(0.0), many=always(many))
+    assert bool(made.found) == accused
+
+
+def test_a_launch_that_fails_is_what_is_found(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    failure = Violation("launch-failure", "it failed", fatal=True)
+    monkeypatch.setattr(loaded.module, "run", lambda calls: [failure])
+    assert Comparison(loaded, always(1e-4), always(1e-4), always(0.0)).found == [failure]
+
+
+def test_each_reading_has_as_many_launches_on_the_one_inputs_as_on_the_other(loaded: LoadedKernel) -> None:
+    for seconds in (2.9e-4, 5e-3, 0.3):
+        made = Comparison(loaded, always(seconds), always(seconds), always(0.0))
+        counts = [round(reading / seconds) for reading in made.timers[True, 2].readings[1:]]
+        assert counts
+        assert all(count > 0 and count % 2 == 0 for count in counts)
+
+
 def test_who_disturbs_the_first_readings_misleads_it_neither_way(loaded: LoadedKernel) -> None:
     right, wrong = 1e-4, 1.4e-4
     assert not Comparison(loaded, always(right), disturbed(right, until=6, by=3e-4), always(4e-6)).found
@@ -112,19 +153,19 @@ def test_who_disturbs_the_first_readings_misleads_it_neither_way(loaded: LoadedK
 def test_a_slow_kernel_is_not_read_again_because_its_copies_take_now_longer_now_shorter(loaded: LoadedKernel) -> None:
     made = Comparison(loaded, always(1.1), always(1.1), lambda reading: 4e-6 * (1 + reading % 2))
     assert not made.found
-    assert sum(map(sum, made.readings)) < 4
+    assert [len(readings) for readings in made.readings] == [1, 1, 1, 2, 1]
 
 
 def test_copies_of_a_small_part_of_a_launch_are_quiet_enough(loaded: LoadedKernel) -> None:
     made = Comparison(loaded, always(1e-3), always(1e-3), lambda reading: 4e-6 * (1 + reading % 2))
     assert not made.found
-    assert [len(readings) for readings in made.readings] == [3, 4, 3]
+    assert [len(readings) for readings in made.readings] == [3, 3, 3, 4, 3]
 
 
 def test_an_accused_slow_kernel_is_read_three_times(loaded: LoadedKernel) -> None:
     made = Comparison(loaded, always(1.1), always(2.2), always(4e-6))
     assert len(made.found) == 1
-    assert [len(readings) for readings in made.readings] == [3, 4, 3]
+    assert [len(readings) for readings in made.readings] == [3, 3, 3, 4, 3]
 
 
 def test_a_launch_that_took_no_longer_than_the_timed_ones_is_comparison_enough(loaded: LoadedKernel) -> None:
@@ -141,9 +182,11 @@ def test_fresh_launches_find_other_inputs_and_no_product_in_turns(loaded: Loaded
     assert set(first) == set(second) == {"A", "B", "C"}
     for label in "ABC":
         assert first[label].target is second[label].target is loaded.buffers[label]
-        contents = [bytes(copy[label].source._array.content) for copy in (first, second)]  # type: ignore[attr-defined]
-        assert (contents[0] == contents[1]) == (label == "C")
-        assert (same[label] is first[label]) == (label != "C")
+        assert same[label].target is first[label].target
+        copies = (first[label], second[label], same[label])
+        one, other, again = (bytes(copy.source._array.content) for copy in copies)  # type: ignore[attr-defined]
+        assert (one == other) == (label == "C")
+        assert (one == again) == (label != "C")
 
 
 def test_repeated_launches_find_their_product(loaded: LoadedKernel) -> None:
@@ -173,7 +216,7 @@ def test_the_inputs_are_freed_afterwards(loaded: LoadedKernel, monkeypatch: pyte
     monkeypatch.setattr(EmulatedBuffer, "close", lambda buffer: closed.append(buffer))
     monkeypatch.setattr("tests.test_repeats.Emulator", Noting)
     Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
-    assert len(opened) == 7
+    assert len(opened) == 9
     assert closed == opened[::-1]
 
 
@@ -182,7 +225,7 @@ def test_readings_of_many_launches_end_when_they_took_a_second_together(loaded: 
     slower = lambda reading: 1e-6 if reading == 0 else 1e-3  # noqa: E731
     made = Comparison(loaded, always(1e-3), slower, always(0.0))
     assert not made.found
-    assert [len(readings) for readings in made.readings] == [1, 2, 1]
+    assert [len(readings) for readings in made.readings] == [1, 1, 1, 2, 1]
     made = Comparison(loaded, always(5e-4), slower, always(0.0))
     assert len(made.found) == 1
-    assert [len(readings) for readings in made.readings] == [3, 4, 3]
+    assert [len(readings) for readings in made.readings] == [3, 3, 3, 4, 3]

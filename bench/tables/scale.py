@@ -120,7 +120,7 @@ def searches() -> str:
             every = {id: seconds for id, seconds in row["every"]["trials"].items() if seconds is not None}
             least, tried = min(every.values()), list(row["searched"]["trials"])
             winner = min(row["searched"]["final"], key=row["searched"]["final"].get)
-            near = next(count for count, id in enumerate(tried, 1) if every.get(id, math.inf) <= NEAR * least)
+            near = next((count for count, id in enumerate(tried, 1) if every.get(id, math.inf) <= NEAR * least), "–")
             replayed = dict(row["replayed"])
             third = replayed.pop("evaluations")
             reached = {name: sum(each["slower"] <= NEAR for each in found) for name, found in replayed.items()}

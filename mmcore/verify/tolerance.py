@@ -72,8 +72,8 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
     """
     # A factor other than 1 is rounded, and so is what it multiplies.
     scaled = 2 * ((problem.alpha, problem.beta) not in ((1, 0), (1, 1)))
-    at_once = min(problem.k, _TERMS_AT_ONCE if accumulator.startswith(FLOAT22.name) else 1)
     summed = terms_until_promoted(accumulator, problem.k)
+    at_once = min(summed, _TERMS_AT_ONCE if accumulator.startswith(FLOAT22.name) else 1)
     root = math.sqrt(math.ceil(summed / at_once) + problem.accumulate)
     summing = (_SAFETY * root + scaled) * accumulator_roundoff(accumulator) * (_STRASSEN if algorithm else 1)
     storing = storing_roundoff(problem, accumulator)

@@ -31,7 +31,7 @@ def _rows_along_x(problem: Problem, config: Config) -> tuple[int, int]:
 _SIZES = ("m", "n", "k", "lda", "ldb")
 
 
-def _resident(config: Config) -> int:
+def resident(config: Config) -> int:
     """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
     sums, threads = config.TM * config.TN, config.block.x
     most = 256 if sums > 64 else 384 if sums > 32 and threads <= 128 else 512 if sums > 16 else 768
@@ -49,7 +49,7 @@ def _any_exists(config: Config) -> bool:
     if max(config.TM, config.TN) > 2 * min(config.TM, config.TN):
         return False
     pitches = config.BM + config.BN + 8
-    shared_bytes = config.STAGES * config.BK * pitches * 4 * _resident(config)
+    shared_bytes = config.STAGES * config.BK * pitches * 4 * resident(config)
     shares = min(config.BM, config.BN) * config.BK // 4 % threads == 0
     return bool(threads >= max(config.BM, config.BN) and shares and shared_bytes <= 220 << 10)
 
@@ -77,7 +77,7 @@ def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> l
             arguments=("A", "B", "C", parts, *_SIZES, "ldc", whole),
         )
 
-    return stream_k(problem, config, device, _resident(config), product)
+    return stream_k(problem, config, device, resident(config), product)
 
 
 _BIG = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}

@@ -23,7 +23,7 @@ def _tiles_exist(config: Config) -> bool:
     )
 
 
-def _resident(config: Config) -> int:
+def resident(config: Config) -> int:
     """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
     elements = config.WM * config.WN
     return max(1, int((256 if elements > 1024 else 384 if elements > 512 else 512) // config.block.x))
@@ -33,7 +33,7 @@ def _dmma_exists(config: Config) -> bool:
     """Whether 02_dmma can have these parameters: 64 sums of a thread, 4 to 8 warps."""
     whole = config.BM % config.WM == config.BN % config.WN == 0
     sums = config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256
-    return bool(whole and sums and _resident(config) * tiles_bytes(config, 8) <= SHARED_BYTES)
+    return bool(whole and sums and resident(config) * tiles_bytes(config, 8) <= SHARED_BYTES)
 
 
 def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
@@ -52,7 +52,7 @@ def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> 
             arguments=("A", "B", "C", parts, "m", "n", "k", "lda", "ldb", "ldc", whole),
         )
 
-    return stream_k(problem, config, device, _resident(config), product)
+    return stream_k(problem, config, device, resident(config), product)
 
 
 @hookimpl

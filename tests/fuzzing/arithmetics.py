@@ -144,6 +144,7 @@ _TF32: dict[str, Multiply] = _FLOAT32 | {
     "tensor cores, 24 bits": tensor_cores(4, 24),
 }
 _FLOAT22 = {"tensor cores": EIGHT_BITS, "promoted every 128": promoted(EIGHT_BITS), "in float32": summed_in("float32")}
+_PROMOTED = {name: multiply for name, multiply in _FLOAT22.items() if name != "tensor cores"}
 _IN_FLOAT32 = summed_in("float32")
 _NARROW_SUMS: dict[str, Multiply] = {f"sums in {name}": summed_in(name) for name in ("float16", "bfloat16")}
 _OF_FLOAT32: dict[str, Multiply] = {
@@ -169,6 +170,7 @@ def _of_float8(dtype: str, output: str) -> list[Arithmetic]:
     return [
         Arithmetic(dtype, "float32", output, _HALF, inputs | _NARROW_SUMS | cut),
         Arithmetic(dtype, "float22", output, _FLOAT22, inputs | _NARROW_SUMS),
+        Arithmetic(dtype, "float22/128", output, _PROMOTED, inputs | _NARROW_SUMS | cut),
     ]
 
 

@@ -65,7 +65,7 @@ def try_product(arithmetic: Arithmetic, kind: str, seed: int, number: int) -> tu
     if kind == RIGHT and not found.verified:
         raise Misjudged(f"a right product is refused: {said}")
     # Many elements together are judged by a limit of their own, where C is smaller than its tolerance.
-    together = matrices.rows is None and arithmetic.accumulator in ("float16", "bfloat16", "float22")
+    together = matrices.rows is None and arithmetic.accumulator.startswith(("float16", "bfloat16", "float22"))
     if (found.verified and truth.wrong(values)) or (truth.right(values) and not found.verified and not together):
         raise Misjudged(f"{said}: the product is {'wrong' if truth.wrong(values) else 'right'}")
     if kind in TERMS and found.verified:
@@ -94,7 +94,7 @@ def _problem(rng: random.Random, arithmetic: Arithmetic, kind: str) -> Problem:
 
 def _stored(problem: Problem, accumulator: str, matrices: Matrices, multiply: Multiply) -> NDArray[Any]:
     """C as a kernel leaves it: factors are rounded, products with them, and their sum."""
-    kept = "float32" if accumulator == "float22" else accumulator
+    kept = "float32" if accumulator.startswith("float22") else accumulator
     with np.errstate(all="ignore"):
         total = multiply(wide(matrices.a, problem.dtype), wide(matrices.b, problem.dtype))
         if problem.alpha != 1:

@@ -64,10 +64,11 @@ def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
     if beta:
         old = beta * wide(matrices.c, problem.output)
         product, magnitude = product + old, magnitude + np.abs(old) * (1 + math.sqrt(problem.k) / 8)
-    (roundoff, least_exponent), (storing, least_stored) = _ROUNDINGS[accumulator], _ROUNDINGS[problem.output]
+    summed_in, _, promoted = accumulator.partition("/")
+    (roundoff, least_exponent), (storing, least_stored) = _ROUNDINGS[summed_in], _ROUNDINGS[problem.output]
     storing = storing if storing > roundoff else 0.0
-    at_once = min(problem.k, _TERMS_AT_ONCE.get(accumulator, 1))
-    terms = math.ceil(problem.k / at_once) + (beta != 0)
+    at_once = min(problem.k, _TERMS_AT_ONCE.get(summed_in, 1))
+    terms = math.ceil(min(problem.k, int(promoted or problem.k)) / at_once) + (beta != 0)
     if matrices.rows is not None:
         # All of at_once terms are cut off where the largest is, which is most of them where they are scattered.
         magnitude[matrices.rows == Kind.SCALED] *= math.sqrt(at_once)
