@@ -24,6 +24,7 @@ EXPERIMENTS = (
     "poznan-first",
     "poznan-second",
     "ladder",
+    "ladder-sizes",
 )
 
 

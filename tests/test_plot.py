@@ -265,6 +265,21 @@ def test_sizes_beside_a_library_have_a_panel_for_each_type_with_its_line(tmp_pat
     assert "multiple of 16" not in figure(aligned).text
 
 
+def test_a_kernel_tuned_for_each_size_is_one_line(tmp_path: Path) -> None:
+    made = [beside(benchmark("made.up", n, b), 0.5) for n, b in ((512, 8), (1024, 16), (2048, 32))]
+    once = drawn(figure(results(tmp_path, document(made, "made-ladder", baseline="cublas.*"))), "float32")
+    assert list(once["made.up"]) == [512, 1024, 2048]
+    twice = [*made, beside(benchmark("made.up", 512, 32), 0.5)]
+    both = drawn(figure(results(tmp_path, document(twice, "made-ladder", baseline="cublas.*"))), "float32")
+    assert list(both["made.up, b=32"]) == [512, 2048]
+
+
+def test_too_many_lines_beside_a_library_are_refused_too(tmp_path: Path) -> None:
+    made = [beside(benchmark(f"made.up{i}", n, 8), 0.5) for i in range(21) for n in (64, 128)]
+    with pytest.raises(InvalidResults, match="21 series are too many for one figure"):
+        figure(results(tmp_path, document(made, "made-ladder", baseline="cublas.*")), "sizes")
+
+
 def chosen_sizes(content: dict[str, Any], sizes: set[int]) -> dict[str, Any]:
     """The benchmarks at some sizes only."""
     kept = [each for each in content["benchmarks"] if each["extra_info"]["problem"]["n"] in sizes]

@@ -47,12 +47,12 @@ def span(sizes: Collection[int]) -> str:
 
 
 def looks_of(labels: Collection[str]) -> dict[str, Look]:
-    """The look of each kernel and config; InvalidResults where they are too many for a reader to tell apart."""
+    """The look of each kernel, or kernel and config; InvalidResults where a reader could not tell so many apart."""
     if len(labels) > _MOST:
         raise InvalidResults(
             f"{len(labels)} series are too many for one figure; choose some with --kernel 'upc.*' or --block 16"
         )
-    return looks({label: label.split(", ", 1) for label in labels})
+    return looks({label: (*label.split(", ", 1), "")[:2] for label in labels})
 
 
 def draw_lines(

@@ -8,8 +8,8 @@ from functools import partial
 
 from matplotlib.axes import Axes
 
-from mmcore_plots.curves import Curves, curves_of, draw_lines, span
-from mmcore_plots.drawing import Drawing, Look, looks
+from mmcore_plots.curves import Curves, curves_of, draw_lines, looks_of, span
+from mmcore_plots.drawing import Drawing, Look
 from mmcore_plots.results import TERA_RATE, Entry, Quantity, Results, by_type, library_rate
 
 _LIBRARY = Look(
@@ -26,8 +26,7 @@ def sizes_by_type(results: Results) -> Drawing:
     """The rate of every kernel against n, and that of the library, if one took turns with them."""
     entries, quantity = results.kernel_entries, results.rate if results.emulated else TERA_RATE
     names = _names(entries)
-    series = {names[entry.label]: (entry.kernel, names[entry.label].removeprefix(entry.kernel)) for entry in entries}
-    look = {**looks(series), **dict.fromkeys((entry.baseline for entry in entries), _LIBRARY)}
+    look = {**looks_of(dict.fromkeys(names.values())), **dict.fromkeys((entry.baseline for entry in entries), _LIBRARY)}
     panels = by_type(entries)
     text = f"m = n = k. {quantity.text}"
     if len(panels) > 1:
@@ -48,10 +47,10 @@ def sizes_by_type(results: Results) -> Drawing:
 
 
 def _names(entries: Sequence[Entry]) -> dict[str, str]:
-    """What the legend calls each series by its label: its kernel, where that has one config only."""
-    kernels = {entry.label: entry.kernel for entry in entries}
-    configs = Counter(kernels.values())
-    return {label: kernel if configs[kernel] == 1 else label for label, kernel in kernels.items()}
+    """What the legend calls each series by its label: its kernel, where that has no two configs at one n."""
+    configs = Counter((entry.kernel, entry.n) for entry in entries)
+    several = {kernel for (kernel, _), count in configs.items() if count > 1}
+    return {entry.label: entry.label if entry.kernel in several else entry.kernel for entry in entries}
 
 
 def _aligned(entries: Sequence[Entry]) -> set[int]:

@@ -29,9 +29,9 @@ def sizes(results: Results) -> Drawing:
     ours = curves_of(results.kernel_entries, quantity)
     if len(places_of(ours)) < 2:
         raise InvalidResults("a figure of sizes takes results of square products at two sizes at least")
-    look = looks_of(ours)
     if results.baseline or library_rate(results.kernel_entries):
         return sizes_by_type(results)
+    look = looks_of(ours)
     then = [each for each in _kernel_times(results) if each.entry.label in ours]
     then = [each for each in then if min(ours[each.entry.label]) <= each.n <= max(ours[each.entry.label])]
     theirs = curves_of([each.entry for each in then], RATE)
