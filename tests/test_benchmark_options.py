@@ -6,6 +6,7 @@ import csv
 import itertools
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -506,7 +507,7 @@ STORAGE: Any = FileStorage
         ({"save": "mine"}, False),
         ({"autosave": "0001"}, False),
         ({"storage": STORAGE("/dev/null", logger=None, default_machine_id="here")}, False),
-        ({"storage": STORAGE("elsewhere", logger=None, default_machine_id="here")}, True),
+        ({"storage": STORAGE(tempfile.gettempdir(), logger=None, default_machine_id="here")}, True),
     ],
 )
 def test_a_run_is_saved_unless_the_user_says_how_or_that_it_is_not(changes: dict[str, Any], saves: bool) -> None:
