@@ -36,23 +36,18 @@ def launch() -> None:
     from cuda.bindings import driver
 
     import mmcore
-    from mmcore.devices.loaded_kernel import LoadedKernel
+    from mmcore.cell import BASELINE, Cell
     from mmcore.executor.choose_device import open_device
-    from mmcore.planning.plan import plan, usual_config
+    from mmcore.measure import prepared_cell
     from mmcore.registry import registry
-    from mmcore.verify.inputs import draw
-    from mmcore.verify.verify_launches import host_arrays
 
     device = open_device("cuda")
     for name in KERNELS:
         kernel = mmcore.kernels()[name]
-        problem = kernel.problem(SIZE, SIZE, SIZE)
+        cell = Cell(name, SIZE, SIZE, SIZE, seed=1)
         offered = registry().asked("mmcore_baselines", kernel=kernel)
-        for each in (kernel, next(baseline for baseline in offered if baseline.name == "cublas.best")):
-            config, _ = usual_config(each, problem, device.properties)
-            planned = plan(each, problem, config, device.properties)
-            with LoadedKernel(planned, device) as loaded:
-                loaded.upload(host_arrays(planned, draw(problem, 1)))
+        for each in (kernel, next(baseline for baseline in offered if baseline.name == BASELINE)):
+            with prepared_cell(cell, device, each) as loaded:
                 loaded.run()
                 print(_MARK, name, each.name, flush=True)
                 driver.cuProfilerStart()

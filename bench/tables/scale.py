@@ -126,10 +126,7 @@ def searches() -> str:
             reached = {name: sum(each["slower"] <= NEAR for each in found) for name, found in replayed.items()}
             own, *others = reached.pop("mmcore"), *sorted(reached.items(), key=lambda each: -each[1])
             strategies = ", ".join(f"{name} {count}" for name, count in others)
-            found = f"{every[winner] / least:.3f}"
-            rows.append(
-                [f"`{row['kernel']}`", str(len(row["every"]["trials"])), found, str(near), str(third), str(own)]
-            )
-            rows[-1].append(strategies)
+            configs, found = len(row["every"]["trials"]), f"{every[winner] / least:.3f}"
+            rows.append([f"`{row['kernel']}`", *map(str, (configs, found, near, third, own)), strategies])
     header = ("kernel", "configs", "found", "near after", "a third", "`mmcore tune`", "Kernel Tuner")
     return markdown(header, rows)

@@ -46,7 +46,7 @@ def stream_k(
     """
     element, itemsize = ("double", 8) if problem.dtype == "float64" else ("float", 4)
     tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
-    shared, sharing = _shared(tiles, problem.k, config, device.multiprocessors * resident, resident, itemsize)
+    shared, sharing = _shared(tiles, problem.k, config, device.multiprocessors, resident, itemsize)
     whole = Scalar(tiles - shared)
     if not sharing:
         return [product(tiles, "C", whole)]
@@ -61,13 +61,14 @@ def stream_k(
     return [product(tiles - shared + sharing, parts, whole), add_up]
 
 
-def _shared(tiles: int, k: int, config: Config, slots: int, resident: int, itemsize: int) -> tuple[int, int]:
+def _shared(tiles: int, k: int, config: Config, multiprocessors: int, resident: int, itemsize: int) -> tuple[int, int]:
     """How many tiles of C the last wave leaves to be shared, and by how many blocks; none where that takes longer.
 
     Time is told in nanoseconds, at 128 multiply-adds a cycle of a multiprocessor. Adding up takes a launch, some
     2.5 µs, and what the parts' bytes take in L2 at about 4 TB/s.
     """
-    rest, multiprocessors = tiles % slots, slots // resident
+    slots = multiprocessors * resident
+    rest = tiles % slots
     blocks = min(slots, rest * ceil_div(k, config.BK) * config.BK // _LEAST_DEPTH)
     if blocks <= rest:
         return 0, 0

@@ -157,11 +157,11 @@ def products(
 
 def _transposed(problem: Problem, config: Config) -> bool:
     """Whether Cᵀ = Bᵀ·Aᵀ is computed, since its tiles hang over the edges by less."""
-    areas = (
-        ceil_div(m, config.BM) * config.BM * ceil_div(n, config.BN) * config.BN
-        for m, n in ((problem.n, problem.m), (problem.m, problem.n))
-    )
-    return bool(next(areas) < next(areas))
+
+    def area(m: int, n: int) -> int:
+        return int(ceil_div(m, config.BM) * config.BM * ceil_div(n, config.BN) * config.BN)
+
+    return area(problem.n, problem.m) < area(problem.m, problem.n)
 
 
 def wide(*numbers: int) -> list[Scalar]:
