@@ -61,6 +61,29 @@ def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
     assert sum(int(count) for count in re.findall(r"(\d+) by pool", counts)) == 24
 
 
+# The runs on two cards
+
+
+def test_the_committed_runs_measured_each_cell_once() -> None:
+    document = json.loads((RESULTS.parent / "nvidia-h200" / "cards.json").read_text(encoding="utf-8"))
+    runs = {run["run"]: run for run in document["runs"]}
+    for name, run in runs.items():
+        assert run["results"] == sum(name in cell for cell in document["cells"]), name
+    assert all(runs[name]["results"] == runs["first"]["results"] for name in ("both", "ray"))
+    assert all("is left out" in runs[name]["said"][0] for name in ("killed", "ray-killed"))
+
+
+@pytest.mark.slow
+def test_the_bench_is_run_alone_and_on_two_devices(tmp_path: Path) -> None:
+    saved, options = tmp_path / "cards.json", "--mm-size 16,24 --mm-kernel upc.kernel*1"
+    command = [sys.executable, "-m", "bench.cards", str(saved), "first", "both", "--devices", "emulator,emulator"]
+    subprocess.run([*command, "--options", options], cwd=ROOT, check=True, capture_output=True)
+    document = json.loads(saved.read_text(encoding="utf-8"))
+    assert [(run["run"], run["results"]) for run in document["runs"]] == [("first", 12), ("both", 12)]
+    assert {cell["both"][0] for cell in document["cells"]} <= {"emulator", "emulator #2"}
+    assert re.fullmatch("measured .* by emulator.*", document["runs"][1]["said"][0])
+
+
 # The page's commands
 
 

@@ -25,7 +25,7 @@ from bench.tables.methods import (
 from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
-from bench.tables.scale import head, limits, predictions, pytest_head, searches, stand_ins
+from bench.tables.scale import cards, head, limits, predictions, pytest_head, searches, stand_ins
 from bench.tables.scale import sizes as message_sizes
 from bench.tables.tensor_cores import emulated_bits, planted_faults, tensor_cores
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
@@ -63,6 +63,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "then and now": then_and_now,
     },
     "docs/scale.md": {
+        "cards": cards,
         "stand-ins": stand_ins,
         "head": head,
         "pytest": pytest_head,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +20,15 @@ _ENGINES = {
     "instant": "none: answers at once",
     "stand-ins": "`ray`, stand-ins for GPUs",
 }
+_RUNS = {
+    "first": "one card",
+    "again": "the same card again",
+    "both": "two cards",
+    "ray": "Ray, a node each",
+    "killed": "two cards, one's process killed whenever there was one",
+    "ray-killed": "Ray, a node killed",
+}
+NEAR_MEDIAN = 0.02
 _PYTEST = {"collect": "`--collect-only`", "measure": "results at once"}
 
 
@@ -110,6 +121,35 @@ def predictions() -> str:
 
 def _key(case: Mapping[str, Any]) -> tuple[int, int, int]:
     return case["workers"], case["group"], case.get("slower", 1)
+
+
+def cards() -> str:
+    """The whole bench on one card, on two, and with one taken away in the middle."""
+    with results(sources.H200 / "cards.json") as document:
+        runs = {run["run"]: run for run in document["runs"]}
+        rows = []
+        for name, what in _RUNS.items():
+            if name not in runs:
+                continue
+            run = runs[name]
+            as_first = name != "first" and run["options"] == runs["first"]["options"]
+            share = f"{100 * run['seconds'] / runs['first']['seconds']:.0f} %" if as_first else ""
+            counts = [count for line in run["said"] for count in re.findall(r"(\d+) by ", line)]
+            off = list(_differences(document["cells"], name)) if as_first else []
+            near = f"{sum(each <= NEAR_MEDIAN for each in off)} of {len(off)}" if off else ""
+            figures = [f"{run['seconds']:.0f}", share, " and ".join(counts), near]
+            figures += [f"{100 * statistics.median(off):.1f} %", f"{100 * max(off):.1f} %"] if off else ["", ""]
+            rows.append([what, f"`{run['options']}`", *figures])
+    header = ("run", "options", "s", "of one card", "cells by each", "medians within 2 %", "median off by", "at most")
+    return markdown(header, rows)
+
+
+def _differences(cells: Sequence[Mapping[str, Any]], name: str) -> Iterator[float]:
+    """How far each cell's median is from what the same card gave alone; nothing for those it did not measure alone."""
+    for cell in cells:
+        alone = {cell[run][0]: cell[run][1] for run in ("first", "second") if run in cell}
+        if name in cell and cell[name][0] in alone:
+            yield abs(cell[name][1] / alone[cell[name][0]] - 1)
 
 
 def searches() -> str:

@@ -46,7 +46,7 @@ class Tasks:
         self._added.put(task)
 
     def receive(self) -> None:
-        """Sort what was added into its groups; the largest of the first are the first."""
+        """Sort what was added into its groups; first come those of most cells, and of these the largest products."""
         first = not self._groups and not self._owners
         while not self._added.empty():
             task = self._added.get()
@@ -54,7 +54,7 @@ class Tasks:
             own = self._groups.setdefault(task.group, deque()) if owner is None else self._owned[owner]
             own.append(task)
         if first:
-            self._groups = dict(sorted(self._groups.items(), key=lambda item: -len(item[1])))
+            self._groups = dict(sorted(self._groups.items(), key=lambda item: _size(item[1]), reverse=True))
 
     def retry(self, task: Task) -> None:
         """Have a task begun again, by another worker if there is one."""
@@ -91,3 +91,8 @@ class Tasks:
         self.receive()
         several = [*self._groups.values(), *self._owned.values()]
         return [*self._retries, *(task for tasks in several for task in tasks)]
+
+
+def _size(tasks: Sequence[Task]) -> tuple[int, int]:
+    cell = tasks[0].cell
+    return len(tasks), cell.m * cell.n * cell.k
