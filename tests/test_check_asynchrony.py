@@ -132,6 +132,20 @@ def test_nothing_is_wrong_with_a_right_kernel(source: str) -> None:
     assert hazards(source, source) == []
 
 
+GIVE_UP = "".join(
+    f'asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(at(&{name})));' for name in ("full", "empty")
+)
+ANEW = (
+    HANDING_ON.replace("if (t == 0) {", "float all = 0;\n for (int round = 0; round < 2; ++round) {\n if (t == 0) {", 1)
+    .replace("out[t] = sum;", "out[t] = all += sum;")
+    .removesuffix("}")
+) + f"__syncthreads();\n if (t == 0) {{\n {GIVE_UP}\n }}\n __syncthreads();\n }}\n }}"
+
+
+def test_an_mbarrier_made_anew_has_phases_of_its_own() -> None:
+    assert hazards(ANEW, HANDING_ON) == []
+
+
 class Fault(NamedTuple):
     """An edit of a right kernel, and the finding that is to name a line with some text, there or as the other line."""
 

@@ -79,8 +79,16 @@ class Waited:
 
 
 @dataclass(frozen=True)
+class Made:
+    """Mbarriers are new, whatever was there before; ``places`` in bytes, as lanes along all axes."""
+
+    places: NDArray[np.int64]
+    mask: Mask | None
+
+
+@dataclass(frozen=True)
 class Arrived:
-    """Lanes tell those who wait for mbarriers what they know; ``places`` in bytes, as lanes along all axes."""
+    """Lanes tell those who wait for mbarriers what they know; ``places`` as of :class:`Made`."""
 
     places: NDArray[np.int64]
     mask: Mask | None
@@ -89,7 +97,7 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Passed:
-    """Lanes have found that a phase of an mbarrier is over; ``places`` as of :class:`Arrived`.
+    """Lanes have found that a phase of an mbarrier is over; ``places`` as of :class:`Made`.
 
     ``parity`` is that of the phases that are under way now, as lanes.
     """
@@ -107,7 +115,7 @@ class ProxyFenced:
     mask: Mask | None
 
 
-Event: TypeAlias = Issued | Landed | Committed | Waited | Arrived | Passed | ProxyFenced
+Event: TypeAlias = Issued | Landed | Committed | Waited | Made | Arrived | Passed | ProxyFenced
 
 
 def words_of(first: NDArray[np.int64], nbytes: NDArray[np.int64] | int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.actions import Action, Part
-from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Arrived, Passed
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Arrived, Made, Passed
 from mmcore_emulator.asynchronous.mbarriers import (
     MbarrierKind,
     arrive,
@@ -69,6 +69,8 @@ def _init(
     for each in np.unique(np.broadcast_to(address[0], ports.shape)[ports.spread(mask)]).tolist():
         ports.initialised_at[each & (BLOCK_BYTES - 1)] = at
     ports.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
+    if ports.watched:
+        ports.happened(Made(ports.places(address[0]), mask))
     return ()
 
 

@@ -24,6 +24,7 @@ from mmcore_emulator.asynchronous.events import (
     Event,
     Issued,
     Landed,
+    Made,
     Passed,
     ProxyFenced,
     Transfer,
@@ -106,6 +107,10 @@ class Asynchrony:
                 self._committed(kind)[self._lanes(mask)] += 1
             case Waited(kind, most, mask):
                 self._waited(kind, most, self._lanes(mask))
+            case Made(places, mask):
+                for place in np.unique(places.reshape(-1)[self._lanes(mask)]).tolist():
+                    self._parities.pop(place, None)
+                    self.clocks.forget(place)
             case Arrived(places, mask, at):
                 lanes = self._lanes(mask)
                 objects = places.reshape(-1)[lanes]

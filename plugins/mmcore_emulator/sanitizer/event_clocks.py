@@ -140,6 +140,10 @@ class EventClocks:
         self.learn(lanes[:, np.newaxis], columns, of_block)
         self._tell(self._told, lanes, places)
 
+    def forget(self, place: int) -> None:
+        """Nobody has arrived yet at an mbarrier."""
+        self._told.pop(place, None)
+
     def told(self, lanes: Numbers, places: Numbers) -> None:
         """Lanes come to know what those have told who have arrived at mbarriers."""
         for place in np.unique(places).tolist():
