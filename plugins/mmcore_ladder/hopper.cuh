@@ -96,12 +96,6 @@ inline __device__ float4 load_from(const float* pointer, int block)
     return four;
 }
 
-// Fetches a map ahead of the first copy that needs it.
-inline __device__ void prefetch(const Map* map)
-{
-    asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
-}
-
 // Bulk copies: one thread asks for a whole box, whose first element is in column x of row y, and goes on; its bytes are
 // counted by the barrier when they have come. z counts matrices.
 

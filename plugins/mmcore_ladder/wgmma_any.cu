@@ -152,12 +152,6 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
     Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE == BY_COPIES) * CONSUMERS * 2 * BOX_BYTES);
     Barrier* const empty = full + STAGES;
-    if (threadIdx.x == 0) {
-        prefetch(&map_a);
-        prefetch(&map_b);
-    }
-    if (WHERE == BY_COPIES && threadIdx.x == 128)
-        prefetch(&map_c);
     if (threadIdx.x < STAGES) {
         make_barrier(full + threadIdx.x, 1);
         make_barrier(empty + threadIdx.x, CONSUMERS * SHARING);
