@@ -65,6 +65,8 @@ def matmul(
         chosen, a, b, target = _chosen(a, b, out, where, on_gpu)
         logging.getLogger("mmcore").info("%s", chosen)
         kernel, parameters = chosen.kernel, chosen.config.to_json()
+        if out is not None and target is None:
+            target = _new_like(out, out.shape)
     else:
         kernel, target = USUAL_KERNEL if kernel is None else kernel, out
     found = kernel if isinstance(kernel, Kernel) else registry().kernel(kernel)
@@ -103,7 +105,7 @@ def _place(a: Any, b: Any, out: Any, device: str) -> tuple[Device, bool]:
 def _chosen(a: Any, b: Any, out: Any, device: Device, on_gpu: bool) -> tuple[Choice, Any, Any, Any]:
     """The best kernel, and the arrays with a copy of what it cannot use where it lies; of ``out`` None is its copy."""
     if not on_gpu:
-        for label, array in (("A", a), ("B", b)):
+        for label, array in (("A", a), ("B", b), *([] if out is None else [("out", out)])):
             _check_array(label, array)
         output = a.dtype.name if out is None else out.dtype.name
         sizes = _sizes(a.shape, b.shape, None if out is None else out.shape)
@@ -244,13 +246,7 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
     if out is None:
         if found.output != found.dtype:
             raise InvalidProblem(f"{found.name} gives {found.output}; pass an out array of that type")
-        shape = (a.shape[0], b.shape[1])
-        if hasattr(a, "new_zeros"):
-            out = a.new_zeros(shape)
-        elif hasattr(a, "__array_function__"):
-            out = np.zeros_like(a, shape=shape)
-        else:
-            raise InvalidProblem(f"how to make a new {type(a).__name__} is not known; pass out")
+        out = _new_like(a, (a.shape[0], b.shape[1]))
     buffers: dict[str, Buffer] = {}
     shapes, leading = {}, {}
     for label, array in (("A", a), ("B", b), ("C", out)):
@@ -269,6 +265,15 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
     with LoadedKernel(planned, device, borrowed=buffers) as loaded:
         _launch(loaded)
     return out
+
+
+def _new_like(array: Any, shape: tuple[int, ...]) -> Any:
+    """A new array of zeros on a GPU, by rows, of another's type."""
+    if hasattr(array, "new_zeros"):
+        return array.new_zeros(shape)
+    if hasattr(array, "__array_function__"):
+        return np.zeros_like(array, shape=shape, order="C")
+    raise InvalidProblem(f"how to make a new {type(array).__name__} is not known; pass out")
 
 
 def _leading(found: Kernel, label: str, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int:

@@ -176,8 +176,8 @@ class Choice:
 def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
     """The tuned kernels for a product, the fastest first; those tuned on another card follow those of this one.
 
-    Each kernel is known by what was measured nearest to the product; kernels that were measured further from it than
-    another come after it, as rates of different products do not compare.
+    Each kernel is known by what was measured nearest to the product, of what fits it; kernels that were measured
+    further from it than another come after it, as rates of different products do not compare.
 
     Args:
         wanted: whether a kernel computes what is asked for: its types and layouts.
@@ -186,9 +186,11 @@ def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DevicePr
     """
     kernels = [each.item for each in registry().kernels.values() if wanted(each.item)]
     everything = all_tuned()
-    known = [(known_of(kernel, everything), kernel) for kernel in kernels]
-    found = [(_nearest(several, kernel, problem, device.card)[0], kernel) for several, kernel in known if several]
+    found = []
+    for kernel in kernels:
+        known = _nearest(known_of(kernel, everything), kernel, problem, device.card)
+        fitting = ((_fitting(tuned, kernel, problem), tuned) for tuned in known)
+        found += [(tuned, kernel, config) for config, tuned in fitting if config is not None][:1]
     found.sort(key=lambda each: (each[0].card != device.card, each[0].distance(problem), -each[0].rate))
-    for tuned, kernel in found:
-        if (config := _fitting(tuned, kernel, problem)) is not None:
-            yield Choice(kernel, config, str(tuned))
+    for tuned, kernel, config in found:
+        yield Choice(kernel, config, str(tuned))

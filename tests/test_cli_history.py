@@ -83,6 +83,24 @@ def test_a_kernel_that_became_slower_is_told_with_the_run_since_which_it_is(tmp_
     assert found["newest"]["commit"] == "07c0ffee"
 
 
+def test_since_is_the_first_run_that_differs_in_that_direction(tmp_path: Path) -> None:
+    found = series(runs(tmp_path, *STEADY, 0.8, 1.2), exit_code=1)
+    assert (found["state"], found["since"]["date"][:10]) == ("slower", "2001-02-07")
+
+
+def test_dates_of_several_zones_are_in_one_order(tmp_path: Path) -> None:
+    saved(tmp_path, 1, timed(1.0), datetime="2001-02-02T23:00:00-05:00")
+    saved(tmp_path, 2, timed(2.0), datetime="2001-02-03T02:00:00+00:00")
+    newest = series(tmp_path)["newest"]
+    assert (newest["date"], newest["median_ms"]) == ("2001-02-03T04:00:00+00:00", 1.0)
+
+
+def test_what_some_run_of_the_reference_had_is_no_difference(tmp_path: Path) -> None:
+    for day, driver in enumerate(("590.1", "580.1", "580.1", "590.1"), 1):
+        saved(tmp_path, day, timed(1.5 if day == 4 else 1.0), machine={**MACHINE, "driver": driver})
+    assert series(tmp_path, exit_code=1)["differences"] == []
+
+
 @pytest.mark.parametrize(
     ("times", "state", "why"),
     [

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -20,8 +23,12 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, NoDevice, UnknownKernel
 from mmcore.result import Result
 from mmcore_engines import Request, Spread, connect
-from mmcore_engines.place import Place, identity
+from mmcore_engines.cards import compared_cards
+from mmcore_engines.journal import Journal
+from mmcore_engines.place import Place, _Ahead, identity
 from mmcore_engines.processes import Processes
+from mmcore_engines.tasks import Task, Tasks
+from tests.command_line import install, installed
 from tests.test_result import RESULT
 
 FACTS = {"name": "Test GPU", "compute_capability": [9, 0], "multiprocessors": 132, "driver": "580.1"}
@@ -167,6 +174,56 @@ def test_a_cell_whose_workers_die_is_begun_three_times_and_then_blamed() -> None
     assert [result.verified for result in found] == [True, True, False, True, True]
 
 
+def test_one_worker_alone_begins_again_with_what_its_process_lost() -> None:
+    worker = Scripted(
+        "a", answer=lambda asked: {} if len(worker.asked) > 1 else {"error": "DeviceLost", "text": "died"}
+    )
+    (found,) = results(spread(worker), {"one": [CELL]})
+    assert found.verified
+
+
+def test_a_lost_cell_goes_to_another_worker_if_there_is_one() -> None:
+    tasks, task = Tasks(), Task(CELL, "one", "", begun=["a"])
+    tasks.retry(task)
+    assert tasks.next("a", lambda: {"b"}) is None
+    assert tasks.next("a", set) is task
+    tasks.retry(task)
+    assert tasks.next("b", lambda: {"a"}) is task
+
+
+def test_a_group_whose_worker_was_lost_is_gone_on_with_by_another() -> None:
+    failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone"))
+    found = spread(failing, later=[Scripted("b")])
+    first = found.add(CELL, "one")
+    found.start()
+    found.begin()
+    first.result(10)
+    assert found.add(CELL, "one").result(10).place == "b"
+    found.close()
+
+
+def test_later_cells_of_a_group_go_to_its_worker() -> None:
+    tasks = Tasks()
+    for worker in "ab":
+        tasks.add(Task(CELL, "one", ""))
+        tasks.receive()
+        assert (tasks.next(worker, set) is None) == (worker == "b")
+
+
+def test_a_device_whose_process_always_dies_is_left_out() -> None:
+    hellos: list[int] = []
+
+    def met() -> dict[str, Any]:
+        hellos.append(1)
+        error, text = ("DeviceLost", "it died") if len(hellos) < 20 else ("NoDevice", "it was asked 20 times")
+        return {"error": error, "text": text}
+
+    found = spread(Scripted("a", met=met))
+    with pytest.raises(NoDevice, match="it died"):
+        found.start()
+    found.close()
+
+
 def test_a_card_that_is_gone_when_its_process_died_is_left_out() -> None:
     said: list[str] = []
     failing = Scripted("a", answer=lambda asked: {"error": "DeviceLost", "text": "it died"})
@@ -260,6 +317,10 @@ def test_what_is_not_measured_when_a_run_ends_says_so() -> None:
             each.result(10)
 
 
+def test_cards_differ_by_the_fastest_and_the_slowest() -> None:
+    assert compared_cards({"a": 0.9, "b": 1.0, "c": 1.0}, CELL)[0].startswith("3 cards differ by 11.1 % ")
+
+
 def test_cards_are_compared_by_the_time_of_a_reference_kernel() -> None:
     def card(name: str, seconds: float) -> Scripted:
         time = replace(RESULT.times[0], timing=Timing(), rounds=(seconds,))
@@ -341,6 +402,37 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
+def test_what_was_measured_before_an_interruption_says_where(tmp_path: Path) -> None:
+    found = spread(Scripted("a"))
+    future = found.add(CELL, "one")
+    found.start()
+    found.begin(tmp_path / "run.jsonl")
+    future.result(10)
+    found.close(whole=False)
+    again = results(spread(Scripted("b")), {"one": [CELL, replace(CELL, m=7)]}, journal=tmp_path / "run.jsonl")
+    assert [result.place for result in again] == ["a", "b"]
+
+
+def test_a_journal_has_each_result_at_once_and_goes_on_behind_a_line_that_was_cut_off(tmp_path: Path) -> None:
+    path, several = tmp_path / "run.jsonl", cells(3)
+
+    def kept() -> list[Any]:
+        journal = Journal(path, {})
+        journal.close(whole=False)
+        return [journal.result(cell, FACTS) for cell in several]
+
+    journal = Journal(path, {})
+    journal.keep(several[0], FACTS, "one")
+    assert kept() == ["one", None, None]
+    journal.close(whole=False)
+    path.write_text(path.read_text() + '{"key": "cut o')
+    journal = Journal(path, {})
+    for cell, result in zip(several[1:], ("two", "three"), strict=True):
+        journal.keep(cell, FACTS, result)
+    journal.close(whole=False)
+    assert kept() == ["one", "two", "three"]
+
+
 def test_what_was_measured_of_other_code_or_another_device_is_measured_again(tmp_path: Path) -> None:
     source = tmp_path / "kernel.cu"
     source.write_text("one")
@@ -383,6 +475,55 @@ def test_a_place_answers_with_results_and_with_errors() -> None:
         assert "did you mean" in answer["text"]
     finally:
         place.end()
+
+
+def test_each_config_is_compiled_ahead_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = _Ahead()
+    ahead.described = {"supports_timing": True}
+    compiled: list[int] = []
+    monkeypatch.setattr(ahead, "_compile", lambda cell, timeout: compiled.append(cell["config"]["P"]))
+    ahead.compile([replace(CELL, config={"P": number}).to_json() for number in (1, 2, 1)], None)
+    ahead._threads.shutdown(wait=True)
+    assert sorted(compiled) == [1, 2]
+
+
+HOLDING = """
+import sys
+from mmcore.file_locks import Lock
+lock = Lock("device-fragile-number-0")
+print(lock.try_to_take() or "taken", flush=True)
+sys.stdin.read()
+lock.release()
+"""
+
+
+def test_a_place_waits_for_its_device_and_frees_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent)
+    install(tmp_path, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
+
+    def another() -> tuple[subprocess.Popen[str], str]:
+        """A process that takes the device if it can, and what it says."""
+        pipe = subprocess.PIPE
+        process = subprocess.Popen([sys.executable, "-c", HOLDING], stdin=pipe, stdout=pipe, text=True)
+        assert process.stdout is not None
+        return process, process.stdout.readline().strip()
+
+    with installed(tmp_path):
+        place = Place("fragile:0")
+        process, said = another()
+        assert said == "taken"
+        for _ in range(2):
+            assert json.loads(place.answer(b'{"hello": true}')).keys() == {"busy"}
+        process.communicate()
+        assert "result" in json.loads(place.answer(b'{"hello": true}'))
+        monkeypatch.delenv("MMCORE_LOCK_HOLDERS")  # the other is no child of the holder's
+        process, said = another()
+        assert said.startswith(f"process {os.getpid()}")
+        process.communicate()
+        place.end()
+        process, said = another()
+        assert said == "taken"
+        process.communicate()
 
 
 def test_a_worker_process_that_is_killed_loses_nothing_and_its_device_goes_on() -> None:

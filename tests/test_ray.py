@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Iterator
@@ -67,6 +68,20 @@ def test_a_node_that_is_killed_loses_nothing(cluster: Any) -> None:
     assert len({result.place for result in results}) == 2
     assert len(said) == 1
     assert "is left out: the worker was lost (ActorDiedError" in said[0] or "(ActorUnavailable" in said[0]
+
+
+def test_the_users_own_ray_goes_on(cluster: Any) -> None:
+    ray.init(cluster.address, log_to_driver=False)
+    connect("ray", Request("emulator", cluster.address)).close()
+    assert ray.is_initialized()
+
+
+def test_a_gpus_worker_needs_no_cpu(cluster: Any) -> None:
+    cluster.add_node(num_cpus=0, num_gpus=1)
+    engine = connect("ray", Request("cuda", cluster.address))
+    (worker,) = engine.workers()
+    assert json.loads(worker.submit(b'{"hello": true}').result(60))
+    engine.close()
 
 
 def test_pytest_bench_on_ray(cluster: Any, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from bench import cards
 from bench.scale.simulation import Costs, Losses, simulated
 from bench.scale_simulation import RESULTS, measured_cases, ray_costs, validation
+from bench.tables import scale, sources
 from tests.command_line import install, mmcore
 
 ROOT = Path(__file__).parent.parent
@@ -52,7 +54,7 @@ def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(pytester.path / "site"), str(ROOT)]))
     pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     pytester.makeconftest(KILLING)
-    selection = ("--mm-kernel", "upc.kernel01,upc.kernel11", "--mm-size", "48,56,64,72")
+    selection = ("--mm-kernel", "upc.kernel01,upc.kernel11", "--mm-size", "48,64,96,128")
     result = pytester.runpytest_subprocess("--mm-engine", "pools", "--mm-device", "emulator,emulator", *selection)
     result.assert_outcomes(passed=24)
     printed = result.stdout.str()
@@ -71,6 +73,44 @@ def test_the_committed_runs_measured_each_cell_once() -> None:
         assert run["results"] == sum(name in cell for cell in document["cells"]), name
     assert all(runs[name]["results"] == runs["first"]["results"] for name in ("both", "ray"))
     assert all("is left out" in runs[name]["said"][0] for name in ("killed", "ray-killed"))
+
+
+def test_a_run_takes_the_place_of_one_before(tmp_path: Path) -> None:
+    path, run = tmp_path / "cards.json", {"seconds": 1.0, "results": 1, "said": [], "machine_info": {}}
+    for cells in ({"x": ["cuda:0", 1.0, 1980], "y": ["cuda:0", 2.0, 1980]}, {"x": ["cuda:0", 3.0, 1980]}):
+        cards.add(path, "first", "", {**run, "cells": cells})
+    document = json.loads(path.read_text())
+    assert [each["run"] for each in document["runs"]] == ["first"]
+    assert [each["first"][1] for each in document["cells"] if "first" in each] == [3.0]
+
+
+def test_a_node_is_killed_with_all_that_it_has_started() -> None:
+    start = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as node:
+        assert node.stdout is not None
+        node.stdout.readline()
+        (child,) = cards._descendants(node.pid)
+        cards._kill_node(node)
+    path = Path(f"/proc/{child}/stat")
+    assert not path.exists() or path.read_text().split()[2] == "Z"
+
+
+def test_the_table_compares_a_card_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = {"extra_info": {"place": "node1 cuda:0", "device": "cuda:0", "conditions": {}}, "stats": {"median": 2e-6}}
+    assert cards._cell(saved, str.upper) == ["NODE1 CUDA:0", 2.0, None]
+    rows: list[dict[str, Any]] = [
+        {"first": ["cuda:0", 1.0, 0], "second": ["cuda:1", 2.0, 0], "both": ["cuda:1", 2.2, 0]},
+        {"first": ["cuda:0", 1.0, 0], "both": ["cuda:0", 1.01, 0]},
+        {"first": ["cuda:0", 1.0, 0], "both": ["cuda:1", 2.2, 0]},
+        {"second": ["cuda:1", 2.0, 0]},
+    ]
+    runs = [
+        {"run": name, "options": "-k x", "seconds": seconds, "said": ["measured 1 by cuda:0, 2 by cuda:1"]}
+        for name, seconds in (("first", 200.0), ("both", 100.0))
+    ]
+    (tmp_path / "cards.json").write_text(json.dumps({"runs": runs, "cells": rows}))
+    monkeypatch.setattr(sources, "H200", tmp_path)
+    assert scale.cards().splitlines()[-1] == "| two cards | `-k x` | 100 | 50 % | 1 and 2 | 1 of 2 | 5.5 % | 10.0 % |"
 
 
 @pytest.mark.slow

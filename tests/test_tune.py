@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import statistics
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import mmcore
+from mmcore.cell import Cell
 from mmcore.executor import IN_PROCESS
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.measure import Phases
 from mmcore.planning.plan import usual_config
-from mmcore.tuning import Tuned, file_of
+from mmcore.tuning import Tuned, file_of, read
+from mmcore_emulator.device import Emulator
+from mmcore_engines.processes import LocalWorker
 from tests import landscape
 from tests.command_line import installed
 from tests.command_line import mmcore as command
+from tests.test_result import RESULT
+from tests.timed_emulator import TimedEmulator
 
-pytest.importorskip("optuna", reason="the extra 'tune' is not installed")
+optuna = pytest.importorskip("optuna", reason="the extra 'tune' is not installed")
+from mmcore_tune.finals import FINAL, TURNS, turns  # noqa: E402
+from mmcore_tune.search import Search  # noqa: E402
+from mmcore_tune.space import SearchSpace  # noqa: E402
+from mmcore_tune.tuning import Tuning, run_final, write  # noqa: E402
 
 FORBIDDEN = 4  # by a constraint
 CONFIGS = 11 * 5 * 4 - FORBIDDEN  # P = 3 is not in the space
@@ -102,6 +116,114 @@ def test_everything_is_tried_once_if_asked_for() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_the_seed_a_third_of_the_trials_is_enough(seed: int) -> None:
     assert within(document("--seed", str(seed))) <= 1.02
+
+
+def space() -> SearchSpace:
+    kernel = mmcore.kernels()["acme.valley"]
+    return SearchSpace(kernel, kernel.problem(16, 16, 16), Emulator().properties)
+
+
+def test_the_first_neighbours_are_one_step_away() -> None:
+    near = {"P6-Q4-R2", "P8-Q4-R2", "P7-Q2-R2", "P7-Q8-R2", "P7-Q4-R1", "P7-Q4-R3"}
+    assert set(itertools.islice(space().neighbours("b8-P7-Q4-R2"), len(near))) == {f"b8-{each}" for each in near}
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+def test_no_config_is_asked_for_twice(sampler: str) -> None:
+    search = Search("s", space(), optuna.storages.InMemoryStorage(), sampler, 1)
+    asked = [search.ask() for _ in range(60)]
+    assert len({id for _, id in filter(None, asked)}) == 60
+
+
+def test_what_an_interrupted_run_had_begun_is_not_measured() -> None:
+    kept = optuna.storages.InMemoryStorage()
+    for _ in range(3):  # each goes on with what the one before has left
+        search = Search("s", space(), kept, "tpe", 1)
+        assert (search.seconds, search.before) == ({}, 0)
+        assert search.ask() is not None
+
+
+def test_two_searches_at_once_do_not_stop_each_other() -> None:
+    kept = optuna.storages.InMemoryStorage()
+    first = Search("s", space(), kept, "tpe", 1)
+    trial, id = first.ask() or pytest.fail("there are configs")
+    second = Search("s", space(), kept, "tpe", 2)  # takes that trial for one that was interrupted
+    first.tell(trial, 1.0)
+    assert first.seconds == {id: 1.0}
+    assert second.ask() is not None
+
+
+def test_a_time_limit_that_was_too_short_is_forgotten() -> None:
+    assert "no right config: timeout" in tune("--trials", "5", "--timeout", "0.001").stderr
+    assert len(document("--trials", "5")["trials"]) == 5
+
+
+def test_a_card_that_is_lost_is_no_fault_of_the_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit, requests = LocalWorker.submit, itertools.count(1)
+
+    def lost(worker: LocalWorker, request: bytes) -> Future[bytes]:
+        if next(requests) != 8:
+            return submit(worker, request)
+        future: Future[bytes] = Future()
+        future.set_exception(ConnectionError("the host is gone"))
+        return future
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalWorker, "submit", lost)
+        assert "the host is gone" in tune("--trials", "72").stderr
+    found = document("--trials", "72")
+    assert 0 < found["before"] < 8
+    assert [seconds is None for seconds in found["trials"].values()] == list(map(is_wrong, found["trials"]))
+
+
+def test_edited_code_is_tuned_anew() -> None:
+    source = mmcore.kernels()["acme.valley"].source
+    assert source is not None
+    text = source.read_text()
+    document("--trials", "3")
+    try:
+        source.write_text(text + "// edited\n")
+        assert document("--trials", "3")["before"] == 0
+    finally:
+        source.write_text(text)
+
+
+def test_each_search_has_a_budget_of_its_own() -> None:
+    result = command(*TUNE, "--size", "16", "--size", "24", "--budget", "1s", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert all(each["trials"] for each in json.loads(result.stdout))
+
+
+def test_the_final_decides() -> None:
+    kernel, first, second, third = mmcore.kernels()["acme.valley"], *itertools.islice(space().configs, 3)
+    search: Any = SimpleNamespace(space=space(), best=[first, second, third])
+    search.seconds = {first: 1.0, second: 1.04, third: 1.06}  # the third is too slow for the final
+    tuning = Tuning(kernel, kernel.problem(16, 16, 16), search, 2)
+
+    def add(cell: Any, group: str, target: str = "", further: Any = ()) -> Future[Any]:
+        future: Future[Any] = Future()
+        rounds = [1.0, 1.1, 1.2], [1.0, 1.05, 9.0]
+        future.set_result([{"time": {"rounds": each}} for each in rounds] if target == TURNS else RESULT)
+        return future
+
+    several: Any = SimpleNamespace(add=add)
+    run_final(tuning, several, 1.0)
+    assert (tuning.winner, tuning.times) == (second, {second: 1.05, first: 1.1})
+
+
+def test_finalists_take_turns() -> None:
+    readings = itertools.count(100)
+    drifting = TimedEmulator(lambda source: 1e-5 * next(readings), flops=1e15)
+    cell = Cell("upc.kernel01", 16, 16, 16, config={"block": [8, 8, 1]}, timings=(FINAL,))
+    found = turns(drifting, Phases(), cell.to_json(), [{"block": [16, 16, 1]}])
+    first, second = (statistics.median(each["time"]["rounds"]) for each in found)
+    assert first == pytest.approx(second, rel=0.03)
+
+
+def test_a_tuned_config_takes_the_place_of_that_of_its_own_product_alone(tmp_path: Path) -> None:
+    for m, n, k in ((8, 8, 8), (16, 8, 8), (8, 16, 8), (8, 8, 16), (8, 8, 16)):
+        path = write(Tuned("acme.valley", {}, m, n, k, 1.0, "Test GPU"), tmp_path)
+    assert [(each.m, each.n, each.k) for each in read(path, "")] == [(8, 8, 8), (8, 8, 16), (8, 16, 8), (16, 8, 8)]
 
 
 def test_what_is_tuned_for_another_product_is_tried_first() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import mmcore
-from mmcore import InvalidProblem, Kernel, hookimpl
+from mmcore import Config, InvalidProblem, Kernel, Launch, Problem, hookimpl
 from mmcore.cell import Cell
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
@@ -25,7 +26,7 @@ from mmcore.tuning import SCHEMA, all_tuned, file_of, own_folder
 from mmcore_emulator.device import Emulator
 from tests.command_line import mmcore as command
 from tests.test_api import normal
-from tests.test_matmul_in_place import EmulatedGpu, WithDlpack
+from tests.test_matmul_in_place import PACKED, RIGHT, EmulatedGpu, WithDlpack
 
 CARD = "Test GPU"
 KERNEL = "upc.kernel11"  # whose default block is 32×32
@@ -237,9 +238,82 @@ def test_numpys_arrays_take_the_usual_kernel_without_a_gpu_and_a_tuned_one_on_a_
 
 def test_kernels_with_known_bugs_and_of_another_operation_are_never_taken(write: Write, gpu: Card) -> None:
     odd = [each for each in mmcore.kernels().values() if each.dtype == "float32" and (each.known_bugs or each.beta)]
+    a = normal(64, 64)
     assert odd
+    assert not any(each.violations(each.problem(64, 64, 64), each.config()) for each in odd)
     write(entry(8), *(entry(0, kernel=each.name, seconds=1e-9) for each in odd))
-    assert mmcore.best_kernel(normal(8, 8), normal(8, 8), device="cuda:1").kernel.name == KERNEL
+    assert mmcore.best_kernel(a, a, device="cuda:1").kernel.name == KERNEL
+
+
+def test_a_kernel_whose_nearest_config_does_not_fit_is_taken_with_the_next_one(write: Write, gpu: Card) -> None:
+    multiples = "upc.kernel10"  # takes whole blocks alone
+    write(entry(32, 64, multiples), entry(8, 512, multiples))
+    a = normal(40, 40)
+    chosen = mmcore.best_kernel(a, a, device="cuda:1")
+    assert (chosen.kernel.name, chosen.config.id) == (multiples, "b8")
+
+
+def test_a_tuning_file_that_has_changed_is_read_again(write: Write) -> None:
+    path = write(entry(16))
+    assert taken()[0] == "b16"
+    write(entry(8))
+    os.utime(path, ns=(0, 0))
+    assert taken()[0] == "b8"
+
+
+@pytest.fixture
+def added() -> Iterator[Callable[[Kernel], None]]:
+    """Registers a kernel."""
+    kernels: list[Kernel] = []
+    plugin = type("Plugin", (), {"mmcore_kernels": staticmethod(hookimpl(lambda: kernels))})()
+
+    def add(kernel: Kernel) -> None:
+        kernels.append(kernel)
+        registry().add(plugin, "added", "acme-added")
+
+    yield add
+    registry().manager.unregister(plugin)
+    del registry()._origins[plugin]
+    for kernel in kernels:
+        del registry().kernels[kernel.name]
+
+
+@pytest.mark.parametrize("label", ["A", "B"])
+def test_a_kernel_that_reads_past_a_matrix_is_not_taken_in_place(
+    label: str, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
+) -> None:
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=(1,), block=config.block, over_read={label: 1})
+
+    cu_file.write_text('extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k) {}')
+    kernel = Kernel(name="tests.reading", source=cu_file, configs=[{"block": (8, 8)}], launch=launch)
+    added(kernel)
+    write(entry(8, kernel=kernel.name, seconds=1e-9), entry(0, kernel=TILES))
+    a = normal(16, 16)
+    assert mmcore.best_kernel(a, a, device="cuda:1").kernel is kernel
+    assert mmcore.best_kernel(Torch(gpu, a), Torch(gpu, a)).kernel.name == TILES
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_kernel_of_another_output_writes_to_out_however_it_lies(
+    order: Any, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
+) -> None:
+    text = (PACKED + RIGHT).replace("LEADING", "").replace("const float*", "const signed char*").replace("OUT", "int")
+    cu_file.write_text(text)
+    added(Kernel(name="tests.wide", source=cu_file, configs=[{"block": (8, 8)}], dtype="int8", output="int32"))
+    write(entry(8, kernel="tests.wide"))
+    a = np.arange(-18, 18, dtype=np.int8).reshape(6, 6)
+    out = Torch(gpu, np.zeros((6, 6), np.int32), order=order)
+    assert mmcore.matmul(Torch(gpu, a), Torch(gpu, a), out) is out
+    np.testing.assert_array_equal(out.content, a.astype(np.int32) @ a)
+
+
+@pytest.mark.parametrize("out", [[[0.0]], "x", memoryview(b"abcd")])
+def test_an_out_that_is_no_array_is_told(out: Any) -> None:
+    a = normal(1, 1)
+    for made in (mmcore.matmul, mmcore.best_kernel):
+        with pytest.raises(InvalidProblem, match=f"out is a {type(out).__name__}, not an array"):
+            made(a, a, out, device="emulator")
 
 
 def test_shipped_files_name_kernels_that_there_are() -> None:

@@ -25,13 +25,17 @@ class Journal:
     def __init__(self, path: Path, common: Mapping[str, str]) -> None:
         self.path, self._common = path, dict(common)
         self._known: dict[str, Any] = {}
+        kept = ""
         with contextlib.suppress(FileNotFoundError):
-            for line in path.read_text(encoding="utf-8").splitlines():
+            kept = path.read_text(encoding="utf-8", errors="replace")
+            for line in kept.splitlines():
                 with contextlib.suppress(ValueError, KeyError, TypeError):  # the last may be cut off
                     entry = json.loads(line)
                     self._known[entry["key"]] = entry["result"]
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a", encoding="utf-8")
+        if kept and not kept.endswith("\n"):
+            self._file.write("\n")
 
     def result(self, cell: Cell, facts: Mapping[str, Any]) -> Any:
         """The JSON of a result that was kept; None where there is none."""

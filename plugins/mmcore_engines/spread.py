@@ -34,6 +34,10 @@ _SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
 _HELLO = {"hello": True}
 
 
+class NotMeasured(NoDevice):
+    """A cell has not been measured, through no fault of its own: no worker is left, or the run has ended."""
+
+
 @dataclass(eq=False)
 class _Seat:
     """A worker, as the spread sees it.
@@ -86,7 +90,8 @@ class Spread:
         self._thread = threading.Thread(target=self._run, name="spread", daemon=True)
 
     def add(self, cell: Cell, group: str, target: str = MEASURE, further: Sequence[Any] = ()) -> Future[Any]:
-        """Have a cell measured; the future has its result, or a MmcoreError where it cannot be measured.
+        """Have a cell measured; the future has its result, or a MmcoreError where it cannot be measured, which is
+        :class:`NotMeasured` where nobody has tried.
 
         Args:
             cell: its device is the worker's, whatever it says.
@@ -325,7 +330,7 @@ class Spread:
         left = [*self._tasks.left(), *(seat.current for seat in self._seats if seat.current is not None)]
         for task in left:
             if not task.future.done():
-                task.future.set_exception(error)
+                task.future.set_exception(NotMeasured(str(error)))
 
 
 def _result(task: Task, values: Any) -> Any:

@@ -20,6 +20,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, say, write_j
 from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
+from mmcore.registry import registry
 from mmcore.tuning import own_folder
 from mmcore_plots.files import PICTURES, require_matplotlib
 
@@ -125,9 +126,11 @@ def _tuning(
     space = SearchSpace(kernel, problem, properties_of(described["properties"]))
     several = len(space.configs)
     most = several if trials is None else trials or max(_LEAST_TRIALS, math.ceil(several / 3))
-    # Other code, another driver or other configs make another study.
+    # Other code, of the kernel's source or of the package that brings it, another driver or other configs make another
+    # study.
     facts = {name: value for name, value in described["facts"].items() if name in ("name", "driver")}
-    known_by = json.dumps([facts, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
+    package = registry().told(kernel.name, registry().kernels)
+    known_by = json.dumps([facts, package, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
     digest = hashlib.sha256(known_by.encode()).hexdigest()[:8]
     name = f"{kernel.name} {problem} {described['description']} {digest}"
     return Tuning(kernel, problem, Search(name, space, kept, *sampler), min(most, several))

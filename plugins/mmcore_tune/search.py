@@ -76,7 +76,7 @@ class Search:
             if id in space.configs and trial.state in (TrialState.COMPLETE, TrialState.FAIL):
                 self.seconds[id] = trial.value if trial.state == TrialState.COMPLETE else self.seconds.get(id)
             elif trial.state == TrialState.RUNNING:  # of a run that was interrupted
-                self._study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
+                self._study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
         self.before = len(self.seconds)
         # What is tuned for another product is often fast for this one.
         self._first = [id for id in dict.fromkeys([*space.usual, *space.known]) if id not in self.seconds]
@@ -112,12 +112,17 @@ class Search:
             self._study.tell(trial, known, state=state)
         return self._fixed(self._near() or self._anywhere())
 
-    def tell(self, trial: Trial, seconds: float | None) -> None:
-        """What came of a trial; None where its config is wrong, or could not be measured."""
+    def tell(self, trial: Trial, seconds: float | None, *, late: bool = False) -> None:
+        """What came of a trial; None where its config is wrong, or could not be measured.
+
+        One that was ``late``, whose time limit was reached, is tried again by the next run, which may have another.
+        """
         id = trial.user_attrs[_CONFIG]
         self._pending.discard(id)
         self.seconds[id] = seconds
-        self._study.tell(trial, seconds, state=TrialState.FAIL if seconds is None else TrialState.COMPLETE)
+        state = TrialState.COMPLETE if seconds is not None else TrialState.PRUNED if late else TrialState.FAIL
+        # Somebody who tunes the same on another card may have taken it for a trial that was interrupted.
+        self._study.tell(trial, seconds, state=state, skip_if_finished=True)
 
     def _near(self) -> str | None:
         """An untried config that differs from one of the fastest in one parameter; None where all have been tried."""

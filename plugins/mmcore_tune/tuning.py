@@ -23,6 +23,7 @@ from mmcore.result import Result
 from mmcore.tuning import SCHEMA, Tuned, file_of, read
 from mmcore_engines import Spread
 from mmcore_engines.place import AHEAD
+from mmcore_engines.spread import NotMeasured
 from mmcore_tune.finals import FINAL, TURNS
 from mmcore_tune.search import Search
 
@@ -74,6 +75,9 @@ def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, told:
         end: when no more are begun.
         timeout: seconds that each may take.
         told: is called when something is known.
+
+    Raises:
+        NotMeasured: no worker is left; the search does not learn from it.
     """
     search = tuning.search
     pending: dict[Future[Any], tuple[Any, int]] = {}  # each with its trial and its lane, a worker's group
@@ -91,10 +95,16 @@ def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, told:
         if not pending:
             return
         done, _ = wait(pending, timeout=1.0, return_when=FIRST_COMPLETED)
+        lost: BaseException | None = None
         for future in done:
             trial, lane = pending.pop(future)
             lanes[lane] -= 1
-            _tell(tuning, trial, future)
+            if isinstance(error := future.exception(), NotMeasured):
+                lost = error
+            else:
+                _tell(tuning, trial, future)
+        if lost is not None:
+            raise lost
 
 
 def _tell(tuning: Tuning, trial: Any, future: Future[Any]) -> None:
@@ -103,11 +113,12 @@ def _tell(tuning: Tuning, trial: Any, future: Future[Any]) -> None:
         result: Result = future.result()
         wrong = "" if result.verified else "; ".join(result.failures())
         seconds = result.kernel_seconds
+        late = result.timed_out
     except MmcoreError as error:
-        wrong, seconds = str(error), None
+        wrong, seconds, late = str(error), None, False
     if wrong:
         tuning.wrong[trial.user_attrs["config"]] = wrong.splitlines()[0]
-    tuning.search.tell(trial, None if wrong else seconds)
+    tuning.search.tell(trial, None if wrong else seconds, late=late)
 
 
 def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
