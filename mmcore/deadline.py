@@ -27,7 +27,7 @@ def parse_seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise MmcoreError(f"{text!r} is not a number of seconds above 0")
+        raise MmcoreError(f"{text!r} is not a number of seconds above 0, nor one with a unit, such as 90s, 10m or 2h")
     return seconds
 
 

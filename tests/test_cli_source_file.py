@@ -28,6 +28,22 @@ __global__ void mul(const float *A, const float *B, float *C, int m, int n, int 
 }
 """
 
+TILED = """
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
+    __shared__ float a[16][16], b[16][16];
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < k; p += 16) {
+        a[threadIdx.y][threadIdx.x] = row < m && p + threadIdx.x < k ? A[row * k + p + threadIdx.x] : 0;
+        b[threadIdx.y][threadIdx.x] = p + threadIdx.y < k && col < n ? B[(p + threadIdx.y) * n + col] : 0;
+        __syncthreads();
+        for (int i = 0; i < 16; i++) sum += a[threadIdx.y][i] * b[i][threadIdx.x];
+    __syncthreads();  // until all have read
+    }
+    if (row < m && col < n) C[row * n + col] = sum;
+}
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -93,6 +109,19 @@ def test_a_right_product_is_passed_with_a_note_where_it_is_wrong_beside_whole_ti
     assert command("run", "my.cu", "--size", "32", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
 
 
+def test_a_right_product_is_passed_with_a_note_on_what_check_finds(folder: Path) -> None:
+    text = TILED.replace("    __syncthreads();  // until all have read\n", "")
+    (folder / "race.cu").write_text(text)
+    (folder / "tiles.cu").write_text(TILED)
+    result = command("run", "race.cu", "--size", "65", "--quiet", "--device", "emulator")
+    again = "mmcore check race.cu -m 65 -n 65 -k 65 --device emulator"
+    line = text[: text.index("a[threadIdx.y][threadIdx.x] =")].count("\n") + 1
+    said = f"note: mmcore check finds shared-race at race.cu:{line}, so that it may be wrong another time: {again}"
+    assert result.stdout == f"{said}\nTEST PASS\n"
+    assert command(*shlex.split(again)[1:]).exit_code == 1
+    assert command("run", "tiles.cu", "--size", "65", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["check", "profile", "show", "occupancy", "conform"])
 def test_every_command_that_takes_a_kernel_takes_a_file(name: str) -> None:
@@ -126,6 +155,13 @@ def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: st
     result = command(*shlex.split(arguments))
     assert result.exit_code == 2
     assert reason in result.stderr.splitlines()[-1]
+
+
+def test_a_files_name_may_have_any_characters(folder: Path) -> None:
+    path = folder / 'it\'s "ü" #1.cu'
+    path.write_text(RIGHT)
+    result = command("run", str(path), "--size", "16")
+    assert result.exit_code == 0, result.output
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None:

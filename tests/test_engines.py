@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from mmcore_engines.journal import Journal
 from mmcore_engines.place import Place, _Ahead, identity
 from mmcore_engines.processes import Processes
 from mmcore_engines.tasks import Task, Tasks
+from mmcore_pytest.measuring import Measuring
 from tests.command_line import install, installed
 from tests.test_result import RESULT
 
@@ -619,12 +621,35 @@ def test_what_an_interrupted_run_has_measured_is_not_measured_again(
         "def pytest_runtest_logreport(report):\n"
         "    if report.when == 'call' and 'kernel11-16x16x16-b8' in report.nodeid: raise KeyboardInterrupt\n"
     )
-    assert bench().ret == pytest.ExitCode.INTERRUPTED
+    interrupted = bench()
+    assert interrupted.ret == pytest.ExitCode.INTERRUPTED
+    told = "*mmcore: * of 12 cells are measured; the same command goes on from there*"
+    interrupted.stdout.fnmatch_lines([told])
     (pytester.path / "conftest.py").unlink()
     result = bench()
     result.assert_outcomes(passed=12)
     assert "before the interruption" in result.stdout.str()
     assert "before the interruption" not in bench().stdout.str()
+
+
+def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    several, told = cells(3), threading.Event()
+    said: list[str] = []
+    worker = Scripted("a", answer=lambda asked: {} if len(worker.asked) < 3 else {} if told.wait(10) else {"error": ""})
+
+    def say(text: str) -> None:
+        said.append(text)
+        if "2 of 3" in text:
+            told.set()
+
+    monkeypatch.setattr("mmcore_pytest.measuring.connect", lambda name, request: Several(worker))
+    monkeypatch.setattr("mmcore_pytest.measuring._PATIENCE_SECONDS", 0.05)
+    options: Any = SimpleNamespace(device="auto", spread=False, engine="", engine_address="")
+    measuring = Measuring(options, say)
+    measuring.hand_out({str(cell.m): (cell, "one") for cell in several}, None)
+    assert measuring.result("3", several[2]).cell.m == 3
+    measuring.close(interrupted=False)
+    assert said[-1] == "mmcore: 2 of 3 cells are measured"
 
 
 def test_without_pytests_cache_nothing_is_kept(bench: Callable[..., pytest.RunResult]) -> None:

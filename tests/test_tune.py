@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import statistics
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -151,6 +153,38 @@ def test_two_searches_at_once_do_not_stop_each_other() -> None:
     first.tell(trial, 1.0)
     assert first.seconds == {id: 1.0}
     assert second.ask() is not None
+
+
+def test_a_search_goes_on_whose_process_was_killed_while_it_wrote(tmp_path: Path) -> None:
+    log = tmp_path / "studies.log"
+    tune("--trials", "5", "--storage", str(log))
+    log.write_bytes(log.read_bytes()[:-40])
+    for before in (4, 7):  # the trial whose end was cut off is made again
+        found = document("--trials", "7", "--storage", str(log))
+        assert (found["before"], len(found["trials"])) == (before, 7)
+    log.write_text("{\n" + log.read_text())
+    assert f"the storage {log} cannot be opened" in tune("--storage", str(log)).stderr
+
+
+def test_a_lock_does_not_outlive_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = (
+        "from mmcore_tune.search import _FileLock; import os, pathlib; _FileLock(pathlib.Path('studies.log')).acquire()"
+    )
+    subprocess.run([sys.executable, "-c", f"{code}; os.kill(os.getpid(), 9)"], check=False)
+    assert document("--trials", "3", "--storage", "studies.log")["trials"]
+
+
+def test_what_cannot_be_written_in_the_end_is_told_before_the_search(tmp_path: Path) -> None:
+    (tmp_path / "test-gpu.json").write_text("{")
+    for options, said in (
+        (("--plot", str(tmp_path / "none" / "a.svg")), "there is no folder"),
+        (("-o", str(tmp_path)), "test-gpu.json cannot be read"),
+    ):
+        result = tune(*options)
+        assert result.exit_code == 2
+        assert said in result.stderr.replace("\n", " ")
+    assert not (tmp_path / "own" / "test-gpu.json").exists()
 
 
 def test_a_time_limit_that_was_too_short_is_forgotten() -> None:

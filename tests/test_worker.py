@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -344,6 +345,15 @@ def test_the_worker_ends_with_the_process_that_uses_it() -> None:
         assert not gone(process)
         user.kill()
     assert eventually_gone(process)
+
+
+def test_the_worker_ends_with_that_process_when_an_answer_waits_there() -> None:
+    asking = WorkerProcess("emulator")
+    request: dict[str, Any] = {"target": DESCRIBE, "arguments": [], "timeout": None}
+    asking._connection.sendall(json.dumps(request).encode() + b"\n")
+    assert select.select([asking._connection], [], [], 60)[0], "the first phase is told, and nobody reads it"
+    asking._connection.close()
+    assert asking._process.wait(60) == 0
 
 
 def test_the_end_of_a_forked_process_leaves_the_worker_alone() -> None:

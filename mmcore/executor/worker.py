@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -75,7 +76,8 @@ def serve(device: str, descriptor: int) -> None:
 
 def _receive(connection: IO[bytes], requests: queue.SimpleQueue[bytes]) -> None:
     """Pass requests on, and end the process, even in a kernel that never ends, when nobody waits any more."""
-    with open(connection.fileno(), "rb", closefd=False) as lines:
+    # Of what is closed while an answer waits there, reading is an error.
+    with suppress(OSError), open(connection.fileno(), "rb", closefd=False) as lines:
         for line in lines:
             requests.put(line)
     os._exit(0)

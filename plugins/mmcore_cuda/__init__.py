@@ -33,7 +33,7 @@ class CudaProvider:
     def open(self, index: int) -> Device:
         count, absence = _search()
         if not count:
-            raise NoDevice(f"there is no GPU here: {absence}; --device emulator needs none")
+            raise NoDevice(f"there is no GPU here: {absence}; the device emulator needs none")
         if index >= count:
             names = ", ".join(f"cuda:{each}" for each in range(count))
             raise NoDevice(f"cuda:{index} does not exist; this machine has {names}")

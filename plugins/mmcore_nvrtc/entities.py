@@ -110,10 +110,11 @@ class Source:
         """All the entities that stand in no other."""
         pending = [self._tree.root_node]
         while pending:
-            for node in pending.pop().named_children:
+            parent = pending.pop()  # which a node itself only finds by going through all before it
+            for node in parent.named_children:
                 if _is_scope(node):
                     pending.append(node)
-                elif node.parent is not None and node.parent.type in _SCOPES and _may_go(node):
+                elif parent.type in _SCOPES and _may_go(node):
                     yield self._made(node)
 
     def leave_out(self, entity: Entity) -> tuple[int, int]:

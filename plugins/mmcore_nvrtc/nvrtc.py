@@ -99,7 +99,9 @@ def compile_once(
         return content
 
     names, contents = [[each.encode() for each in part] for part in (headers or {}, (headers or {}).values())]
-    program = call("CreateProgram", text.encode(), str(source).encode(), len(names), contents, names)
+    # PTX has the name in quotes.
+    program_name = str(source).replace('"', "'")
+    program = call("CreateProgram", text.encode(), program_name.encode(), len(names), contents, names)
     try:
         for entry in entries:
             call("AddNameExpression", program, entry.encode())
@@ -129,7 +131,7 @@ def compile_once(
                 spill_bytes=int(found["stores"]) + int(found["loads"]),
                 parameter_bytes=parameter_bytes(ptx, symbol),
             )
-        ptx = with_first_lines(ptx, str(source), text)
+        ptx = with_first_lines(ptx, program_name, text)
         return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

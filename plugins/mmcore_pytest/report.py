@@ -140,7 +140,8 @@ def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
     cells = "1 cell" if len(used) == 1 else f"{len(used)} cells"
     cells += f", {missing} of them not measured," if missing else ""
     if places - {""}:
-        return f"{cells} in {sum(durations):.1f} s on {len(places)} workers, in all {parts}"
+        workers = "1 worker" if len(places) == 1 else f"{len(places)} workers"
+        return f"{cells} in {sum(durations):.1f} s on {workers}, in all {parts}"
     rest = f"everything else {sum(other):.1f} s (at most {1e3 * max(other):.0f} ms in a cell)"
     return f"{cells} in {sum(durations):.1f} s: {parts}, {rest}"
 

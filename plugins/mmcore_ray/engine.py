@@ -105,7 +105,7 @@ class RayEngine:
         if device in (ALL, "auto"):
             return _CUDA if gpus else "emulator"
         if device == _CUDA and not gpus:
-            raise NoDevice("the Ray cluster has no GPU; --mm-device emulator needs none")
+            raise NoDevice("the Ray cluster has no GPU; the device emulator needs none")
         if device != _CUDA and (device.startswith(_CUDA) or "," in device or chosen(device)[0].supports_timing):
             raise NoDevice(f"Ray hands the cards out itself: the device is {ALL}, {_CUDA} or emulator, not {device}")
         return device

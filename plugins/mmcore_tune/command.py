@@ -21,7 +21,7 @@ from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import registry
-from mmcore.tuning import own_folder
+from mmcore.tuning import file_of, own_folder, read
 from mmcore_plots.files import PICTURES, require_matplotlib
 
 _LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
@@ -69,6 +69,8 @@ def tune(
     if plot is not None:
         if plot.suffix.lower() not in PICTURES:
             raise click.UsageError(f"{str(plot)!r} does not end in .png or .svg")
+        if not plot.absolute().parent.is_dir():
+            raise click.UsageError(f"there is no folder {plot.parent} for --plot")
         require_matplotlib()  # now, and not when all is tuned
     found, _ = loaded_registry().matching(kernels)
     from mmcore_engines import Request, Spread, connect
@@ -85,6 +87,9 @@ def tune(
         described = spread.start()
         if not described["supports_timing"]:
             raise MmcoreError(f"{described['name']} supports no timing, so no config is faster than another there")
+        path = file_of(described["card"] or described["description"], folder)
+        if path.exists():
+            list(read(path, ""))  # what cannot be read now, cannot be added to when all is tuned
         spread.begin()
         for kernel, size in itertools.product(found, sizes):
             tuning = _tuning(kernel, size, described, kept, (sampler, seed), None if exhaustive else trials or 0)

@@ -7,6 +7,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import filelock
+
 from mmcore.errors import MmcoreError
 from mmcore_tune.space import SearchSpace
 
@@ -29,15 +31,44 @@ def storage(where: str, folder: Path) -> Any:
     Raises:
         MmcoreError: it cannot be opened.
     """
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    path = Path(where)
     try:
         if "://" in where:
             return optuna.storages.RDBStorage(where)
         path = Path(where) if where else folder / "studies.log"
         path.parent.mkdir(parents=True, exist_ok=True)
-        return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+        lock = _FileLock(path)
+        lock.acquire()
+        try:
+            _cut_off_unfinished(path)
+        finally:
+            lock.release()
+        return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path), lock))
     except Exception as error:
-        raise MmcoreError(f"the storage {where or folder} cannot be opened: {error}") from None
+        raise MmcoreError(f"the storage {where or path} cannot be opened: {error}") from None
+
+
+class _FileLock:
+    """The journal's lock, which ends with the process that has it: those of Optuna stay when that is killed."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = filelock.FileLock(f"{path}.held")
+
+    def acquire(self) -> bool:
+        self._lock.acquire()
+        return True
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+def _cut_off_unfinished(path: Path) -> None:
+    """Remove the last line of a journal whose writer was killed before its end."""
+    content = path.read_bytes() if path.exists() else b""
+    if content and not content.endswith(b"\n"):
+        with path.open("rb+") as file:
+            file.truncate(content.rfind(b"\n") + 1)
 
 
 class Search:
