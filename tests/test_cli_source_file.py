@@ -157,6 +157,46 @@ def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: st
     assert reason in result.stderr.splitlines()[-1]
 
 
+COOPERATIVE = """#include <cooperative_groups.h>
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    bool inside = row < m && col < n;
+    if (inside) C[(m - 1 - row) * n + col] = 0;  // by another block than adds
+    cooperative_groups::this_grid().sync();
+    float sum = 0;
+    for (int i = 0; inside && i < k; i++) sum += A[row * k + i] * B[i * n + col];
+    if (inside) C[row * n + col] += sum;
+}
+"""
+
+
+def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path) -> None:
+    (folder / "grid.cu").write_text(COOPERATIVE)
+    (folder / "apart.cu").write_text(COOPERATIVE.replace("cooperative_groups::this_grid().sync();", ""))
+    selected = ("--size", "40", "--device", "emulator")
+    for tool in ("run", "check"):
+        assert command(tool, "grid.cu", *selected).exit_code == 0
+    assert "global-race of C" in command("check", "apart.cu", *selected).stdout
+    # As many blocks as run at once on a GPU.
+    refused = command("run", "grid.cu", "--size", "1000", "--device", "emulator")
+    assert refused.exit_code == 2
+    assert "3969 blocks cannot wait for each other: the device has room for 1056 at once" in refused.stderr
+    assert command("new-plugin", "acme.grid", "--from", "grid.cu", "--dir", "made").exit_code == 0
+    assert "cooperative=True" in "".join(each.read_text() for each in (folder / "made").rglob("*.py"))
+
+
+def test_a_barrier_of_the_grid_wants_a_cooperative_launch_and_every_block(folder: Path) -> None:
+    partly = COOPERATIVE.replace(
+        "cooperative_groups::this_grid()", "auto all = cooperative_groups::this_grid();\n    if (blockIdx.x) all"
+    )
+    (folder / "partly.cu").write_text(partly)
+    assert "deadlock" in command("check", "partly.cu", "--size", "40", "--device", "emulator").stdout
+    (folder / "plain.cu").write_text(COOPERATIVE)
+    kernel = mmcore.Kernel(name="tests.plain", source=folder / "plain.cu", entry="mul", configs=[{"block": (16, 16)}])
+    result = mmcore.run(kernel, 40, device="emulator")
+    assert [each.kind for each in result.violations] == ["trap"]
+
+
 def test_a_files_name_may_have_any_characters(folder: Path) -> None:
     path = folder / 'it\'s "ü" #1.cu'
     path.write_text(RIGHT)

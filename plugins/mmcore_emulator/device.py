@@ -88,7 +88,7 @@ class EmulatedModule:
         self._deadline = deadline
         self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
-        self._translations: dict[str, Translation] = {}
+        self._translations: dict[tuple[str, bool], Translation] = {}
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
@@ -126,6 +126,10 @@ class EmulatedModule:
             _check_threads(self.function(call), launch.block_dim)
             values = [self._argument_bytes(argument) for argument in call.arguments]
             _check_parameters(self.function(call), values)
+            resident = _resident_blocks(call, translation, self._properties)
+            if launch.cooperative and launch.grid_dim.size > resident:
+                blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
+                raise DeviceError(f"{blocks}: the device has room for {resident} at once")
             yield Run(
                 translation,
                 launch.grid_dim,
@@ -136,7 +140,7 @@ class EmulatedModule:
                 self._deadline,
                 (observer(translation),),
                 progress,
-                _resident_blocks(call, translation, self._properties),
+                resident,
                 leftover if self._run_number == _LEFTOVER_RUN else poisoned,
                 cluster=_cluster(launch, self.function(call), self._properties),
                 multiprocessors=self._properties.multiprocessors,
@@ -165,12 +169,12 @@ class EmulatedModule:
         return self._maps[content].base.to_bytes(8, "little")
 
     def _translation(self, call: BoundLaunch) -> Translation:
-        symbol = call.function.symbol
-        if symbol not in self._translations:
+        known_by = call.function.symbol, call.launch.cooperative
+        if known_by not in self._translations:
             function = self.function(call)
-            addresses, capability = self._module_memory.addresses(function), self._properties.compute_capability
-            self._translations[symbol] = translate(function, addresses, capability)
-        return self._translations[symbol]
+            addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
+            self._translations[known_by] = translate(function, addresses, self._properties.compute_capability)
+        return self._translations[known_by]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
         return None

@@ -8,6 +8,8 @@ from mmcore_emulator.layout import as_written, used_variables
 from mmcore_emulator.memory import Array, DeviceMemory
 from mmcore_emulator.ptx import Function
 
+# What the driver has for each cooperative launch, of which cooperative_groups.h knows: its size, and a counter.
+_GRID_BARRIER = Variable("the grid's barrier", "global", 8, 8, bytes(8))
 _KEYWORDS = {"global": "__device__", "const": "__constant__"}
 
 
@@ -18,15 +20,18 @@ class ModuleMemory:
         self._memory = memory
         self._arrays: dict[str, Array] = {}
 
-    def addresses(self, function: Function) -> dict[str, int]:
-        """Where the module's variables lie that a function uses, by symbol.
+    def addresses(self, function: Function, *, cooperative: bool) -> dict[str, int]:
+        """Where the module's variables lie that a function uses, by symbol; and the halves of where the barrier of a
+        cooperative launch's grid lies, as registers of the environment have them.
 
         Raises:
             UnsupportedInstruction: what one of them holds at first is not known; it names the variable.
             DeviceError: there is no memory for one.
         """
         used = [variable for variable in used_variables(function) if variable.space in ("global", "const")]
-        return {variable.name: self._array(variable).base for variable in used}
+        barrier = self._array(_GRID_BARRIER).base if cooperative else 0
+        environment = {"%envreg1": barrier >> 32, "%envreg2": barrier & 0xFFFFFFFF}
+        return {variable.name: self._array(variable).base for variable in used} | environment
 
     def close(self) -> None:
         """Free the variables; the next function that needs them finds them as at first."""

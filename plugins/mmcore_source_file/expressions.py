@@ -147,6 +147,7 @@ class LaunchText:
 
     grid: str
     shared_bytes: str = "0"
+    cooperative: bool = False
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]
@@ -162,7 +163,7 @@ class LaunchText:
         values = launch_values(problem, config)
         grid = [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]
         (shared,) = (evaluate(each, values) for each in parse_expressions(self.shared_bytes, "the shared memory"))
-        return Launch(grid=tuple(grid), block=config.block, shared_bytes=int(shared))
+        return Launch(tuple(grid), config.block, shared_bytes=int(shared), cooperative=self.cooperative)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ _RULE = '''
 def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
     """The launch of one product."""
     grid = {grid}
-    return Launch(grid=grid, block=config.block, shared_bytes={shared})
+    return Launch(grid=grid, block=config.block, shared_bytes={shared}{more})
 
 '''
 
@@ -92,11 +92,12 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
         ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
         ("configs", f"[{', '.join(map(_config, attributes['configs']))}]", why.get("block", "")),
     ]
-    if rule.shared_bytes == "0":
+    if rule.shared_bytes == "0" and not rule.cooperative:
         rows.append(("grid", f"lambda problem, config: {grid}", why.get("grid", "")))
     else:
         (shared,) = parse_expressions(rule.shared_bytes, "the shared memory")
-        before += _RULE.format(grid=grid, shared=python_text(shared))
+        more = ", cooperative=True" if rule.cooperative else ""
+        before += _RULE.format(grid=grid, shared=python_text(shared), more=more)
         rows.append(("launch", "launch", why.get("grid", "")))
     for name in _OPTIONAL:
         value = attributes.get(name)
