@@ -20,7 +20,7 @@ class ModuleMemory:
         self._memory = memory
         self._arrays: dict[str, Array] = {}
 
-    def addresses(self, function: Function, *, cooperative: bool) -> dict[str, int]:
+    def addresses(self, function: Function, *, cooperative: bool = False) -> dict[str, int]:
         """Where the module's variables lie that a function uses, by symbol; and the halves of where the barrier of a
         cooperative launch's grid lies, as registers of the environment have them.
 
