@@ -88,6 +88,12 @@ def test_since_is_the_first_run_that_differs_in_that_direction(tmp_path: Path) -
     assert (found["state"], found["since"]["date"][:10]) == ("slower", "2001-02-07")
 
 
+def test_how_many_runs_a_new_series_lacks_is_told(tmp_path: Path) -> None:
+    runs(tmp_path, 1.0, 1.0, 1.0)
+    assert "new is what has fewer than 3 runs before its newest one" in shown(tmp_path).stdout
+    assert "fewer than" not in shown(tmp_path, "--window", "1").stdout
+
+
 def test_dates_of_several_zones_are_in_one_order(tmp_path: Path) -> None:
     saved(tmp_path, 1, timed(1.0), datetime="2001-02-02T23:00:00-05:00")
     saved(tmp_path, 2, timed(2.0), datetime="2001-02-03T02:00:00+00:00")

@@ -14,7 +14,7 @@ from mmcore.cli.output import visible
 from mmcore_history.hosts import Outlier
 from mmcore_history.measurements import USUAL_MEASURE, Run
 from mmcore_history.reading import History
-from mmcore_history.trends import FASTER, SLOWER, Limits, Trend, counted
+from mmcore_history.trends import FASTER, NEW, SLOWER, Limits, Trend, counted
 from mmcore_plots.results import number
 
 
@@ -92,6 +92,8 @@ def _percent(value: float | None, form: str) -> str:
 def _summary(history: History, found: Sequence[Trend], limits: Limits) -> Iterator[str]:
     runs = "the run" if limits.window == 1 else f"up to {limits.window} runs"
     yield f"{len(found)} series in {history.files} files: {_counts(found)}"
+    if any(each.state == NEW for each in found):
+        yield f"new is what has fewer than {limits.fewest} runs before its newest one"
     yield f"a change: more than {limits.percent:g} % and the noise, from the median of {runs} before"
     if history.left_out:
         yield f"left out: {history.what_was_left_out}"

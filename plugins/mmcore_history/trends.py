@@ -37,6 +37,11 @@ class Limits(NamedTuple):
     percent: float = 3.0
     window: int = 5
 
+    @property
+    def fewest(self) -> int:
+        """How many runs make a reference at least."""
+        return min(_FEWEST, self.window)
+
 
 class Difference(NamedTuple):
     """Something that is ``now`` not as it was in any run of the reference; ``before`` is the last of them."""
@@ -99,7 +104,7 @@ def trend(subject: Subject, measurements: Sequence[Measurement], limits: Limits)
     noise = _NOISE * statistics.median(abs(each.ms - middle) for each in reference)
     margin = max(middle * limits.percent / 100, noise)
     state, since = _state(newest.ms - middle, margin), None
-    if len(reference) < min(_FEWEST, limits.window):
+    if len(reference) < limits.fewest:
         state = NEW
     elif state != UNCHANGED:
         alike = takewhile(lambda each: _state(each.ms - middle, margin) == state, reversed([*earlier, newest]))
