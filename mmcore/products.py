@@ -91,9 +91,14 @@ def best_kernel(a: Any, b: Any, out: Any = None, *, device: str = "auto") -> Cho
     return _chosen(a, b, out, *_place(a, b, out, device))[0]
 
 
+def _labelled(a: Any, b: Any, out: Any) -> list[tuple[str, Any]]:
+    """The arrays that were given, each with its name."""
+    return [("A", a), ("B", b), *([] if out is None else [("out", out)])]
+
+
 def _place(a: Any, b: Any, out: Any, device: str) -> tuple[Device, bool]:
     """The device that computes a product of such arrays, and whether they lie on it."""
-    on_gpu = [_on_gpu(array) for array in (a, b, out) if array is not None]
+    on_gpu = [_on_gpu(array) for _, array in _labelled(a, b, out)]
     if any(on_gpu) and not all(on_gpu):
         raise InvalidProblem("some arrays are on a GPU and some are not")
     if any(on_gpu) and device == "auto":
@@ -105,7 +110,7 @@ def _place(a: Any, b: Any, out: Any, device: str) -> tuple[Device, bool]:
 def _chosen(a: Any, b: Any, out: Any, device: Device, on_gpu: bool) -> tuple[Choice, Any, Any, Any]:
     """The best kernel, and the arrays with a copy of what it cannot use where it lies; of ``out`` None is its copy."""
     if not on_gpu:
-        for label, array in (("A", a), ("B", b), *([] if out is None else [("out", out)])):
+        for label, array in _labelled(a, b, out):
             _check_array(label, array)
         output = a.dtype.name if out is None else out.dtype.name
         sizes = _sizes(a.shape, b.shape, None if out is None else out.shape)
@@ -221,7 +226,7 @@ def _launch(loaded: LoadedKernel) -> None:
 
 
 def _matmul_numpy(found: Kernel, a: Any, b: Any, out: Any, parameters: Mapping[str, Any], device: Device) -> Any:
-    for label, array in {"A": a, "B": b, **({} if out is None else {"out": out})}.items():
+    for label, array in _labelled(a, b, out):
         _check_array(label, array)
         _check_type(found, label, array.dtype.name)
     m, n, k = _sizes(a.shape, b.shape, None if out is None else out.shape)

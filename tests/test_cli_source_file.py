@@ -177,6 +177,9 @@ def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path)
     for tool in ("run", "check"):
         assert command(tool, "grid.cu", *selected).exit_code == 0
     assert "global-race of C" in command("check", "apart.cu", *selected).stdout
+    (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
+    assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
+    assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]
     # As many blocks as run at once on a GPU.
     refused = command("run", "grid.cu", "--size", "1000", "--device", "emulator")
     assert refused.exit_code == 2

@@ -168,10 +168,9 @@ def test_a_search_goes_on_whose_process_was_killed_while_it_wrote(tmp_path: Path
 
 def test_a_lock_does_not_outlive_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    code = (
-        "from mmcore_tune.search import _FileLock; import os, pathlib; _FileLock(pathlib.Path('studies.log')).acquire()"
-    )
-    subprocess.run([sys.executable, "-c", f"{code}; os.kill(os.getpid(), 9)"], check=False)
+    backend = "mmcore_tune.search.storage('studies.log', pathlib.Path())._backend"
+    code = f"import mmcore_tune.search, os, pathlib; {backend}._lock.acquire(); os.kill(os.getpid(), 9)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     assert document("--trials", "3", "--storage", "studies.log")["trials"]
 
 

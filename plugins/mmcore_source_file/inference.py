@@ -80,7 +80,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
     block, grid, shared, launch_notes = _geometry(source, function, body, roles, launch, chosen, given)
     # Blocks that wait for each other have to be there at once.
-    rule = LaunchText(grid, str(shared), cooperative=bool(re.search(r"\bthis_grid\s*\(", text)))
+    rule = LaunchText(grid, str(shared), cooperative=source.whole_grid)
     config: dict[str, Any] = {
         "block": block,
         **{name: chosen.values[name] for name in chosen.values if name not in given.get("defines", {})},

@@ -72,7 +72,9 @@ class HostLaunch:
 
 @dataclass(frozen=True)
 class Source:
-    """What a file has, and the line where it ceases to be C++; 0 where that is nowhere."""
+    """What a file has, the line where it ceases to be C++ (0 where that is nowhere), and whether it asks for all blocks
+    of the grid.
+    """
 
     functions: tuple[Function, ...]
     launches: tuple[HostLaunch, ...]
@@ -80,6 +82,7 @@ class Source:
     constants: dict[str, Node]
     types: dict[str, str]
     error_line: int
+    whole_grid: bool
 
 
 def text_of(node: Node) -> str:
@@ -114,7 +117,7 @@ def read_source(text: str) -> Source:
     macros: dict[str, Macro] = {}
     constants: dict[str, Node] = {}
     types: dict[str, str] = {}
-    error_line = 0
+    error_line, whole_grid = 0, False
     for node in walk(parse(text)):
         if not error_line and (node.is_missing or node.type == "ERROR"):
             error_line = node.start_point.row + 1
@@ -124,6 +127,8 @@ def read_source(text: str) -> Source:
                 functions.setdefault(function.name, function)
         elif node.type == "call_expression" and any(child.type == "kernel_call_syntax" for child in node.children):
             launches.append(_launch(node))
+        elif node.type == "call_expression" and text_of(node.children[0]).rpartition("::")[2] == "this_grid":
+            whole_grid = True
         elif node.type in ("preproc_def", "preproc_function_def"):
             macro = _macro(node)
             macros.setdefault(macro.name, macro)
@@ -134,7 +139,7 @@ def read_source(text: str) -> Source:
             types[words[2]] = words[1]
         elif node.type == "alias_declaration" and len(words := text_of(node).rstrip(";").split()) == 4:
             types[words[1]] = words[3]
-    return Source(tuple(functions.values()), tuple(launches), macros, constants, types, error_line)
+    return Source(tuple(functions.values()), tuple(launches), macros, constants, types, error_line, whole_grid)
 
 
 def initialised(declaration: Node) -> Iterator[tuple[str, Node]]:

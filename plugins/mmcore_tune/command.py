@@ -76,7 +76,7 @@ def tune(
     from mmcore_engines import Request, Spread, connect
     from mmcore_tune import search as searching
     from mmcore_tune.report import document, table
-    from mmcore_tune.tuning import Tuning, run_final, run_trials, tuned, write
+    from mmcore_tune.tuning import Tuning, card_of, run_final, run_trials, tuned, write
 
     folder = output or own_folder()
     kept = searching.storage(storage, folder)
@@ -87,7 +87,7 @@ def tune(
         described = spread.start()
         if not described["supports_timing"]:
             raise MmcoreError(f"{described['name']} supports no timing, so no config is faster than another there")
-        path = file_of(described["card"] or described["description"], folder)
+        path = file_of(card_of(described), folder)
         if path.exists():
             list(read(path, ""))  # what cannot be read now, cannot be added to when all is tuned
         spread.begin()

@@ -32,35 +32,18 @@ def storage(where: str, folder: Path) -> Any:
         MmcoreError: it cannot be opened.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    path = Path(where)
+    path = Path(where) if where else folder / "studies.log"
     try:
         if "://" in where:
             return optuna.storages.RDBStorage(where)
-        path = Path(where) if where else folder / "studies.log"
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = _FileLock(path)
-        lock.acquire()
-        try:
+        # It ends with the process that has it; those of Optuna stay when that is killed.
+        lock = filelock.FileLock(f"{path}.held")
+        with lock:
             _cut_off_unfinished(path)
-        finally:
-            lock.release()
         return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path), lock))
     except Exception as error:
         raise MmcoreError(f"the storage {where or path} cannot be opened: {error}") from None
-
-
-class _FileLock:
-    """The journal's lock, which ends with the process that has it: those of Optuna stay when that is killed."""
-
-    def __init__(self, path: Path) -> None:
-        self._lock = filelock.FileLock(f"{path}.held")
-
-    def acquire(self) -> bool:
-        self._lock.acquire()
-        return True
-
-    def release(self) -> None:
-        self._lock.release()
 
 
 def _cut_off_unfinished(path: Path) -> None:

@@ -162,8 +162,13 @@ def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
         "library": result.baseline and result.baseline.kernel,
     }
     problem, config = tuning.problem, search.space.configs[tuning.winner].to_json()
-    card = device["card"] or device["description"]
-    return Tuned(tuning.kernel.name, config, problem.m, problem.n, problem.k, seconds, card, "", provenance)
+    sizes = problem.m, problem.n, problem.k
+    return Tuned(tuning.kernel.name, config, *sizes, seconds, card_of(device), "", provenance)
+
+
+def card_of(device: Mapping[str, Any]) -> str:
+    """The model by which a tuned config of a device is known."""
+    return str(device["card"] or device["description"])
 
 
 def _others(tuning: Tuning) -> Iterator[tuple[str, float]]:
