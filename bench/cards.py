@@ -128,7 +128,7 @@ def warm(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
 
 
 def alone(number: int, first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
-    return bench(["--mm-device", (first, second)[number], *options])
+    return bench(["--mm-device", (first, second)[number], *(each for each in options if each != "--mm-spread")])
 
 
 def both(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bench.results_file import results_text
 
 SIZE = 4096
 KERNELS = (
-    *("ladder.f32.09_any", "ladder.f64.02_dmma", "ladder.e4m3.01_any_nt", "ladder.bf16.12_any_nt"),
+    *("ladder.f32.09_any", "ladder.f64.03_ring", "ladder.e4m3.01_any_nt", "ladder.bf16.12_any_nt"),
     *("ladder.f16.02_any_nt", "ladder.tf32.02_any_nt"),
 )
 _MARK = "## "

@@ -273,7 +273,7 @@ def test_configs_are_chosen_by_their_parameters(tiled: str) -> None:
 def test_kernels_are_chosen_by_type() -> None:
     found = select(dtypes=("float64",))
     theirs, ours = {"lezione9.kernel1", "lezione9.kernel2"}, {"mmcore.kernel1_columns", "mmcore.kernel2_columns"}
-    ours |= {"ladder.f64.01_tiles", "ladder.f64.02_dmma"}
+    ours |= {"ladder.f64.01_tiles", "ladder.f64.02_dmma", "ladder.f64.03_ring"}
     libraries = {"cublas.float64", "cublas.float64_heuristic", "torch.float64"}
     assert {each.kernel.name for each in found.benchmarks.values()} == theirs | ours | libraries
 

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,17 +87,18 @@ def test_each_bad_plugin_is_reported_with_its_cause_and_what_is_wrong_has_no_sav
 
 
 def test_every_other_cell_is_measured(where: str, ran: Benchmarks) -> None:
+    """As many of each kernel as it has configs that fit; on a card for which it is tuned it has another one."""
     size = SIZES[where]
-    expected = {f"zoo.good-{size}x{size}x{size}-b16"}
-    # What these need may not be installed.
-    optional = tuple(f"{name}-" for name, each in registry().kernels.items() if each.item.call or each.item.build)
+    expected = Counter({"zoo.good": 1})
     for kernel in registry().matching(())[0]:
         problem = kernel.problem(size, size, size)
-        allowed = [config for config in kernel.usual_configs if not kernel.violations(problem, config)]
-        expected |= {f"{kernel.name}-{size}x{size}x{size}-{config.id}" for config in allowed}
-    bad = tuple(f"zoo.{plugin.name}-" for plugin in INSTALLED)
-    assert {each for each in ran.saved if not each.startswith((*bad, *optional))} == {
-        each for each in expected if not each.startswith(optional)
+        expected[kernel.name] += sum(not kernel.violations(problem, config) for config in kernel.usual_configs)
+    # What these need may not be installed.
+    optional = {name for name, each in registry().kernels.items() if each.item.call or each.item.build}
+    left_out = optional | {f"zoo.{plugin.name}" for plugin in INSTALLED}
+    measured = Counter(cell.partition("-")[0] for cell in ran.saved if f"-{size}x{size}x{size}-" in cell)
+    assert {name: count for name, count in measured.items() if name not in left_out} == {
+        name: count for name, count in expected.items() if count and name not in left_out
     }
     assert len(expected) > 15
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
 from bench.tables import sources
@@ -12,19 +13,20 @@ from bench.tables.markdown import markdown
 from bench.tables.sources import results
 
 _HEADER = (
-    *("rung", "TFLOP/s", "of cuBLAS", "warp instructions", "MB read", "shared wavefronts", "conflicts"),
+    *("rung", "TFLOP/s", "of cuBLAS", "on an H100", "warp instructions", "MB read", "shared wavefronts", "conflicts"),
     *("registers", "KB a block"),
 )
 
 
 def rungs(*patterns: str) -> str:
-    """Rates at 4096 on the H200, and the counters of a product of 512×512×512, of the rungs of such names."""
-    rates = _rates()
+    """Rates at 4096 on two cards, and the counters of a product of 512×512×512, of the rungs of such names."""
+    rates, other = _rates(sources.H200), _rates(sources.H100)
     with results(sources.RESULTS / "emulator" / "ladder_counters.json") as document:
         rows = [
             [
                 f"`{row['kernel']}`",
                 *rates[row["kernel"]],
+                other[row["kernel"]][1],
                 f"{row['warp_instructions'] / 1e6:.3f} M",
                 f"{32 * sum(row[f'{kind}_sectors'] for kind in ('global_load', 'async_copy', 'bulk_load')) / 1e6:.1f}",
                 f"{sum(row[f'{kind}_wavefronts'] for kind in ('shared_load', 'ldmatrix', 'wgmma')) / 1e6:.3f} M",
@@ -38,9 +40,9 @@ def rungs(*patterns: str) -> str:
     return markdown(_HEADER, rows)
 
 
-def _rates() -> dict[str, tuple[str, str]]:
+def _rates(card: Path) -> dict[str, tuple[str, str]]:
     """TFLOP/s of each kernel, and percents of cuBLAS's, which took turns with it."""
-    with results(sources.H200 / "experiments" / "ladder.json") as document:
+    with results(card / "experiments" / "ladder.json") as document:
         infos = [each["extra_info"] for each in document["benchmarks"]]
     return {each["kernel"]: (_digits(each["gflops"] / 1e3), _percent(each["percent_of_baseline"])) for each in infos}
 

@@ -1,11 +1,16 @@
 """ladder.f64: float64 on CUDA cores, and on tensor cores for any product."""
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, hookimpl
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.layouts import StrideInBytes
 from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, equal_shares, stream_k, threads_of_warps, tiles_bytes
+
+_BARRIERS_BYTES = 16
+"""Of a stage."""
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
@@ -30,13 +35,18 @@ def resident(config: Config) -> int:
 
 
 def _dmma_exists(config: Config) -> bool:
-    """Whether 02_dmma can have these parameters: 64 sums of a thread, 4 to 8 warps."""
+    """Whether rungs on tensor cores can have these parameters: 64 sums of a thread, 4 to 8 warps."""
     whole = config.BM % config.WM == config.BN % config.WN == 0
     sums = config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256
-    return bool(whole and sums and resident(config) * tiles_bytes(config, 8) <= SHARED_BYTES)
+    return bool(whole and sums and resident(config) * _shared_bytes(config, ring=True) <= SHARED_BYTES)
 
 
-def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+def _shared_bytes(config: Config, *, ring: bool) -> int:
+    """Of a block: the tiles of all stages, and behind them a ring's barriers."""
+    return int(tiles_bytes(config, 8) + ring * config.STAGES * _BARRIERS_BYTES)
+
+
+def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties, *, ring: bool = False) -> list[Launch]:
     """Blocks for all tiles, and copies of two doubles where rows begin and end at multiples of 16 bytes."""
     wide_a, wide_b = (
         1 if length % 2 or leading % 2 else 2
@@ -47,12 +57,41 @@ def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties) -> 
         return Launch(
             grid=(blocks,),
             block=config.block,
-            shared_bytes=config.STAGES * config.BK * (config.BM + config.BN) * 8,
+            shared_bytes=_shared_bytes(config, ring=ring),
             entry=f"dmma<{wide_a}, {wide_b}>",
             arguments=("A", "B", "C", parts, "m", "n", "k", "lda", "ldb", "ldc", whole),
         )
 
     return stream_k(problem, config, device, resident(config), product)
+
+
+def _dmma(rung: str, default: dict[str, int], *, ring: bool = False, **declared: Any) -> Kernel:
+    """A rung on tensor cores; a ``ring`` of stages has barriers in shared memory."""
+    return Kernel(
+        name=f"ladder.f64.{rung}",
+        source=Path(f"f64_{rung}.cu"),
+        dtype="float64",
+        configs=Space(
+            {
+                "BM": (32, 64, 128),
+                "BN": (32, 64, 128),
+                "BK": (16, 32),
+                "WM": (32, 64),
+                "WN": (16, 32, 64),
+                "STAGES": (3, 4),
+                "GROUP": (8, 16),
+                "block": threads_of_warps,
+            },
+            where=_dmma_exists,
+            default=[default],
+        ),
+        entry="dmma<1, 1>",
+        arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
+        launch=partial(_launch_dmma, ring=ring),
+        constraints=(StrideInBytes(2**29, "lda and ldb are less than 2²⁹"),),
+        min_compute_capability=(9, 0),
+        **declared,
+    )
 
 
 @hookimpl
@@ -79,31 +118,18 @@ def mmcore_kernels() -> list[Kernel]:
             ),
             constraints=(Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of="BK")),
         ),
-        Kernel(
-            name="ladder.f64.02_dmma",
-            source=Path("f64_02_dmma.cu"),
+        _dmma(
+            "02_dmma",
+            {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 32, "STAGES": 3, "GROUP": 16},
             title="tensor cores multiply doubles (mma.sync m16n8k8), tiles by cp.async in STAGES stages; any size",
             reference="NVIDIA, Parallel Thread Execution ISA: mma.sync.m16n8k8 with .f64; NVIDIA H100 Tensor Core GPU "
             "Architecture, 2022",
-            dtype="float64",
-            configs=Space(
-                {
-                    "BM": (32, 64, 128),
-                    "BN": (32, 64, 128),
-                    "BK": (16, 32),
-                    "WM": (32, 64),
-                    "WN": (16, 32, 64),
-                    "STAGES": (3, 4),
-                    "GROUP": (8, 16),
-                    "block": threads_of_warps,
-                },
-                where=_dmma_exists,
-                default=[{"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 32, "STAGES": 3, "GROUP": 16}],
-            ),
-            entry="dmma<1, 1>",
-            arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
-            launch=_launch_dmma,
-            constraints=(StrideInBytes(2**29, "lda and ldb are less than 2²⁹"),),
-            min_compute_capability=(9, 0),
+        ),
+        _dmma(
+            "03_ring",
+            {"BM": 128, "BN": 128, "BK": 16, "WM": 32, "WN": 64, "STAGES": 4, "GROUP": 8},
+            ring=True,
+            title="a stage's barriers count copies and readers, so that no warp waits for one that still multiplies",
+            reference="NVIDIA, Parallel Thread Execution ISA: cp.async.mbarrier.arrive",
         ),
     ]

@@ -31,6 +31,35 @@ __device__ unsigned place_b(unsigned p, unsigned column)
 }
 constexpr int STAGE = BM * BK + BK * BN;
 
+#ifndef OTHER_STAGES
+// The stages: each thread waits for its own copies, and then for the other threads.
+class Stages {
+    int written = 0;
+
+public:
+    static constexpr int FETCH_STEP = 0;  // of a tile, in which the one STAGES - 1 further is fetched
+    int read = 0;                         // where the tile begins that is multiplied
+
+    __device__ int begin_copies(int) const { return written; }
+    __device__ void end_copies(int)
+    {
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        written = written == (STAGES - 1) * STAGE ? 0 : written + STAGE;
+    }
+    __device__ void wait_for_first() const
+    {
+        asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+        __syncthreads();
+    }
+    __device__ void wait_for_next()
+    {
+        wait_for_first();
+        read = read == (STAGES - 1) * STAGE ? 0 : read + STAGE;
+    }
+    __device__ void end() {}
+};
+#endif
+
 // An asynchronous copy of WIDTH doubles, of zeros where there are none.
 template <int WIDTH>
 __device__ void copy(double* to, const char* from, bool there)
@@ -75,8 +104,10 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
                          + size_t(begin + p_b) * stride_b;
 
     // Each tile's copies are a group. Behind the last tile they copy zeros, so that nothing has to be decided below.
-    int left = min(unsigned(k), last_step * BK) - begin, written = 0;
-    auto fetch = [&] {
+    int left = min(unsigned(k), last_step * BK) - begin;
+    Stages tiles;
+    auto fetch = [&](int ahead) {
+        const int written = tiles.begin_copies(ahead);
 #pragma unroll
         for (int i = 0; i < BM; i += A_STEP)
             copy<WIDE_A>(stages + written + place_a(row_a, p_a) + i * BK,
@@ -85,11 +116,10 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
         for (int i = 0; i < BK; i += B_STEP)
             copy<WIDE_B>(stages + written + BM * BK + place_b(p_b + i, column_b), from_b + size_t(i) * stride_b,
                          int(p_b) + i < left);
-        asm volatile("cp.async.commit_group;" ::: "memory");
+        tiles.end_copies(ahead);
         from_a += BK * 8;
         from_b += size_t(BK) * stride_b;
         left = max(left - BK, 0);
-        written = written == (STAGES - 1) * STAGE ? 0 : written + STAGE;
     };
 
     // The instruction wants of thread 4r + q the elements of rows r and r + 8 of A, and of column r of B, whose k is
@@ -101,7 +131,6 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
 
     // Registers for what is multiplied and for what is loaded: 16 rows of A, all columns of B.
     double a[2][4], b[2][TILES_N][2];
-    int read = 0;
     unsigned of_a[4], of_b[2];  // where the thread's elements begin, by fours along k and by parity of j
 #pragma unroll
     for (int e = 0; e < 4; ++e)
@@ -113,20 +142,19 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
 #pragma unroll
         for (int e = 0; e < 4; ++e)
             a[i % 2][e] =
-                (stages + read + of_a[step % 2 * 2 + e / 2])[(i * 16 + e % 2 * 8) * BK + step / 2 * 16];
+                (stages + tiles.read + of_a[step % 2 * 2 + e / 2])[(i * 16 + e % 2 * 8) * BK + step / 2 * 16];
     };
     auto load_b = [&](int step) {
 #pragma unroll
         for (int j = 0; j < TILES_N; ++j)
 #pragma unroll
             for (int h = 0; h < 2; ++h)
-                b[step % 2][j][h] = (stages + read + of_b[j % 2])[(step * 8 + h * 4) * BN + j / 2 * 16];
+                b[step % 2][j][h] = (stages + tiles.read + of_b[j % 2])[(step * 8 + h * 4) * BN + j / 2 * 16];
     };
 
-    for (int stage = 0; stage < STAGES - 1; ++stage)
-        fetch();
-    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
-    __syncthreads();
+    for (int ahead = 0; ahead < STAGES - 1; ++ahead)
+        fetch(ahead);
+    tiles.wait_for_first();
     load_a(0, 0);
     load_b(0);
 
@@ -148,18 +176,18 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
                 if (i == TILES_M - 1) {
                     if (step == STEPS - 1) {
                         // All of this tile is in registers; the next one has to be there now.
-                        asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
-                        __syncthreads();
-                        read = read == (STAGES - 1) * STAGE ? 0 : read + STAGE;
+                        tiles.wait_for_next();
                     }
                     load_b(next);
                 }
                 load_a(next, (i + 1) % TILES_M);
-                if (step == 0 && i == 0)
-                    fetch();
+                if (step == Stages::FETCH_STEP && i == 0)
+                    fetch(STAGES - 1);
                 multiply_half(TILES_N / 2);
             }
     }
+
+    tiles.end();
 
     // Of each instruction, thread 4r + q has columns 2q and 2q + 1, of rows r and r + 8.
     const Target<double> target = sums.target();

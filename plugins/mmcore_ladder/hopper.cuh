@@ -27,6 +27,12 @@ inline __device__ void make_barrier(Barrier* barrier, int arrivals)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 
+// A barrier's place may be used for something else, or for another barrier.
+inline __device__ void give_up(Barrier* barrier)
+{
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(shared_address(barrier)) : "memory");
+}
+
 // Barriers just made are seen by the other blocks of the cluster and by bulk copies.
 inline __device__ void publish_barriers()
 {
@@ -43,6 +49,12 @@ inline __device__ void expect(Barrier* barrier, int bytes)
 inline __device__ void arrive(Barrier* barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(shared_address(barrier)) : "memory");
+}
+
+// Arrives when this thread's asynchronous copies until now (cp.async) have come.
+inline __device__ void arrive_with_copies(Barrier* barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(shared_address(barrier)) : "memory");
 }
 
 // Arrives at the same barrier of another block of the cluster.
