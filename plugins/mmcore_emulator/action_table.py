@@ -9,7 +9,7 @@ import numpy as np
 
 from mmcore_emulator.actions import Action, Part
 from mmcore_emulator.asynchronous.bulk_actions import bulk_action
-from mmcore_emulator.asynchronous.events import ProxyFenced
+from mmcore_emulator.asynchronous.events import GridAwaited, ProxyFenced
 from mmcore_emulator.asynchronous.mbarrier_actions import mbarrier_action
 from mmcore_emulator.asynchronous.remote_stores import remote_action
 from mmcore_emulator.asynchronous.thread_copies import copy_action
@@ -24,7 +24,7 @@ _WITHOUT_EFFECT = re.compile(
     r"fence\.proxy\.alias"
     r"|fence\.proxy\.(async|alias)(::generic)?\.(acquire|release)\.sync_restrict::shared::(cta|cluster)\.cluster"
     r"|fence\.proxy\.tensormap::generic\.(acquire|release|acq_rel)\.\w+"
-    r"|setmaxnreg\.(inc|dec)\.sync\.aligned\.u32|griddepcontrol\.(wait|launch_dependents)|nanosleep\.u32"
+    r"|setmaxnreg\.(inc|dec)\.sync\.aligned\.u32|griddepcontrol\.launch_dependents|nanosleep\.u32"
     r"|prefetchu?(\.(global|local|const|param))?(\.L[12]\S*|\.tensormap)?|applypriority\S*|discard\S*"
 )
 _PROXY_FENCE = re.compile(
@@ -92,6 +92,8 @@ def action_of(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | 
         return Action(lambda *_: (), (Part("ignored"),) * 3, least=0)
     if _PROXY_FENCE.fullmatch(".".join(opcode)):
         return Action(lambda ports, mask, at: ports.happened(ProxyFenced(mask)) or ())
+    if opcode == ("griddepcontrol", "wait"):
+        return Action(lambda ports, mask, at: ports.happened(GridAwaited(mask)) or ())
     if _POLICY.fullmatch(".".join(opcode)):
         given = (Part("ignored"),) * 4
         return Action(lambda *_: [np.zeros((1,) * 6, np.uint64)], (Part("result", "b64"), *given), least=1)

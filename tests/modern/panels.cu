@@ -26,6 +26,7 @@ __device__ void product(const Map* a_map, const Map* b_map, float* C, int m, int
     const bool first = threadIdx.x == 0 && threadIdx.y == 0;
     if (first)
         asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(shared_address(&barrier)) : "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
     __syncthreads();
     float sum = 0.0f;
     for (int step = 0; step * TILE < k; ++step) {

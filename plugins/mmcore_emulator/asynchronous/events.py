@@ -115,7 +115,14 @@ class ProxyFenced:
     mask: Mask | None
 
 
-Event: TypeAlias = Issued | Landed | Committed | Waited | Made | Arrived | Passed | ProxyFenced
+@dataclass(frozen=True)
+class GridAwaited:
+    """Lanes know that the launch in front is over."""
+
+    mask: Mask | None
+
+
+Event: TypeAlias = Issued | Landed | Committed | Waited | Made | Arrived | Passed | ProxyFenced | GridAwaited
 
 
 def words_of(first: NDArray[np.int64], nbytes: NDArray[np.int64] | int) -> NDArray[np.int64]:

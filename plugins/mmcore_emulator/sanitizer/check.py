@@ -92,9 +92,15 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     accesses = (least_access(module.function(call)) for call in loaded.launches)
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
     recorder = Recorder()
-    for run in emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation)):
+    never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
+    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation))
+    for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
         (checking,) = run.observers
         assert isinstance(checking, Checking)
+        if call.launch.dependent:
+            # The first one waits for whoever has made A and B.
+            readable = [loaded.buffers[name] for name in (*never_written, *("AB" if number else ""))]
+            checking.early_reads = [each.array for each in readable if isinstance(each, EmulatedBuffer)]
         # Who waits for others is tried in an order in which these come late.
         run.alone = checking.talking
         execute(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,14 +11,14 @@ import numpy as np
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore_emulator.asynchronous.events import Event
+from mmcore_emulator.asynchronous.events import Event, GridAwaited
 from mmcore_emulator.control_flow import STRONG, destinations, reads
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
 from mmcore_emulator.launch_run import place, place_in_source
 from mmcore_emulator.layout import Layout
 from mmcore_emulator.memory import Array
-from mmcore_emulator.observer import Access, LaneViolation, Observer
+from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer
 from mmcore_emulator.ptx import Function, Instruction
 from mmcore_emulator.ptx_types import FLOATS, TYPE_BYTES
 from mmcore_emulator.sanitizer.asynchrony import Asynchrony
@@ -44,6 +44,7 @@ _SKIPPED = (
     "has ended, and does not come to the barrier that other threads of its block are in; "
     "before compute capability 7.0 the others would wait for it"
 )
+_TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
 # What data flows through from a read to the comparison that a thread waits with.
 _ASYNCHRONOUS = ("cp", "wgmma", "mbarrier", "mapa")
 _PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")
@@ -64,13 +65,14 @@ class _Hit:
 
     def what(self, entry: int) -> str:
         """What the thread of one entry does, and to which elements."""
+        verb = "reads" if self.access.kind == "load" else _verb(self.access.at)
         offset = int(self.address.reshape(-1)[self.lane[entry]]) - self.array.base
         size = TYPE_BYTES.get(self.access.at.opcode[-1])
         if size is None:
-            return f"{_verb(self.access.at)} {self.access.nbytes} bytes of {self.name} (from byte {offset})"
+            return f"{verb} {self.access.nbytes} bytes of {self.name} (from byte {offset})"
         first, last = offset // size, (offset + self.access.nbytes) // size - 1
         elements = f"element {first}" if first == last else f"elements {first} to {last}"
-        return f"{_verb(self.access.at)} {elements} of {self.name}"
+        return f"{verb} {elements} of {self.name}"
 
 
 class GlobalShadows:
@@ -102,7 +104,11 @@ class Checking(Observer):
 
     Attributes:
         talking: whether any thread looks at what others tell by flags.
+        early_reads: the arrays that may be read before the launch in front is over, where this one may begin before;
+            None where it may not.
     """
+
+    early_reads: Collection[Array] | None = None
 
     def __init__(self, shadows: GlobalShadows, recorder: Recorder, translation: Translation) -> None:
         self._global = shadows
@@ -137,6 +143,8 @@ class Checking(Observer):
         self._order.blocks, self._order.block_size = batch.grid.size, batch.block.size
         self._clocks = Clocks(self._order, batch, self._warps, self._thread, self._block)
         self._states = np.zeros(batch.lanes, np.int32)
+        # Whether a thread of the block has waited for the launch in front.
+        self._awaited = np.full(batch.shape, self.early_reads is None)
         self._asynchrony = None
         if self._asynchronous:
             self._asynchrony = Asynchrony(batch, self._warps, self._layout, self._clocks, self._recorder.record)
@@ -160,7 +168,9 @@ class Checking(Observer):
             self._recorder.record(found)
 
     def happened(self, event: Event) -> None:
-        if self._asynchrony is not None:
+        if isinstance(event, GridAwaited):
+            self._awaited = self._awaited | self._batch.spread(event.mask).any(axis=THREAD_AXES, keepdims=True)
+        elif self._asynchrony is not None:
             self._asynchrony.happened(event)
 
     def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
@@ -217,6 +227,28 @@ class Checking(Observer):
         if access.space in ("global", "shared"):
             for hit in self._hits(access):
                 look(hit)
+                if access.space == "global":
+                    self._early(hit)
+
+    def _early(self, hit: _Hit) -> None:
+        """Accesses before the launch in front is over."""
+        readable = hit.access.kind == "load" and any(hit.array is each for each in self.early_reads or ())
+        if self.early_reads is not None and not readable:
+            early = ~self._awaited.reshape(-1)[hit.lane]
+            self._record("early-access", hit, early, lambda entry: f"{hit.what(entry)} {_TOO_EARLY}")
+
+    def bulk_copy(self, transfer: BulkTransfer) -> None:
+        if self.early_reads is None or transfer.action != "load":
+            return
+        allowed = transfer.nbytes == 0
+        for array in self.early_reads:
+            allowed |= (transfer.begin >= array.base) & (transfer.begin < array.base + array.readable)
+        early = np.zeros(self._batch.shape, np.bool_)
+        early[tuple(transfer.lanes[~allowed.all(axis=1)].T)] = True
+        early &= ~self._awaited
+        if early.any():
+            text = _text(f"copies global memory in bulk {_TOO_EARLY}")
+            self._recorder.record(LaneViolation("early-access", None, transfer.at, early, text))
 
     def _hits(self, access: Access) -> Iterator[_Hit]:
         """The permitted accesses, array by array; of the others :meth:`violation` is told."""
