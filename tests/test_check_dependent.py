@@ -61,9 +61,9 @@ def kernel(folder: Path, *waits: str, dependent: bool = True) -> Kernel:
     )
 
 
-def early(found: Kernel, *sizes: int) -> list[tuple[str, str]]:
+def early(found: Kernel) -> list[tuple[str, str]]:
     """Kind and comment of the line of each finding."""
-    checked = check_cell(Cell(found.name, *sizes, device="emulator", seed=1), Emulator(), found)
+    checked = check_cell(Cell(found.name, 20, 18, 5, device="emulator", seed=1), Emulator(), found)
     lines = Path(str(found.source)).read_text().splitlines()
     every = (*checked.violations, *checked.warnings)
     return [(each.kind, lines[(each.line or 0) - 1].partition("// ")[2]) for each in every]
@@ -83,11 +83,11 @@ def early(found: Kernel, *sizes: int) -> list[tuple[str, str]]:
 def test_what_is_accessed_before_the_launch_in_front_is_over(
     waits: tuple[str, ...], found: list[str], tmp_path: Path
 ) -> None:
-    assert early(kernel(tmp_path, *waits), 20, 18, 5) == [("early-access", each) for each in found]
+    assert early(kernel(tmp_path, *waits)) == [("early-access", each) for each in found]
 
 
 def test_a_launch_that_begins_behind_the_other_need_not_wait(tmp_path: Path) -> None:
-    assert early(kernel(tmp_path, dependent=False), 20, 18, 5) == []
+    assert early(kernel(tmp_path, dependent=False)) == []
 
 
 @pytest.mark.parametrize("panels", PANELS[:2], ids=lambda panels: panels.name)
