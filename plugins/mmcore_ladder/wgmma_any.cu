@@ -4,8 +4,8 @@
 // Each operand may be a sum of PARTS matrices: A = A0 + A1 + A2 of 16-bit elements holds what float32 holds. The
 // products of parts that matter are then added from the smallest to the largest (PARTS = 2: A1·B0, A0·B1, A0·B0).
 //
-// A tensor core cuts off what lies below the last bit of a sum. Sums that are PROMOTED go so many tiles along k there,
-// and are added up by the CUDA cores, which round; 0 are not.
+// A tensor core cuts off what lies below the last bit of a sum. PROMOTED sums go no further than one step along k
+// there, and are added up by the CUDA cores, which round.
 //
 // Where C has few tiles, the blocks of a cluster share one, each with a part of k, and add their sums up together.
 
@@ -22,7 +22,6 @@
 constexpr int BK = DEPTH_BYTES / sizeof(ELEMENT);  // extent of a tile along k
 constexpr int WM = BM / CONSUMERS, ROWS = WM / 64; // rows of a consumer, in blocks of 64
 constexpr int A_BYTES = BM * DEPTH_BYTES, B_BYTES = BN * DEPTH_BYTES, STAGE_BYTES = PARTS * (A_BYTES + B_BYTES);
-constexpr int TILES = PROMOTED > 1 ? PROMOTED : 1; // along k, that are multiplied together: a step
 constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction along k
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
@@ -42,15 +41,14 @@ struct Work {
 template <int SHARING>
 __device__ Work work(int tile, int m, int n, int k, int splits)
 {
-    const int down = (m + BM * SHARING - 1) / (BM * SHARING), across = (n + BN - 1) / BN;
-    const int steps = (k + BK * TILES - 1) / (BK * TILES);
+    const int down = (m + BM * SHARING - 1) / (BM * SHARING), across = (n + BN - 1) / BN, steps = (k + BK - 1) / BK;
     const int above = tile / (GROUP * across) * GROUP, within = tile % (GROUP * across);
     const int rows = min(GROUP, down - above), rank = SHARING > 1 || splits > 1 ? rank_in_cluster() : 0;
     Work work;
     work.row = ((above + within % rows) * SHARING + rank % SHARING) * BM;
     work.column = within / rows * BN;
-    work.first = static_cast<long long>(steps) * (rank / SHARING) / splits * TILES;
-    work.last = static_cast<long long>(steps) * (rank / SHARING + 1) / splits * TILES;
+    work.first = static_cast<long long>(steps) * (rank / SHARING) / splits;
+    work.last = static_cast<long long>(steps) * (rank / SHARING + 1) / splits;
     return work;
 }
 
@@ -225,28 +223,20 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
             if (PROMOTED)
                 for (int i = 0; i < ROWS * BN / 2; ++i)
                     sum[i / (BN / 2)][i % (BN / 2)] = 0;
-            Barrier* before = empty;  // of the stage of the step before, which products may still read
-            for (int step = tile.first; step < tile.last; step += TILES) {
-                unsigned long long of_a[TILES], of_b[TILES];
-                Barrier* read[TILES];  // the stages' barriers, of those that are read
-#pragma unroll
-                for (int t = 0; t < TILES; ++t) {
-                    wait(full + stage, phase);
-                    const unsigned a = shared_address(stages + stage * STAGE_BYTES), b = a + PARTS * A_BYTES;
-                    const unsigned own = a + consumer * WM * DEPTH_BYTES;
-                    of_a[t] = A_COLUMNS ? columns_along_k(own, 64 * DEPTH_BYTES) : rows_along_k<DEPTH_BYTES>(own);
-                    of_b[t] = B_COLUMNS ? columns_along_k(b, 64 * DEPTH_BYTES) : rows_along_k<DEPTH_BYTES>(b);
-                    read[t] = empty + stage;
-                    phase ^= ++stage == STAGES;
-                    stage %= STAGES;
-                }
+            int before = stage;  // the stage of the step before, which products may still read
+            for (int step = tile.first; step < tile.last; ++step) {
+                wait(full + stage, phase);
+                const unsigned a = shared_address(stages + stage * STAGE_BYTES), b = a + PARTS * A_BYTES;
+                const unsigned own = a + consumer * WM * DEPTH_BYTES;
+                const unsigned long long of_a = A_COLUMNS ? columns_along_k(own, 64 * DEPTH_BYTES)
+                                                          : rows_along_k<DEPTH_BYTES>(own);
+                const unsigned long long of_b = B_COLUMNS ? columns_along_k(b, 64 * DEPTH_BYTES)
+                                                          : rows_along_k<DEPTH_BYTES>(b);
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
                     float part[PROMOTED ? BN / 2 : 1];
                     begin_products();
                     bool add = !PROMOTED && step > tile.first;
-#pragma unroll
-                    for (int t = 0; t < TILES; ++t)
 #pragma unroll
                     for (int order = PARTS - 1; order >= 0; --order)  // others are too small for float32
 #pragma unroll
@@ -257,8 +247,8 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                                 const int along_a = A_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
                                 const int along_b = B_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
                                 const unsigned long long from_a =
-                                    moved(of_a[t], p * A_BYTES + r * 64 * DEPTH_BYTES + along_a);
-                                const unsigned long long from_b = moved(of_b[t], q * B_BYTES + along_b);
+                                    moved(of_a, p * A_BYTES + r * 64 * DEPTH_BYTES + along_a);
+                                const unsigned long long from_b = moved(of_b, q * B_BYTES + along_b);
                                 if constexpr (PROMOTED)
                                     multiply<A_COLUMNS, B_COLUMNS>(part, from_a, from_b, add);
                                 else
@@ -273,19 +263,17 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                             sum[r][i] += part[i];
                     }
                 }
-                if (PROMOTED)
-                    for (int t = 0; t < TILES; ++t)
-                        let_go<SHARING>(read[t]);
-                else {
+                if (!PROMOTED)
                     wait_for_products<ROWS>();
-                    if (step > tile.first)
-                        let_go<SHARING>(before);
-                    before = read[0];
-                }
+                if (PROMOTED || step > tile.first)
+                    let_go<SHARING>(empty + (PROMOTED ? stage : before));
+                before = stage;
+                phase ^= ++stage == STAGES;
+                stage %= STAGES;
             }
             if (!PROMOTED) {
                 wait_for_products<0>();
-                let_go<SHARING>(before);
+                let_go<SHARING>(empty + before);
             }
 
             if (WHERE == TOGETHER)  // sums take the place of the stages
