@@ -34,7 +34,8 @@ def test_a_figure_is_made_from_the_committed_results(name: str) -> None:
     assert len(committed.encode()) < _MOST_BYTES
     assert words(committed) == words(made)
     if drawn_by(committed) == drawn_by(made):
-        assert committed == made
+        # Names of clip paths are digests of places before they are rounded.
+        assert re.sub("p[0-9a-f]{10}", "p", committed) == re.sub("p[0-9a-f]{10}", "p", made)
     # Another matplotlib rounds and names otherwise; what is written is the same.
 
 
