@@ -97,6 +97,40 @@ extern "C" __global__ void f(const float* in, float* out) {
         }
 }"""
 
+# Four warps copy tiles for each other to a ring of two stages, whose mbarriers count copies and readers.
+RING = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void wait(unsigned long long* barrier, int phase) {
+    for (int over = 0; !over;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(over) : "r"(at(barrier)), "r"(phase) : "memory");
+}
+extern "C" __global__ void f(const float* in, float* out) {
+    __shared__ float tile[2][128];
+    __shared__ unsigned long long full[2], empty[2];
+    const int t = threadIdx.x;
+    if (t < 2) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 128;" :: "r"(at(full + t)));
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 128;" :: "r"(at(empty + t)));
+    }
+    __syncthreads();
+    float sum = 0;
+    for (int step = -1; step < 6; ++step) {
+        const int next = (step + 1) % 2;
+        if (step >= 0) wait(full + step % 2, step / 2 % 2); // written
+        if (step < 5) {
+            wait(empty + next, (step + 1) / 2 % 2 ^ 1); // read
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                         :: "r"(at(tile[next] + t)), "l"(in + (step + 1) * 128 + t) : "memory"); // copy
+            asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(at(full + next)) : "memory");
+        }
+        if (step < 0) continue;
+        sum += tile[step % 2][127 - t];
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(empty + step % 2)) : "memory");
+    }
+    out[t] = sum;
+}"""
+
 HALF = np.ones((64, 16), np.float16).view(np.uint16)
 OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     PIPELINE: ([np.ones(1024, np.uint16), np.ones(512, np.uint16), np.zeros(128, np.float32)], {"block": (32,)}),
@@ -105,6 +139,7 @@ OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     TURNS: ([HALF, HALF[:8], np.zeros(512, np.float32)], {"block": (128,)}),
     THROUGH: ([np.ones(256, np.float32), np.zeros(256, np.float32)], {"block": (64,)}),
     NUMBERED: ([np.ones(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
+    RING: ([np.ones(768, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     NEIGHBOURS: ([np.zeros(6, np.uint32)], {"grid": (6,), "block": (1,), "cluster": (2, 1, 1)}),
 }
 
@@ -126,7 +161,7 @@ def hazards(source: str, of: str) -> list[Violation]:
 
 
 @pytest.mark.parametrize(
-    "source", OPERANDS, ids=["cp.async", "mbarriers", "wgmma", "groups", "stores", "barriers", "cluster"]
+    "source", OPERANDS, ids=["cp.async", "mbarriers", "wgmma", "groups", "stores", "barriers", "ring", "cluster"]
 )
 def test_nothing_is_wrong_with_a_right_kernel(source: str) -> None:
     assert hazards(source, source) == []
@@ -168,6 +203,19 @@ FAULTS = {
     ),
     "no barrier behind the wait": Fault(
         PIPELINE, "        __syncwarp();\n        unsigned", "        unsigned", "shared-race", "m8n8.x4"
+    ),
+    "no wait for the readers of a ring": Fault(
+        RING, "wait(empty + next, (step + 1) / 2 % 2 ^ 1);", "", "shared-race", "cp.async.ca", "reads"
+    ),
+    "no wait for the copies to a ring": Fault(
+        RING, "if (step >= 0) wait(full + step % 2, step / 2 % 2);", "", "unfinished-copy", "sum += tile"
+    ),
+    "an arrival before its copies": Fault(
+        RING,
+        "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];",
+        "mbarrier.arrive.shared::cta.b64 _, [%0];",
+        "unfinished-copy",
+        "sum += tile",
     ),
     "a phase waited for twice": Fault(
         HANDING_ON, "await(&full, step % 2)", "await(&full, 0)", "phase-waited-twice", "mbarrier.try_wait"

@@ -95,6 +95,22 @@ class Arrived:
     at: Instruction
 
 
+@dataclass(frozen=True, eq=False)
+class ArrivalSent:
+    """Lanes will arrive at mbarriers when their copies have landed, and tell what they know now."""
+
+    places: NDArray[np.int64]
+    mask: Mask | None
+    at: Instruction
+
+
+@dataclass(frozen=True)
+class ArrivalLanded:
+    """The arrival comes."""
+
+    sent: ArrivalSent
+
+
 @dataclass(frozen=True)
 class Passed:
     """Lanes have found that a phase of an mbarrier is over; ``places`` as of :class:`Made`.
@@ -122,7 +138,19 @@ class GridAwaited:
     mask: Mask | None
 
 
-Event: TypeAlias = Issued | Landed | Committed | Waited | Made | Arrived | Passed | ProxyFenced | GridAwaited
+Event: TypeAlias = (
+    Issued
+    | Landed
+    | Committed
+    | Waited
+    | Made
+    | Arrived
+    | ArrivalSent
+    | ArrivalLanded
+    | Passed
+    | ProxyFenced
+    | GridAwaited
+)
 
 
 def words_of(first: NDArray[np.int64], nbytes: NDArray[np.int64] | int) -> NDArray[np.int64]:

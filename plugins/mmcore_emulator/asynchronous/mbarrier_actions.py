@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.actions import Action, Part
-from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Arrived, Made, Passed
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, ArrivalLanded, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.asynchronous.mbarriers import (
     MbarrierKind,
     arrive,
@@ -141,12 +141,15 @@ def _copies_arrive(
         ports.atomic(space, address[0], [_ONE], _OBJECT, expect_arrival, mask, at)
     copies = ports.thread_copies
     copies.commit(mask)
+    sent = ArrivalSent(ports.places(address[0]), mask, at) if ports.watched else None
+    if sent is not None:
+        ports.happened(sent)
 
     def land() -> None:
         copies.land(groups + 1, mask)
         ports.atomic(space, address[0], [_ONE], _OBJECT, arrive, mask, at)
-        if ports.watched:
-            ports.happened(Arrived(ports.places(address[0]), mask, at))
+        if sent is not None:
+            ports.happened(ArrivalLanded(sent))
 
     ports.in_flight.send(address[0], mask, land)
     return ()

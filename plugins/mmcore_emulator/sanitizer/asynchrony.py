@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from mmcore_emulator.asynchronous.events import (
     BLOCK_BYTES,
     BLOCK_WORDS,
+    ArrivalLanded,
+    ArrivalSent,
     Arrived,
     Committed,
     Event,
@@ -84,6 +86,8 @@ class Asynchrony:
         # Of each mbarrier, the parity of the phase that followed the last one that each lane has waited for.
         self._parities: dict[int, NDArray[np.int8]] = {}
         self._groups: dict[str, NDArray[np.int64]] = {}
+        # What lanes knew when they sent arrivals that have not come yet.
+        self._words: dict[ArrivalSent, NDArray[np.int32]] = {}
         self._now = 0
         self._fenced = np.zeros(batch.lanes, np.int32)
         self._fenced_until = np.zeros(batch.extent.size, np.int32)
@@ -116,6 +120,14 @@ class Asynchrony:
                 objects = places.reshape(-1)[lanes]
                 self._reaches(lanes, block_of(objects), at)
                 self.clocks.arrive(lanes, objects, self._ordinary.of_block(lanes))
+            case ArrivalSent(_, mask, _):
+                lanes = self._lanes(mask)
+                self._words[event] = self.clocks.word(lanes, self._ordinary.of_block(lanes))
+            case ArrivalLanded(sent):
+                lanes = self._lanes(sent.mask)
+                objects = sent.places.reshape(-1)[lanes]
+                self._reaches(lanes, block_of(objects), sent.at)
+                self.clocks.deliver(self._words.pop(sent), objects)
             case Passed(places, parity, mask, at):
                 lanes, places = self._lanes(mask), places.reshape(-1)
                 parities = np.broadcast_to(parity, self._batch.shape).reshape(-1)

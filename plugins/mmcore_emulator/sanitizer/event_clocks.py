@@ -112,7 +112,7 @@ class EventClocks:
     def meet(self, lanes: Numbers, groups: Numbers) -> None:
         """Lanes of the same group come to know what each of them knows."""
         if self.known.shape[1]:
-            _, index, together = self._together(lanes, groups)
+            _, index, together = self._together(self.known[lanes], groups)
             self.known[lanes] = together[index]
 
     def meet_warps(self, lanes: Numbers, named: Numbers) -> None:
@@ -129,16 +129,24 @@ class EventClocks:
 
     def arrive_at_barrier(self, lanes: Numbers, number: Numbers) -> None:
         """Lanes tell those who wait at barriers of their blocks what they know."""
-        self._tell(self._arrived, lanes, self.block[lanes] * _BARRIERS + number)
+        self._tell(self._arrived, self.known[lanes], self.block[lanes] * _BARRIERS + number)
 
     def arrive(self, lanes: Numbers, places: Numbers, of_block: NDArray[np.int64]) -> None:
         """Lanes tell those who wait for mbarriers what they know; and of each thread of their block, until when."""
+        self.deliver(self.word(lanes, of_block), places)
+
+    def word(self, lanes: Numbers, of_block: NDArray[np.int64]) -> NDArray[np.int32]:
+        """What lanes know, [lanes, columns]; and of each thread of their block, until when."""
         if self._threads_at is None:
             self._threads_at = self._new_columns((int(self.rank.max(initial=0)) + 1) * self._threads)
         first = self._threads_at + self.rank[self.block[lanes]] * self._threads
         columns = first[:, np.newaxis] + np.arange(self._threads)
         self.learn(lanes[:, np.newaxis], columns, of_block)
-        self._tell(self._told, lanes, places)
+        return self.known[lanes]
+
+    def deliver(self, words: NDArray[np.int32], places: Numbers) -> None:
+        """What lanes knew comes to those who wait for mbarriers."""
+        self._tell(self._told, words, places)
 
     def forget(self, place: int) -> None:
         """Nobody has arrived yet at an mbarrier."""
@@ -151,20 +159,20 @@ class EventClocks:
                 here = lanes[places == place]
                 self.known[here] = np.maximum(self.known[here], self._padded(self._told[place]))
 
-    def _tell(self, told: dict[int, NDArray[np.int32]], lanes: Numbers, keys: Numbers) -> None:
-        if self.known.shape[1]:
-            distinct, _, together = self._together(lanes, keys)
-            for key, known in zip(distinct.tolist(), together, strict=True):
+    def _tell(self, told: dict[int, NDArray[np.int32]], words: NDArray[np.int32], keys: Numbers) -> None:
+        if words.shape[1]:
+            distinct, _, together = self._together(words, keys)
+            for key, known in zip(distinct.tolist(), map(self._padded, together), strict=True):
                 told[key] = np.maximum(known, self._padded(told[key])) if key in told else known
 
-    def _together(self, lanes: Numbers, groups: Numbers) -> tuple[Numbers, Numbers, NDArray[np.int32]]:
+    def _together(self, words: NDArray[np.int32], groups: Numbers) -> tuple[Numbers, Numbers, NDArray[np.int32]]:
         """The distinct groups, the number of each lane's among them, and what the lanes of each know together."""
         distinct, index = np.unique(groups, return_inverse=True)
         order = np.argsort(index, kind="stable")
         starts = np.flatnonzero(np.diff(index[order], prepend=-1))
         if not len(starts):
-            return distinct, index, np.zeros((0, self.known.shape[1]), np.int32)
-        return distinct, index, np.maximum.reduceat(self.known[lanes[order]], starts, axis=0)
+            return distinct, index, np.zeros((0, words.shape[1]), np.int32)
+        return distinct, index, np.maximum.reduceat(words[order], starts, axis=0)
 
     def _padded(self, known: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.pad(known, (0, self.known.shape[1] - len(known)))

@@ -305,6 +305,9 @@ class Checking(Observer):
             self._unwritten(hit)
             self._races(hit, shadow.stores)
             return
+        if at.opcode[:2] == ("cp", "async"):  # one that lands
+            shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
+            return
         strong = atomic or not STRONG.isdisjoint(at.opcode)
         if atomic:
             self._unwritten(hit)
@@ -329,10 +332,12 @@ class Checking(Observer):
         self._flags(hit, reads=sees, writes=True)
 
     def _copied(self, hit: _Hit) -> None:
-        """What a bulk copy writes; who reads it has waited for it (:class:`Asynchrony`)."""
+        """What a copy writes; who reads it has waited for it (:class:`Asynchrony`)."""
         if hit.access.space == "shared":
             self._races(hit, hit.shadow.loads)
             self._races(hit, hit.shadow.stores)
+            if "bulk" not in hit.access.at.opcode:  # in order behind what its thread has done when it sends it
+                hit.shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
         hit.shadow.written[hit.index] = hit.shadow.stored[hit.index] = hit.shadow.unread[hit.index] = True
 
     def _fetched(self, hit: _Hit) -> None:
