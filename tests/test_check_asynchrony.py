@@ -181,6 +181,13 @@ def test_an_mbarrier_made_anew_has_phases_of_its_own() -> None:
     assert hazards(ANEW, HANDING_ON) == []
 
 
+def test_an_mbarrier_is_given_up_when_nobody_uses_it_any_more() -> None:
+    behind = f"__syncthreads();\n if (t == 0) {{\n {GIVE_UP}"
+    assert behind in ANEW
+    found = hazards(ANEW.replace(behind, behind.removeprefix("__syncthreads();")), HANDING_ON)
+    assert any(each.kind == "shared-race" and "gives up element" in each.message for each in found)
+
+
 class Fault(NamedTuple):
     """An edit of a right kernel, and the finding that is to name a line with some text, there or as the other line."""
 

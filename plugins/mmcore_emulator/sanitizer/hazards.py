@@ -304,6 +304,10 @@ class Checking(Observer):
             # What these tell, :class:`Asynchrony` knows.
             self._unwritten(hit)
             self._races(hit, shadow.stores)
+            if "inval" in at.opcode:
+                self._races(hit, shadow.loads)
+            else:
+                shadow.loads.note(hit.index, hit.who, self._number(at))
             return
         if at.opcode[:2] == ("cp", "async"):  # one that lands
             shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
@@ -474,6 +478,8 @@ def _meets(other: Step) -> Callable[[tuple[int, ...]], str]:
 
 def _verb(at: Instruction) -> str:
     """What an instruction does to memory."""
+    if at.opcode[0] == "mbarrier":
+        return {"init": "makes", "inval": "gives up"}.get(at.opcode[1], "uses")
     if at.opcode[0] in ("atom", "red"):
         return "adds to" if "add" in at.opcode else "changes"
     reading = at.opcode[0] in ("ld", "ldmatrix", "wmma", "wgmma") or at.opcode[4:6] == ("global", "shared::cta")
