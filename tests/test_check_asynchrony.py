@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -186,6 +187,13 @@ def test_an_mbarrier_is_given_up_when_nobody_uses_it_any_more() -> None:
     assert behind in ANEW
     found = hazards(ANEW.replace(behind, behind.removeprefix("__syncthreads();")), HANDING_ON)
     assert any(each.kind == "shared-race" and "gives up element" in each.message for each in found)
+
+
+def test_bulk_stores_for_which_no_block_ever_waits_are_told() -> None:
+    never = re.sub(r'if \(threadIdx.x == 0\) asm volatile\("cp.async.bulk.wait_group[^;]*;"[^;]*;', "", THROUGH)
+    assert "wait_group" not in never
+    once = never.replace("step < 4", "step < 1")
+    assert [(each.kind, each.count) for each in hazards(once, THROUGH)] == [("unawaited-copy", 1)]
 
 
 class Fault(NamedTuple):

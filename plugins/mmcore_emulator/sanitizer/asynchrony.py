@@ -214,7 +214,8 @@ class Asynchrony:
         latest = reader.group.reshape(blocks, -1).max(axis=1)
         lanes = np.flatnonzero(self._thread == kind[1])
         own = self.clocks.block[lanes]
-        late = lanes[self.clocks.known[lanes, self.clocks.columns(own, kind)] < latest[own]]
+        columns = self.clocks.columns(own, kind)
+        late = lanes[self.clocks.known[lanes, columns] < latest[own]]
         if late.size:
             block = int(self.clocks.block[late[0]])
             word = block * BLOCK_WORDS + int(reader.group.reshape(blocks, -1)[block].argmax())
