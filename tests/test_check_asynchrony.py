@@ -189,6 +189,11 @@ def test_an_mbarrier_is_given_up_when_nobody_uses_it_any_more() -> None:
     assert any(each.kind == "shared-race" and "gives up element" in each.message for each in found)
 
 
+def test_an_mbarrier_is_not_made_where_one_is() -> None:
+    found = hazards(ANEW.replace(GIVE_UP, ""), HANDING_ON)
+    assert any(each.kind == "mbarrier-misuse" and "without mbarrier.inval" in each.message for each in found)
+
+
 def test_bulk_stores_for_which_no_block_ever_waits_are_told() -> None:
     never = re.sub(r'if \(threadIdx.x == 0\) asm volatile\("cp.async.bulk.wait_group[^;]*;"[^;]*;', "", THROUGH)
     assert "wait_group" not in never

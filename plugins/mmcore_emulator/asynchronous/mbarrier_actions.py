@@ -42,7 +42,7 @@ def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
     state = Part("result", "b64")
     match kind.action:
         case "init":
-            return Action(partial(_init, _SPACES[kind.space]), (address, number))
+            return Action(partial(_init, kind), (address, number))
         case "expect_tx" | "complete_tx":
             return Action(partial(change, kind), (address, number))
         case "inval":
@@ -62,10 +62,11 @@ def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
 
 
 def _init(
-    space: str, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], number: list[Values]
+    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], number: list[Values]
 ) -> Sequence[Values]:
-    """An object begins, whatever lay there before: one from an earlier use of the memory, too."""
-    nothing = np.zeros(number[0].shape, _OBJECT)
+    """An object begins."""
+    space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
+    _tell(kind, ports, mask, at, ports.peek(space, address[0], _OBJECT, mask), number[0])
     for each in np.unique(np.broadcast_to(address[0], ports.shape)[ports.spread(mask)]).tolist():
         ports.initialised_at[each & (BLOCK_BYTES - 1)] = at
     ports.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
