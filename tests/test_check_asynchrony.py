@@ -194,6 +194,16 @@ def test_an_mbarrier_is_not_made_where_one_is() -> None:
     assert any(each.kind == "mbarrier-misuse" and "without mbarrier.inval" in each.message for each in found)
 
 
+def test_a_bulk_store_is_behind_its_writers_wherever_the_tile_lies() -> None:
+    """At addresses that are no multiples of its bytes."""
+    moved = THROUGH.replace("tile[2][64]", "tile[2][128]").replace("mine = tile[step % 2]", "mine = tile[step % 2] + 32")
+    assert hazards(moved, THROUGH) == []
+    behind = '::: "memory");\n        __syncthreads();\n        if'
+    assert behind in moved
+    found = hazards(moved.replace(behind, '::: "memory");\n        if'), THROUGH)
+    assert [each.kind for each in found] == ["shared-race"]
+
+
 def test_bulk_stores_for_which_no_block_ever_waits_are_told() -> None:
     never = re.sub(r'if \(threadIdx.x == 0\) asm volatile\("cp.async.bulk.wait_group[^;]*;"[^;]*;', "", THROUGH)
     assert "wait_group" not in never

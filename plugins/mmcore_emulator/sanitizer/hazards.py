@@ -255,7 +255,9 @@ class Checking(Observer):
         lanes = self._batch.spread(access.mask)
         address = np.broadcast_to(access.address, self._batch.shape)
         ranges = address >> np.uint64(access.memory.range_bits)
-        aligned = lanes if access.kind == "copy" else lanes & ((address & np.uint64(access.nbytes - 1)) == 0)
+        aligned = lanes
+        if access.kind not in ("copy", "fetch"):
+            aligned = lanes & ((address & np.uint64(access.nbytes - 1)) == 0)
         for number in np.unique(ranges[lanes]).tolist():
             array = access.memory.at(number << access.memory.range_bits)
             if array is not None:
