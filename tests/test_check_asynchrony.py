@@ -196,7 +196,7 @@ def test_an_mbarrier_is_not_made_where_one_is() -> None:
 
 def test_a_bulk_store_is_behind_its_writers_wherever_the_tile_lies() -> None:
     """At addresses that are no multiples of its bytes."""
-    moved = THROUGH.replace("tile[2][64]", "tile[2][128]").replace("mine = tile[step % 2]", "mine = tile[step % 2] + 32")
+    moved = THROUGH.replace("tile[2][64]", "tile[2][128]").replace("tile[step % 2]", "tile[step % 2] + 32")
     assert hazards(moved, THROUGH) == []
     behind = '::: "memory");\n        __syncthreads();\n        if'
     assert behind in moved
