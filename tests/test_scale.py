@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from bench.scale.simulation import Costs, Losses, simulated
 from bench.scale_simulation import RESULTS, measured_cases, ray_costs, validation
 from bench.tables import scale, sources
 from tests.command_line import install, mmcore
+from tests.test_worker import eventually_gone
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
@@ -92,20 +92,7 @@ def test_a_node_is_killed_with_all_that_it_has_started() -> None:
         node.stdout.readline()
         (child,) = cards._descendants(node.pid)
         cards._kill_node(node)
-    assert _ends(child)
-
-
-def _ends(process: int) -> bool:
-    """Whether a process that was killed is gone, or waits to be reaped, within ten seconds."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.1)
-    return False
+    assert eventually_gone(child)
 
 
 def test_the_table_compares_a_card_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,18 +86,9 @@ class Made:
     mask: Mask | None
 
 
-@dataclass(frozen=True)
-class Arrived:
-    """Lanes tell those who wait for mbarriers what they know; ``places`` as of :class:`Made`."""
-
-    places: NDArray[np.int64]
-    mask: Mask | None
-    at: Instruction
-
-
 @dataclass(frozen=True, eq=False)
 class ArrivalSent:
-    """Lanes will arrive at mbarriers when their copies have landed, and tell what they know now."""
+    """Lanes arrive at mbarriers, at once or when their copies have landed; ``places`` as of :class:`Made`."""
 
     places: NDArray[np.int64]
     mask: Mask | None
@@ -105,8 +96,8 @@ class ArrivalSent:
 
 
 @dataclass(frozen=True)
-class ArrivalLanded:
-    """The arrival comes."""
+class Arrived:
+    """Those who wait for mbarriers are told what lanes knew when they sent the arrival."""
 
     sent: ArrivalSent
 
@@ -139,17 +130,7 @@ class GridAwaited:
 
 
 Event: TypeAlias = (
-    Issued
-    | Landed
-    | Committed
-    | Waited
-    | Made
-    | Arrived
-    | ArrivalSent
-    | ArrivalLanded
-    | Passed
-    | ProxyFenced
-    | GridAwaited
+    Issued | Landed | Committed | Waited | Made | ArrivalSent | Arrived | Passed | ProxyFenced | GridAwaited
 )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.actions import Action, Part
-from mmcore_emulator.asynchronous.events import BLOCK_BYTES, ArrivalLanded, ArrivalSent, Arrived, Made, Passed
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.asynchronous.mbarriers import (
     MbarrierKind,
     arrive,
@@ -88,7 +88,9 @@ def change(
     )
     _tell(kind, ports, mask, at, found, operand)
     if ports.watched and kind.action in ("arrive", "arrive_drop"):
-        ports.happened(Arrived(ports.places(address[0]), mask, at))
+        sent = ArrivalSent(ports.places(address[0]), mask, at)
+        ports.happened(sent)
+        ports.happened(Arrived(sent))
     return [found]
 
 
@@ -150,7 +152,7 @@ def _copies_arrive(
         copies.land(groups + 1, mask)
         ports.atomic(space, address[0], [_ONE], _OBJECT, arrive, mask, at)
         if sent is not None:
-            ports.happened(ArrivalLanded(sent))
+            ports.happened(Arrived(sent))
 
     ports.in_flight.send(address[0], mask, land)
     return ()

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from mmcore_emulator.asynchronous.events import (
     BLOCK_BYTES,
     BLOCK_WORDS,
-    ArrivalLanded,
     ArrivalSent,
     Arrived,
     Committed,
@@ -115,15 +114,10 @@ class Asynchrony:
                 for place in np.unique(places.reshape(-1)[self._lanes(mask)]).tolist():
                     self._parities.pop(place, None)
                     self.clocks.forget(place)
-            case Arrived(places, mask, at):
-                lanes = self._lanes(mask)
-                objects = places.reshape(-1)[lanes]
-                self._reaches(lanes, block_of(objects), at)
-                self.clocks.arrive(lanes, objects, self._ordinary.of_block(lanes))
             case ArrivalSent(_, mask, _):
                 lanes = self._lanes(mask)
                 self._words[event] = self.clocks.word(lanes, self._ordinary.of_block(lanes))
-            case ArrivalLanded(sent):
+            case Arrived(sent):
                 lanes = self._lanes(sent.mask)
                 objects = sent.places.reshape(-1)[lanes]
                 self._reaches(lanes, block_of(objects), sent.at)

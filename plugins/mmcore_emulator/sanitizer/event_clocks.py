@@ -131,12 +131,8 @@ class EventClocks:
         """Lanes tell those who wait at barriers of their blocks what they know."""
         self._tell(self._arrived, self.known[lanes], self.block[lanes] * _BARRIERS + number)
 
-    def arrive(self, lanes: Numbers, places: Numbers, of_block: NDArray[np.int64]) -> None:
-        """Lanes tell those who wait for mbarriers what they know; and of each thread of their block, until when."""
-        self.deliver(self.word(lanes, of_block), places)
-
     def word(self, lanes: Numbers, of_block: NDArray[np.int64]) -> NDArray[np.int32]:
-        """What lanes know, [lanes, columns]; and of each thread of their block, until when."""
+        """What lanes know, [lanes, columns], also of each thread of their block, until when."""
         if self._threads_at is None:
             self._threads_at = self._new_columns((int(self.rank.max(initial=0)) + 1) * self._threads)
         first = self._threads_at + self.rank[self.block[lanes]] * self._threads

@@ -311,8 +311,7 @@ class Checking(Observer):
             else:
                 shadow.loads.note(hit.index, hit.who, self._number(at))
             return
-        if at.opcode[:2] == ("cp", "async"):  # one that lands
-            shadow.written[hit.index] = shadow.stored[hit.index] = shadow.unread[hit.index] = True
+        if at.opcode[:2] == ("cp", "async"):  # it lands; :meth:`_copied` has seen it sent
             return
         strong = atomic or not STRONG.isdisjoint(at.opcode)
         if atomic:
