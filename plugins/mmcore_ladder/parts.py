@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
+from mmcore_ladder.shares import following
 from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, by_columns, padded, products, wide
 
 _LEAST_DEPTH = 16
@@ -17,7 +18,7 @@ _SLICE, _MOST_SLICES = 256, 8
 
 def in_parts(dtype: str, parts: int) -> LaunchRule:
     """The launch rule for so many parts of a type; two of float16 are scaled."""
-    return lambda problem, config, device: list(_launches(problem, config, device, dtype, parts))
+    return lambda problem, config, device: following(_launches(problem, config, device, dtype, parts), device)
 
 
 def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype: str, parts: int) -> Iterator[Launch]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
 
@@ -49,7 +50,7 @@ def stream_k(
     shared, sharing = _shared(tiles, problem.k, config, device.multiprocessors, resident, itemsize)
     whole = Scalar(tiles - shared)
     if not sharing:
-        return [product(tiles, "C", whole)]
+        return following([product(tiles, "C", whole)], device)
     elements = config.BM * config.BN
     parts = Workspace("parts", itemsize * sharing * 2 * elements)
     add_up = Launch(
@@ -58,7 +59,12 @@ def stream_k(
         entry=f"add_up<{element}>",
         arguments=(parts, "C", "m", "n", "k", "ldc", whole, Scalar(sharing)),
     )
-    return [product(tiles - shared + sharing, parts, whole), add_up]
+    return following([product(tiles - shared + sharing, parts, whole), add_up], device)
+
+
+def following(launches: Iterable[Launch], device: DeviceProperties) -> list[Launch]:
+    """Launches that wait for the one in front of them by themselves, where the device can have them begin before."""
+    return [replace(launch, dependent=device.compute_capability >= (9, 0)) for launch in launches]
 
 
 def _shared(tiles: int, k: int, config: Config, multiprocessors: int, resident: int, itemsize: int) -> tuple[int, int]:

@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include "launches.cuh"
+
 // C's tiles, and the steps along k of each.
 struct Grid {
     unsigned down, across, steps;
@@ -102,6 +104,7 @@ struct Sums {
 template <typename T, typename F>
 __device__ void share_tiles(T* C, T* parts, int m, int n, int k, int ldc, unsigned whole, F multiply)
 {
+    wait_for_last_launch();
 #pragma unroll 1
     for (unsigned part = 0; part < 2; ++part) {
         const Work work(m, n, k, whole, part);
@@ -126,6 +129,7 @@ template <typename T>
 __global__ void __launch_bounds__(256)
 add_up(const T* parts, T* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
 {
+    wait_for_last_launch();
     constexpr unsigned WIDTH = 16 / sizeof(T), BLOCKS_OF_TILE = BM * BN / WIDTH / 256;
     const Grid grid(m, n, k);
     const unsigned tile = blockIdx.x / BLOCKS_OF_TILE;  // of those that are shared

@@ -14,6 +14,7 @@
 #include <cuda_fp8.h>
 
 #include "hopper.cuh"
+#include "launches.cuh"
 #include "wgmma.cuh"
 #if PARTS > 1
 #include "split.cuh"
@@ -158,6 +159,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         publish_barriers();
     }
     __syncwarp();
+    wait_for_last_launch();
 #if PARTS > 1
     if (any_doubt(doubts, count_doubts)) {
         const Unsplit a = {A, a_across, a_along}, b = {B, b_across, b_along};
@@ -344,6 +346,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
 extern "C" __global__ void __launch_bounds__(256)
 pack(const unsigned char* from, unsigned* to, int rows, long long width, long long leading, long long packed)
 {
+    wait_for_last_launch();
     const long long x = (blockIdx.x * 256ll + threadIdx.x) * 4;
     for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y) {
         const unsigned char* const begin = from + y * leading + x;
@@ -364,6 +367,7 @@ extern "C" __global__ void __launch_bounds__(256)
 transpose(const BITS* from, BITS* to, int rows, int width, long long leading, long long packed)
 {
     __shared__ BITS tile[32][33];
+    wait_for_last_launch();
     const int x = threadIdx.x, left = blockIdx.x * 32;
     for (int top = blockIdx.y * 32; top < rows; top += gridDim.y * 32) {
         for (int y = threadIdx.y; y < 32; y += 8)

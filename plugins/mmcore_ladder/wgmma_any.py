@@ -8,7 +8,7 @@ from typing import Any
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar, Space, TensorMap, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
-from mmcore_ladder.shares import parts_of_k
+from mmcore_ladder.shares import following, parts_of_k
 
 LaunchRule = Callable[[Problem, Config, DeviceProperties], list[Launch]]
 
@@ -91,7 +91,7 @@ def as_they_lie(problem: Problem, config: Config, device: DeviceProperties) -> l
             launch, operand = _packed(operand, turned)
             launches.append(launch)
         operands.append(operand)
-    return [*launches, *products(problem, config, device, operands)]
+    return following([*launches, *products(problem, config, device, operands)], device)
 
 
 def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
