@@ -29,16 +29,21 @@ def _tiles_exist(config: Config) -> bool:
 
 
 def resident(config: Config) -> int:
-    """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
+    """Blocks that a multiprocessor has room for, as the source says it in BLOCKS."""
     elements = config.WM * config.WN
-    return max(1, int((256 if elements > 1024 else 384 if elements > 512 else 512) // config.block.x))
+    threads = 256 if elements > 1024 else 384 if elements > 512 else 512
+    return max(1, int(min(threads // config.block.x, SHARED_BYTES // _shared_bytes(config, ring=True))))
 
 
-def _dmma_exists(config: Config) -> bool:
-    """Whether rungs on tensor cores can have these parameters: 64 sums of a thread, 4 to 8 warps."""
+def _dmma_exists(config: Config, *, ring: bool) -> bool:
+    """Whether a rung on tensor cores can have these parameters: at most 64 sums of a thread, 4 to 8 warps."""
     whole = config.BM % config.WM == config.BN % config.WN == 0
-    sums = config.WM * config.WN <= 2048 and 128 <= config.block.x <= 256
-    return bool(whole and sums and resident(config) * _shared_bytes(config, ring=True) <= SHARED_BYTES)
+    elements, threads = config.WM * config.WN, config.block.x
+    # A ring fetches in the middle of a tile, and before the last of its steps. With a long tile 64 sums of a thread are
+    # too many for its registers in a ring, and where it copies much.
+    fits = config.WM > 16 if config.BK == 16 else elements <= 1024 or (threads == 256 and not ring)
+    sums = elements <= 2048 and 128 <= threads <= 256
+    return bool(whole and sums and fits and _shared_bytes(config, ring=True) <= SHARED_BYTES)
 
 
 def _shared_bytes(config: Config, *, ring: bool) -> int:
@@ -76,13 +81,13 @@ def _dmma(rung: str, default: dict[str, int], *, ring: bool = False, **declared:
                 "BM": (32, 64, 128),
                 "BN": (32, 64, 128),
                 "BK": (16, 32),
-                "WM": (32, 64),
+                "WM": (16, 32, 64),
                 "WN": (16, 32, 64),
                 "STAGES": (3, 4),
                 "GROUP": (8, 16),
                 "block": threads_of_warps,
             },
-            where=_dmma_exists,
+            where=partial(_dmma_exists, ring=ring),
             default=[default],
         ),
         entry="dmma<1, 1>",

@@ -15,9 +15,13 @@ constexpr int TILES_M = WM / 16;  // of the instruction, in a warp's rectangle o
 constexpr int TILES_N = WN / 8;
 // Threads on a multiprocessor: with 64 sums a thread takes 255 registers, with 32 of them 168, and with 16 of them 128.
 constexpr int RESIDENT = TILES_M * TILES_N > 8 ? 256 : TILES_M * TILES_N > 4 ? 384 : 512;
-constexpr int BLOCKS = THREADS < RESIDENT ? RESIDENT / THREADS : 1;
+constexpr int STAGE = BM * BK + BK * BN;  // elements
+// Blocks of which a multiprocessor has room for the stages, with two barriers each.
+constexpr int ROOM = (227 << 10) / (STAGES * (STAGE * 8 + 16));
+constexpr int BLOCKS = THREADS * ROOM < RESIDENT ? ROOM : THREADS < RESIDENT ? RESIDENT / THREADS : 1;
 constexpr int STEPS = BK / 8;  // of the instruction, in a tile
-static_assert(TILES_M % 2 == 0 && TILES_N % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
+static_assert(TILES_N % 2 == 0 && STEPS % 2 == 0, "what is loaded goes to the other registers");
+static_assert(TILES_M > 1 || STEPS > 2, "a tile is fetched before the next one is waited for");
 
 // Where an element lies in a tile. Half a warp loads at once four neighbours of four rows, 128 bytes. Each row begins in
 // the first bank; what is loaded lies in different banks only because fours change places within their row.
@@ -29,7 +33,6 @@ __device__ unsigned place_b(unsigned p, unsigned column)
 {
     return p * BN + (column ^ p % 4 * 4);
 }
-constexpr int STAGE = BM * BK + BK * BN;
 
 #ifndef OTHER_STAGES
 // The stages: each thread waits for its own copies, and then for the other threads.
@@ -141,7 +144,7 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
     auto load_a = [&](int step, int i) {
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-            a[i % 2][e] =
+            a[(step * TILES_M + i) % 2][e] =
                 (stages + tiles.read + of_a[step % 2 * 2 + e / 2])[(i * 16 + e % 2 * 8) * BK + step / 2 * 16];
     };
     auto load_b = [&](int step) {
@@ -169,7 +172,7 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
                 auto multiply_half = [&](int first) {
 #pragma unroll
                     for (int j = 0; j < TILES_N / 2; ++j)
-                        multiply(sum[i][first + j], a[i % 2], b[step % 2][first + j]);
+                        multiply(sum[i][first + j], a[(step * TILES_M + i) % 2], b[step % 2][first + j]);
                 };
                 // Products are under way while a warp waits for the others, and while the next elements come.
                 multiply_half(0);

@@ -18,7 +18,7 @@ _SLICE, _MOST_SLICES = 256, 8
 
 def in_parts(dtype: str, parts: int) -> LaunchRule:
     """The launch rule for so many parts of a type; two of float16 are scaled."""
-    return lambda problem, config, device: following(_launches(problem, config, device, dtype, parts), device)
+    return lambda problem, config, device: list(_launches(problem, config, device, dtype, parts))
 
 
 def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype: str, parts: int) -> Iterator[Launch]:
@@ -42,4 +42,4 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     )
     # A sum of few terms must be nearly exact, and takes no time: it is left to the CUDA cores.
     count = blocks * slices if k >= _LEAST_DEPTH else 0
-    yield from products(problem, config, device, operands, (doubts, Scalar(count)))
+    yield from following(products(problem, config, device, operands, (doubts, Scalar(count))), device)

@@ -64,7 +64,7 @@ split(const float* A, const float* B, ELEMENT* parts_a, ELEMENT* parts_b, int* s
       int m, int n, int k, int a_by_columns, int b_by_columns, long long lda, long long ldb, long long packed_a,
       long long packed_b)
 {
-    wait_for_last_launch();
+    let_next_begin();
     const int blocks_a = (m + LINES - 1) / LINES;
     const bool is_a = blockIdx.x < blocks_a;
     const Whole whole = is_a ? Whole{A, parts_a, m, k, a_by_columns != 0, lda, packed_a}

@@ -29,6 +29,13 @@ constexpr int BOX_BYTES = 64 * 128;
 constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
 constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows lie in different banks
 
+// Whether the tensor cores make a step's products while the CUDA cores add up the last one's, for which there have to be
+// registers. A step of operands in parts is long, and slower so.
+constexpr int OVERLAP = PARTS == 1 && (ROWS + 2) * BN / 2 <= 192;
+// Steps of a turn of the loop, whose products have registers of their own. (Of a single step ptxas sees no order in the
+// products of two blocks of rows, and waits for each instruction.)
+constexpr int TURNS = OVERLAP ? 2 : 1;
+
 enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
 enum Group { EVERYONE, CONSUMER, ALL_CONSUMERS = CONSUMER + CONSUMERS };  // barriers' numbers
 
@@ -133,6 +140,30 @@ __device__ void add_up(const float* sums, OUTPUT* C, int m, int n, int splits, c
     }
 }
 
+// Multiplies a consumer's block r of 64 rows of a stage's tile of A with its tile of B; sums begin where `add` is false.
+template <bool A_COLUMNS, bool B_COLUMNS>
+__device__ __forceinline__ void
+multiply_tiles(float (&sum)[BN / 2], const unsigned char* stage, int consumer, int r, bool add)
+{
+    const unsigned a = shared_address(stage), b = a + PARTS * A_BYTES, own = a + consumer * WM * DEPTH_BYTES;
+    const unsigned long long of_a = A_COLUMNS ? columns_along_k(own, 64 * DEPTH_BYTES) : rows_along_k<DEPTH_BYTES>(own);
+    const unsigned long long of_b = B_COLUMNS ? columns_along_k(b, 64 * DEPTH_BYTES) : rows_along_k<DEPTH_BYTES>(b);
+#pragma unroll
+    for (int order = PARTS - 1; order >= 0; --order)  // others are too small for float32
+#pragma unroll
+        for (int p = 0; p <= order; ++p) {
+            const int q = order - p;
+#pragma unroll
+            for (int i = 0; i < BK; i += STEP) {
+                const int along_a = A_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
+                const int along_b = B_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
+                multiply<A_COLUMNS, B_COLUMNS>(sum, moved(of_a, p * A_BYTES + r * 64 * DEPTH_BYTES + along_a),
+                                               moved(of_b, q * B_BYTES + along_b), add);
+                add = true;
+            }
+        }
+}
+
 // A_COLUMNS: A's tiles lie by columns along k, as they do where A is stored by columns; B_COLUMNS: so do B's, where
 // B is stored by rows. C has its elements `down` and `across` from each other, or is a map.
 template <bool A_COLUMNS, bool B_COLUMNS, int WHERE>
@@ -160,6 +191,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     }
     __syncwarp();
     wait_for_last_launch();
+    let_next_begin();
 #if PARTS > 1
     if (any_doubt(doubts, count_doubts)) {
         const Unsplit a = {A, a_across, a_along}, b = {B, b_across, b_along};
@@ -222,60 +254,76 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         int box = 0;
         for (int index = first; index < count; index += blocks) {
             const Work tile = work<SHARING>(index, m, n, k, splits);
-            if (PROMOTED)
-                for (int i = 0; i < ROWS * BN / 2; ++i)
-                    sum[i / (BN / 2)][i % (BN / 2)] = 0;
-            int before = stage;  // the stage of the step before, which products may still read
-            for (int step = tile.first; step < tile.last; ++step) {
-                wait(full + stage, phase);
-                const unsigned a = shared_address(stages + stage * STAGE_BYTES), b = a + PARTS * A_BYTES;
-                const unsigned own = a + consumer * WM * DEPTH_BYTES;
-                const unsigned long long of_a = A_COLUMNS ? columns_along_k(own, 64 * DEPTH_BYTES)
-                                                          : rows_along_k<DEPTH_BYTES>(own);
-                const unsigned long long of_b = B_COLUMNS ? columns_along_k(b, 64 * DEPTH_BYTES)
-                                                          : rows_along_k<DEPTH_BYTES>(b);
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) {
-                    float part[PROMOTED ? BN / 2 : 1];
-                    begin_products();
-                    bool add = !PROMOTED && step > tile.first;
-#pragma unroll
-                    for (int order = PARTS - 1; order >= 0; --order)  // others are too small for float32
-#pragma unroll
-                        for (int p = 0; p <= order; ++p) {
-                            const int q = order - p;
-#pragma unroll
-                            for (int i = 0; i < BK; i += STEP) {
-                                const int along_a = A_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
-                                const int along_b = B_COLUMNS ? i * 128 : i * sizeof(ELEMENT);
-                                const unsigned long long from_a =
-                                    moved(of_a, p * A_BYTES + r * 64 * DEPTH_BYTES + along_a);
-                                const unsigned long long from_b = moved(of_b, q * B_BYTES + along_b);
-                                if constexpr (PROMOTED)
-                                    multiply<A_COLUMNS, B_COLUMNS>(part, from_a, from_b, add);
-                                else
-                                    multiply<A_COLUMNS, B_COLUMNS>(sum[r], from_a, from_b, add);
-                                add = true;
-                            }
-                        }
-                    commit_products();
-                    if constexpr (PROMOTED) {
-                        wait_for_products<0>();
-                        for (int i = 0; i < BN / 2; ++i)
-                            sum[r][i] += part[i];
-                    }
-                }
-                if (!PROMOTED)
-                    wait_for_products<ROWS>();
-                if (PROMOTED || step > tile.first)
-                    let_go<SHARING>(empty + (PROMOTED ? stage : before));
-                before = stage;
+            Barrier* before = nullptr;  // of the step before, whose stage products may still read
+            const auto next_stage = [&] {
+                before = empty + stage;
                 phase ^= ++stage == STAGES;
                 stage %= STAGES;
-            }
-            if (!PROMOTED) {
+            };
+            if constexpr (PROMOTED) {
+                float part[OVERLAP + 1][BN / 2];
+                for (int i = 0; i < ROWS * BN / 2; ++i)
+                    sum[i / (BN / 2)][i % (BN / 2)] = 0;
+#pragma unroll
+                for (int i = 0; i < BN / 2; ++i)
+                    part[OVERLAP][i] = 0;
+                const auto add = [&](int r, int which) {
+#pragma unroll
+                    for (int i = 0; i < BN / 2; ++i)
+                        sum[r][i] += part[which][i];
+                };
+                const auto multiply_step = [&](int turn) {
+                    wait(full + stage, phase);
+#pragma unroll
+                    for (int r = 0; r < ROWS; ++r) {
+                        const int which = (turn * ROWS + r) % (OVERLAP + 1);
+                        begin_products();
+                        multiply_tiles<A_COLUMNS, B_COLUMNS>(part[which], stages + stage * STAGE_BYTES, consumer, r,
+                                                             false);
+                        commit_products();
+                        wait_for_products<OVERLAP>();
+                        if (OVERLAP && r == 0 && before)
+                            let_go<SHARING>(before);
+                        add((r + ROWS - OVERLAP) % ROWS, (which + OVERLAP) % (OVERLAP + 1));
+                    }
+                    next_stage();
+                    if (!OVERLAP)
+                        let_go<SHARING>(before);
+                };
+                const auto add_last = [&](int which) {
+                    wait_for_products<0>();
+                    let_go<SHARING>(before);
+                    add(ROWS - 1, which);
+                };
+                int step = tile.first;
+#pragma unroll 1
+                for (; step + TURNS <= tile.last; step += TURNS)
+#pragma unroll
+                    for (int turn = 0; turn < TURNS; ++turn)
+                        multiply_step(turn);
+                if (OVERLAP && step < tile.last) {
+                    multiply_step(0);
+                    add_last((ROWS - 1) % 2);
+                } else if (OVERLAP) {
+                    add_last(1);
+                }
+            } else {
+                for (int step = tile.first; step < tile.last; ++step) {
+                    wait(full + stage, phase);
+#pragma unroll
+                    for (int r = 0; r < ROWS; ++r) {
+                        begin_products();
+                        multiply_tiles<A_COLUMNS, B_COLUMNS>(sum[r], stages + stage * STAGE_BYTES, consumer, r,
+                                                             step > tile.first);
+                        commit_products();
+                    }
+                    wait_for_products<ROWS>();
+                    if (before)
+                        let_go<SHARING>(before);
+                    next_stage();
+                }
                 wait_for_products<0>();
-                let_go<SHARING>(empty + before);
+                let_go<SHARING>(before);
             }
 
             if (WHERE == TOGETHER)  // sums take the place of the stages
@@ -347,6 +395,7 @@ extern "C" __global__ void __launch_bounds__(256)
 pack(const unsigned char* from, unsigned* to, int rows, long long width, long long leading, long long packed)
 {
     wait_for_last_launch();
+    let_next_begin();
     const long long x = (blockIdx.x * 256ll + threadIdx.x) * 4;
     for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y) {
         const unsigned char* const begin = from + y * leading + x;
@@ -368,6 +417,7 @@ transpose(const BITS* from, BITS* to, int rows, int width, long long leading, lo
 {
     __shared__ BITS tile[32][33];
     wait_for_last_launch();
+    let_next_begin();
     const int x = threadIdx.x, left = blockIdx.x * 32;
     for (int top = blockIdx.y * 32; top < rows; top += gridDim.y * 32) {
         for (int y = threadIdx.y; y < 32; y += 8)
