@@ -243,6 +243,15 @@ def test_why_a_kernel_was_not_compared_is_said(baseline: str, reason: str, decla
     assert f"not compared:\n  {reason}" in result.stdout
 
 
+def test_why_nothing_is_compared_is_said_when_it_is_first_known(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(45, 46), blocks=(16,), baseline="upc.kernel1*")
+    said = run(tmp_path).stderr.splitlines()
+    (reason,) = [line for line in said if line.startswith("not compared: upc.kernel10: m = n = k = 45 ")]
+    (first,) = [line for line in said if line.startswith("[1/")]
+    assert said.index(reason) < said.index(first)
+    assert re.search(r" GFLOP/s, \d+ % of upc\.kernel11\w*$", first)
+
+
 def test_what_is_measured_already_is_not_measured_again(declare: Any, tmp_path: Path) -> None:
     declare()
     run(tmp_path)

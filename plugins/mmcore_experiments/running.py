@@ -113,7 +113,11 @@ def _planned(preset: Preset, device: str, card: str, *, timed: bool) -> tuple[_C
 
 
 def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _Missing) -> None:
-    """Measure the cells that have no record yet: each gets one, or is missing with the reason."""
+    """Measure the cells that have no record yet: each gets one, or is missing with the reason.
+
+    Why a baseline is missing is said at once, since a run of minutes may be worth little without it.
+    """
+    said: set[str] = set()
     with _progress(len(cells), len(records)) as done:
         for key, (benchmark, cell) in cells.items():
             if key in records:
@@ -131,13 +135,19 @@ def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _
                 store.add(record)
                 records[key] = record
                 outcome = _outcome(record["extra_info"])
+                for compared in record["extra_info"]["compared"]:
+                    if compared["reason"] not in {"", *said}:
+                        said.add(compared["reason"])
+                        say(f"not compared: {compared['reason']}")
             done(f"{benchmark.id}: {outcome}")
 
 
 def _outcome(info: Mapping[str, Any]) -> str:
     if info["gflops"] is None:
         return "verified"
-    return f"verified, {info['median_ms'] * 1e3:.2f} µs ±{info['spread_percent']:.2f} %, {info['gflops']:.3g} GFLOP/s"
+    rate = f"verified, {info['median_ms'] * 1e3:.2f} µs ±{info['spread_percent']:.2f} %, {info['gflops']:.3g} GFLOP/s"
+    percent = info["percent_of_baseline"]
+    return rate if percent is None else f"{rate}, {percent:.0f} % of {info['baseline']}"
 
 
 @contextlib.contextmanager
