@@ -26,6 +26,7 @@ constexpr int A_BYTES = BM * DEPTH_BYTES, B_BYTES = BN * DEPTH_BYTES, STAGE_BYTE
 constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction along k
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
+constexpr int WIDTH = BN < BOX_COLUMNS ? BN : BOX_COLUMNS;  // columns of a box that there are
 constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
 constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows lie in different banks
 
@@ -35,6 +36,8 @@ constexpr int OVERLAP = PARTS == 1 && (ROWS + 2) * BN / 2 <= 192;
 // Steps of a turn of the loop, whose products have registers of their own. (Of a single step ptxas sees no order in the
 // products of two blocks of rows, and waits for each instruction.)
 constexpr int TURNS = OVERLAP ? 2 : 1;
+
+constexpr int PACKED_WORDS = 4;                    // of a thread, under way at once
 
 enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
 enum Group { EVERYONE, CONSUMER, ALL_CONSUMERS = CONSUMER + CONSUMERS };  // barriers' numbers
@@ -82,7 +85,7 @@ template <typename T>
 __device__ void write_box(unsigned box, const float* sum, T* type)
 {
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane % 16;
-    for (int j = 0; j < 8; j += 2) {
+    for (int j = 0; j < WIDTH / 8; j += 2) {
         const float* s = sum + 4 * j;
         asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                      :: "r"(box + row * 128 + ((j + lane / 16) ^ row % 8) * 16), "r"(pair(s[0], s[1], type)),
@@ -99,6 +102,19 @@ __device__ void write_box(unsigned box, const float* sum, float*)
         const int chunk = (i / 4 * 2 + lane % 4 / 2) ^ row % 8;
         asm volatile("st.shared.v2.f32 [%0], {%1, %2};"
                      :: "r"(box + row * 128 + chunk * 16 + lane % 2 * 8), "f"(sum[i]), "f"(sum[i + 1]) : "memory");
+    }
+}
+
+// Stores those elements of a warp's 16 rows of a box that lie in C, neighbours in memory together.
+__device__ void store_rows(const unsigned char* box, OUTPUT* C, int row, int column, int m, int n, long long down,
+                           long long across)
+{
+    const int first = threadIdx.x / 32 % 4 * 16;
+    for (int i = threadIdx.x % 32; i < 16 * WIDTH; i += 32) {
+        const int y = first + (across == 1 ? i / WIDTH : i % 16), x = across == 1 ? i % WIDTH : i / 16;
+        if (row + y < m && column + x < n)
+            C[(row + y) * down + (column + x) * across] =
+                *reinterpret_cast<const OUTPUT*>(box + y * 128 + (x * sizeof(OUTPUT) ^ y % 8 * 16));
     }
 }
 
@@ -182,7 +198,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     unsigned char* const stages = memory;
     float* const sums = reinterpret_cast<float*>(memory);
     unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
-    Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE == BY_COPIES) * CONSUMERS * 2 * BOX_BYTES);
+    Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE != TOGETHER) * CONSUMERS * 2 * BOX_BYTES);
     Barrier* const empty = full + STAGES;
     if (threadIdx.x < STAGES) {
         make_barrier(full + threadIdx.x, 1);
@@ -343,23 +359,8 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                     }
                 }
 #endif
-                if (WHERE == BY_COPIES) {
-#pragma unroll
-                    for (int j = 0; j < BN; j += BOX_COLUMNS, box ^= 1) {
-                        unsigned char* const to = boxes + (consumer * 2 + box) * BOX_BYTES;
-                        if (thread == 0)
-                            stores_have_read<1>();
-                        group_barrier(CONSUMER + consumer, 128);
-                        write_box(shared_address(to), sum[r] + j / 2, static_cast<OUTPUT*>(nullptr));
-                        publish_to_copies();
-                        group_barrier(CONSUMER + consumer, 128);
-                        if (thread == 0)
-                            store(&map_c, to, tile.column + j, row);
-                    }
-                    continue;
-                }
-                const int lane = thread % 32;
                 if (WHERE == TOGETHER) {
+                    const int lane = thread % 32;
                     float* const to = sums + (row - tile.row + thread / 32 * 16 + lane / 4) * PITCH + lane % 4 * 2;
 #pragma unroll
                     for (int i = 0; i < BN / 2; i += 2)
@@ -367,12 +368,24 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                             make_float2(sum[r][i], sum[r][i + 1]);
                     continue;
                 }
-                const int top = row + thread / 32 * 16 + lane / 4, left = tile.column + lane % 4 * 2;
 #pragma unroll
-                for (int i = 0; i < BN / 2; ++i) {
-                    const int y = top + i / 2 % 2 * 8, x = left + i / 4 * 8 + i % 2;
-                    if (y < m && x < n)
-                        C[y * down + x * across] = as_output(sum[r][i], static_cast<OUTPUT*>(nullptr));
+                for (int j = 0; j < BN; j += BOX_COLUMNS, box ^= 1) {
+                    unsigned char* const to = boxes + (consumer * 2 + box) * BOX_BYTES;
+                    if (WHERE == BY_COPIES) {
+                        if (thread == 0)
+                            stores_have_read<1>();
+                        group_barrier(CONSUMER + consumer, 128);
+                    }
+                    write_box(shared_address(to), sum[r] + j / 2, static_cast<OUTPUT*>(nullptr));
+                    if (WHERE == BY_COPIES) {
+                        publish_to_copies();
+                        group_barrier(CONSUMER + consumer, 128);
+                        if (thread == 0)
+                            store(&map_c, to, tile.column + j, row);
+                    } else {
+                        __syncwarp();
+                        store_rows(to, C, row, tile.column + j, m, n, down, across);
+                    }
                 }
             }
         }
@@ -389,25 +402,32 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         cluster_barrier();
 }
 
-// Rows of `width` bytes at multiples of 16 bytes, as TMA takes them. A thread copies four bytes: out of two words,
+// Rows of `width` bytes at multiples of 16 bytes, as TMA takes them. A thread copies words of a row, each out of two,
 // since rows may begin at any byte, but for the end of a row, behind which nothing may be read.
 extern "C" __global__ void __launch_bounds__(256)
 pack(const unsigned char* from, unsigned* to, int rows, long long width, long long leading, long long packed)
 {
     wait_for_last_launch();
     let_next_begin();
-    const long long x = (blockIdx.x * 256ll + threadIdx.x) * 4;
-    for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y) {
-        const unsigned char* const begin = from + y * leading + x;
-        const unsigned behind = reinterpret_cast<unsigned long long>(begin) % 4;  // the word that it begins in
-        const unsigned* const words = reinterpret_cast<const unsigned*>(begin - behind);
-        unsigned four = 0;
-        if (x + 8 - behind <= width)
-            four = behind == 0 ? words[0] : __funnelshift_r(words[0], words[1], 8 * behind);
-        else
-            for (int i = 0; i < 4 && x + i < width; ++i)
-                four |= begin[i] << 8 * i;
-        to[(y * packed + x) / 4] = four;
+    const long long left = (blockIdx.x * PACKED_WORDS * 256ll + threadIdx.x) * 4;
+    for (int y = blockIdx.y; y < rows; y += gridDim.y) {
+        unsigned words[PACKED_WORDS] = {};
+#pragma unroll
+        for (int i = 0; i < PACKED_WORDS; ++i) {
+            const long long x = left + i * 1024;
+            const unsigned char* const begin = from + y * leading + x;
+            const unsigned behind = reinterpret_cast<unsigned long long>(begin) % 4;  // the word that it begins in
+            const unsigned* const two = reinterpret_cast<const unsigned*>(begin - behind);
+            if (x + 8 - behind <= width)
+                words[i] = behind == 0 ? two[0] : __funnelshift_r(two[0], two[1], 8 * behind);
+            else
+                for (int byte = 0; byte < 4 && x + byte < width; ++byte)
+                    words[i] |= begin[byte] << 8 * byte;
+        }
+#pragma unroll
+        for (int i = 0; i < PACKED_WORDS; ++i)
+            if (left + i * 1024 < width)
+                to[(y * packed + left) / 4 + i * 256] = words[i];
     }
 }
 
