@@ -28,16 +28,16 @@ constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C t
 constexpr int BOX_BYTES = 64 * 128;
 constexpr int WIDTH = BN < BOX_COLUMNS ? BN : BOX_COLUMNS;  // columns of a box that there are
 constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
-constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows lie in different banks
+constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows in different banks
 
-// Whether the tensor cores make a step's products while the CUDA cores add up the last one's, for which there have to be
-// registers. A step of operands in parts is long, and slower so.
+// Whether the tensor cores make a step's products while the CUDA cores add up the last one's, for which there have to
+// be registers. A step of operands in parts is long, and slower so.
 constexpr int OVERLAP = PARTS == 1 && (ROWS + 2) * BN / 2 <= 192;
 // Steps of a turn of the loop, whose products have registers of their own. (Of a single step ptxas sees no order in the
 // products of two blocks of rows, and waits for each instruction.)
 constexpr int TURNS = OVERLAP ? 2 : 1;
 
-constexpr int PACKED_WORDS = 4;                    // of a thread, under way at once
+constexpr int AT_ONCE = 4;                         // words that a thread packs
 
 enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
 enum Group { EVERYONE, CONSUMER, ALL_CONSUMERS = CONSUMER + CONSUMERS };  // barriers' numbers
@@ -105,15 +105,18 @@ __device__ void write_box(unsigned box, const float* sum, float*)
     }
 }
 
-// Stores those elements of a warp's 16 rows of a box that lie in C, neighbours in memory together.
-__device__ void store_rows(const unsigned char* box, OUTPUT* C, int row, int column, int m, int n, long long down,
-                           long long across)
+// Stores a warp's 16 rows of a box of C, as far as they lie in it. Elements of a row are neighbours in memory, or those
+// of a column may be.
+template <bool ALONG_ROWS>
+__device__ void store_rows(const unsigned char* box, OUTPUT* C, int rows, int columns, long long down, long long across)
 {
-    const int first = threadIdx.x / 32 % 4 * 16;
-    for (int i = threadIdx.x % 32; i < 16 * WIDTH; i += 32) {
-        const int y = first + (across == 1 ? i / WIDTH : i % 16), x = across == 1 ? i % WIDTH : i / 16;
-        if (row + y < m && column + x < n)
-            C[(row + y) * down + (column + x) * across] =
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < WIDTH / 2; ++i) {
+        const int y = ALONG_ROWS ? i / (WIDTH / 32) : lane % 16;
+        const int x = ALONG_ROWS ? i % (WIDTH / 32) * 32 + lane : i * 2 + lane / 16;
+        if (y < rows && x < columns)
+            C[y * down + x * (ALONG_ROWS ? 1 : across)] =
                 *reinterpret_cast<const OUTPUT*>(box + y * 128 + (x * sizeof(OUTPUT) ^ y % 8 * 16));
     }
 }
@@ -156,7 +159,8 @@ __device__ void add_up(const float* sums, OUTPUT* C, int m, int n, int splits, c
     }
 }
 
-// Multiplies a consumer's block r of 64 rows of a stage's tile of A with its tile of B; sums begin where `add` is false.
+// Multiplies a consumer's block r of 64 rows of a stage's tile of A with its tile of B; sums begin where `add` is
+// false.
 template <bool A_COLUMNS, bool B_COLUMNS>
 __device__ __forceinline__ void
 multiply_tiles(float (&sum)[BN / 2], const unsigned char* stage, int consumer, int r, bool add)
@@ -384,7 +388,12 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                             store(&map_c, to, tile.column + j, row);
                     } else {
                         __syncwarp();
-                        store_rows(to, C, row, tile.column + j, m, n, down, across);
+                        const int y = thread / 32 * 16, x = tile.column + j;
+                        OUTPUT* const c = C + (row + y) * down + x * across;
+                        if (across == 1)
+                            store_rows<true>(to + y * 128, c, m - row - y, n - x, down, 1);
+                        else
+                            store_rows<false>(to + y * 128, c, m - row - y, n - x, down, across);
                     }
                 }
             }
@@ -409,26 +418,35 @@ pack(const unsigned char* from, unsigned* to, int rows, long long width, long lo
 {
     wait_for_last_launch();
     let_next_begin();
-    const long long left = (blockIdx.x * PACKED_WORDS * 256ll + threadIdx.x) * 4;
-    for (int y = blockIdx.y; y < rows; y += gridDim.y) {
-        unsigned words[PACKED_WORDS] = {};
+    const long long first = (blockIdx.x * AT_ONCE * 256ll + threadIdx.x) * 4, stride = gridDim.x * AT_ONCE * 1024ll;
+    for (int y = blockIdx.y; y < rows; y += gridDim.y)
+        for (long long x = first; x < width; x += stride) {
+            const unsigned char* const bytes = from + y * leading + x;
+            const unsigned behind = reinterpret_cast<unsigned long long>(bytes) % 4;  // the word that they begin in
+            const unsigned* const words = reinterpret_cast<const unsigned*>(bytes - behind);
+            const auto word = [&](int i) { return __funnelshift_r(words[i * 256], words[i * 256 + 1], 8 * behind); };
+            const long long left = width - x + behind;
+            unsigned* const packed_words = to + (y * packed + x) / 4;
+            if (left >= AT_ONCE * 1024 - 1016) {
+                unsigned copied[AT_ONCE];
 #pragma unroll
-        for (int i = 0; i < PACKED_WORDS; ++i) {
-            const long long x = left + i * 1024;
-            const unsigned char* const begin = from + y * leading + x;
-            const unsigned behind = reinterpret_cast<unsigned long long>(begin) % 4;  // the word that it begins in
-            const unsigned* const two = reinterpret_cast<const unsigned*>(begin - behind);
-            if (x + 8 - behind <= width)
-                words[i] = behind == 0 ? two[0] : __funnelshift_r(two[0], two[1], 8 * behind);
-            else
-                for (int byte = 0; byte < 4 && x + byte < width; ++byte)
-                    words[i] |= begin[byte] << 8 * byte;
+                for (int i = 0; i < AT_ONCE; ++i)
+                    copied[i] = word(i);
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; ++i)
+                    packed_words[i * 256] = copied[i];
+                continue;
+            }
+            for (int i = 0; x + i * 1024 < width; ++i) {
+                unsigned copied = 0;
+                if (left >= i * 1024 + 8)
+                    copied = word(i);
+                else
+                    for (int byte = 0; byte < 4 && x + i * 1024 + byte < width; ++byte)
+                        copied |= bytes[i * 1024 + byte] << 8 * byte;
+                packed_words[i * 256] = copied;
+            }
         }
-#pragma unroll
-        for (int i = 0; i < PACKED_WORDS; ++i)
-            if (left + i * 1024 < width)
-                to[(y * packed + left) / 4 + i * 256] = words[i];
-    }
 }
 
 // The transpose, packed likewise: wgmma takes elements of 8 and 32 bits with rows along k only. Blocks of 32×8 threads.

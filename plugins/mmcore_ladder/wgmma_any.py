@@ -20,7 +20,7 @@ _MOST_BLOCKS = 65535
 _MOST_SHARED_BYTES = 227 << 10
 """Of a block, from compute capability 9.0 on."""
 _PACKED_BYTES = 4096
-"""Of a row, that a block packs."""
+"""Of a row, that a block packs at once."""
 _MOST_STAGES = 8
 _TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER", "GROUP")
 _DIRECTLY, _BY_COPIES, _TOGETHER = range(3)
@@ -108,7 +108,7 @@ def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
         launch = Launch(grid, (32, 8), entry="transpose", arguments=(operand.matrix, copy, *sizes))
     else:
         each = BYTES[operand.dtype]
-        grid = ceil_div(width * each, _PACKED_BYTES), min(rows, _MOST_BLOCKS)
+        grid = max(1, width * each // _PACKED_BYTES), min(rows, _MOST_BLOCKS)
         sizes = (Scalar(rows), *wide(width * each, operand.leading * each, leading * each))
         launch = Launch(grid, (256,), entry="pack", arguments=(operand.matrix, copy, *sizes))
     return launch, replace(operand, matrix=copy.name, leading=leading, columns=operand.columns and not turned)
