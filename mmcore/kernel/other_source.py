@@ -39,7 +39,8 @@ def other_source(kernel: Kernel, version: str) -> str:
     if not (folder / inside).is_file():
         archive = _git(top, absent, "archive", commit, str(inside.parent))
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(folder, filter="data")
+            files.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+            files.extractall(folder)
     if not (folder / inside).is_file():
         raise InvalidKernel(absent)
     return str(folder / inside)

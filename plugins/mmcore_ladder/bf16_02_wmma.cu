@@ -1,6 +1,6 @@
 // ladder.bf16.02_wmma: tensor cores, by CUDA's wmma functions.
 //
-// Shared memory limited rung 1: two loads for each product, of one lane and instruction. A tensor core multiplies
+// Shared memory limited rung 1: each multiply-add of a thread needed two loads. A tensor core multiplies
 // whole matrices: here a warp's instruction multiplies 16×16 by 16×16. A warp computes WM×WN elements of C, several
 // such patches, so that each fragment of A and B that it loads from the tiles is used several times. A fragment is a
 // small matrix in the registers of a warp's threads, some elements in each.

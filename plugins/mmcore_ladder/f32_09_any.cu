@@ -8,8 +8,8 @@
 //
 // What is left is the order of multiply-adds. One is begun each cycle if it finds its operands: a register bank, of
 // odd or of even registers, hands out one a cycle, and the third has to be kept from the multiply-add before. So the
-// columns are gone through up and down in turns, of which each has its element of b, and where one ends the next keeps
-// the element of a. The compiler chooses banks so that the other two differ, but not where stores of 16 bytes ask for
+// columns of sums are gone through up and down in turns: within one the element of b is kept, and from one to the next
+// that of a. The compiler chooses banks so that the other two differ, but not where stores of 16 bytes ask for
 // sums in consecutive registers; elements of C are stored one by one, which takes less time than that.
 //
 // A_BY_COLUMNS and B_BY_COLUMNS say how A and B are stored. Both tiles have k as their first index, whatever the

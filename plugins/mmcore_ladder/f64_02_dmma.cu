@@ -127,7 +127,7 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
 
     // The instruction wants of thread 4r + q the elements of rows r and r + 8 of A, and of column r of B, whose k is
     // q and q + 4. Each is loaded by itself: loads of 16 bytes would be half as many, but what they bring, two
-    // neighbours along k, is not what the instruction takes from neighbouring registers, and would be moved there.
+    // neighbours along k or two columns, the instruction does not take from neighbouring registers: it would be moved.
     const unsigned warp = thread / 32;
     const unsigned r = thread % 32 / 4, q = thread % 4;
     const unsigned top = warp / WARPS_ACROSS * WM, left_most = warp % WARPS_ACROSS * WN;

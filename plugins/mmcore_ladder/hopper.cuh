@@ -57,7 +57,7 @@ inline __device__ void arrive_with_copies(Barrier* barrier)
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(shared_address(barrier)) : "memory");
 }
 
-// Arrives at the same barrier of another block of the cluster.
+// Arrives at the same barrier of another block of the cluster, for which nothing that was written has to be seen there.
 inline __device__ void arrive_at(Barrier* barrier, int block)
 {
     asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
