@@ -112,7 +112,7 @@ def results(found: Spread, groups: Mapping[str, Sequence[Cell]], **options: Any)
     """What comes of cells: results, or errors."""
     futures = [found.add(cell, group) for group, several in groups.items() for cell in several]
     try:
-        found.start()
+        found.start().result()
         found.begin(**options)
         return [future.exception(10) or future.result() for future in futures]
     finally:
@@ -197,7 +197,7 @@ def test_a_group_whose_worker_was_lost_is_gone_on_with_by_another() -> None:
     failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone"))
     found = spread(failing, later=[Scripted("b")])
     first = found.add(CELL, "one")
-    found.start()
+    found.start().result()
     found.begin()
     first.result(10)
     assert found.add(CELL, "one").result(10).place == "b"
@@ -222,7 +222,7 @@ def test_a_device_whose_process_always_dies_is_left_out() -> None:
 
     found = spread(Scripted("a", met=met))
     with pytest.raises(NoDevice, match="it died"):
-        found.start()
+        found.start().result()
     found.close()
 
 
@@ -270,7 +270,7 @@ def test_a_worker_whose_results_would_not_compare_is_left_out(changed: dict[str,
     results(spread(Scripted("a"), said=said, later=[stranger]), {str(cell.m): [cell] for cell in cells(4)})
     end = time.monotonic() + 5
     found = spread(Scripted("a"), said=said, later=[stranger])
-    found.start()
+    found.start().result()
     while not said and time.monotonic() < end:
         time.sleep(0.01)
     found.close()
@@ -299,7 +299,7 @@ def test_without_any_worker_the_reason_is_told() -> None:
     found = spread(worker)
     future = found.add(CELL, "one")
     with pytest.raises(NoDevice, match="a is left out: there is no GPU here"):
-        found.start()
+        found.start().result()
     with pytest.raises(NoDevice):
         future.result(10)
     found.close()
@@ -310,7 +310,7 @@ def test_what_is_not_measured_when_a_run_ends_says_so() -> None:
     worker = Scripted("a", answer=lambda asked: hanging.wait(10) and {})
     found = spread(worker)
     future = found.add(CELL, "one")
-    found.start()
+    found.start().result()
     found.begin()
     found.close()
     hanging.set()
@@ -390,7 +390,7 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
     worker = Scripted("a", answer=lambda asked: KeyboardInterrupt() if len(worker.asked) == 4 else {})
     found = spread(worker)
     futures = [found.add(cell, "one") for cell in cells(6)]
-    found.start()
+    found.start().result()
     found.begin(journal)
     assert [future.result(10).cell.m for future in futures[:3]] == [1, 2, 3]
     found.close(whole=False)
@@ -407,7 +407,7 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
 def test_what_was_measured_before_an_interruption_says_where(tmp_path: Path) -> None:
     found = spread(Scripted("a"))
     future = found.add(CELL, "one")
-    found.start()
+    found.start().result()
     found.begin(tmp_path / "run.jsonl")
     future.result(10)
     found.close(whole=False)
@@ -443,7 +443,7 @@ def test_what_was_measured_of_other_code_or_another_device_is_measured_again(tmp
     def measured(worker: Scripted) -> int:
         found = spread(worker)
         future = found.add(cell, "one")
-        found.start()
+        found.start().result()
         found.begin(tmp_path / "run.jsonl")
         future.result(10)
         found.close(whole=False)
@@ -536,7 +536,7 @@ def test_a_worker_process_that_is_killed_loses_nothing_and_its_device_goes_on() 
     found = Spread(engine, said.append)
     asked = [replace(CELL, kernel="upc.kernel01", m=32 + index, n=64, k=64, timeout=60) for index in range(150)]
     futures = [found.add(cell, str(cell.m)) for cell in asked]
-    found.start()
+    found.start().result()
     found.begin()
     futures[4].result(60)
     process = workers[0]._place._process
@@ -632,6 +632,25 @@ def test_what_an_interrupted_run_has_measured_is_not_measured_again(
     assert "before the interruption" not in bench().stdout.str()
 
 
+def measuring_on(engine: Several, say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Measuring:
+    monkeypatch.setattr("mmcore_pytest.measuring.connect", lambda name, request: engine)
+    options: Any = SimpleNamespace(device="auto", spread=False, engine="", engine_address="")
+    return Measuring(options, say)
+
+
+def test_pytests_own_thread_tells_what_there_is_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What another thread writes while pytest captures a test's output may be lost with that.
+    failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone"))
+    said: list[tuple[int, str]] = []
+    engine = Several(failing, later=[Scripted("b")])
+    measuring = measuring_on(engine, lambda text: said.append((threading.get_ident(), text)), monkeypatch)
+    measuring.hand_out({"it": (CELL, "one")}, None)
+    assert measuring.result("it", CELL).place == "b"
+    measuring.close(interrupted=False)
+    lost = "mmcore: a is left out: the worker was lost (RuntimeError: the node is gone)"
+    assert said == [(threading.get_ident(), lost)]
+
+
 def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
     several, told = cells(3), threading.Event()
     said: list[str] = []
@@ -642,10 +661,9 @@ def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest
         if "2 of 3" in text:
             told.set()
 
-    monkeypatch.setattr("mmcore_pytest.measuring.connect", lambda name, request: Several(worker))
     monkeypatch.setattr("mmcore_pytest.measuring._PATIENCE_SECONDS", 0.05)
-    options: Any = SimpleNamespace(device="auto", spread=False, engine="", engine_address="")
-    measuring = Measuring(options, say)
+    monkeypatch.setattr("mmcore_pytest.measuring._POLL_SECONDS", 0.02)
+    measuring = measuring_on(Several(worker), say, monkeypatch)
     measuring.hand_out({str(cell.m): (cell, "one") for cell in several}, None)
     assert measuring.result("3", several[2]).cell.m == 3
     measuring.close(interrupted=False)

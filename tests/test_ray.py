@@ -47,7 +47,7 @@ def test_a_node_that_is_killed_loses_nothing(cluster: Any) -> None:
     said: list[str] = []
     spread = Spread(connect("ray", Request("emulator", cluster.address)), said.append)
     futures = [spread.add(cell, f"group {index % 6}") for index, cell in enumerate(cells(90))]
-    spread.start()
+    spread.start().result()
     spread.begin()
     both = threading.Event()
     seen: set[str] = set()

@@ -37,7 +37,7 @@ def measured(case: Mapping[str, Any]) -> dict[str, Any]:
     """
     engine, target = _engine(case)
     spread = Spread(engine, lambda text: print(text, file=sys.stderr))
-    spread.start()
+    spread.start().result()
     while spread.workers < case["workers"]:
         time.sleep(0.01)
     several = stand_in.cells(case["cells"])

@@ -105,10 +105,10 @@ class Spread:
             self._fail(MmcoreError("it was not measured: the run has ended"))
         return task.future
 
-    def start(self) -> Mapping[str, Any]:
-        """Meet the workers; what the first one's device is, described. MmcoreError if there is none."""
+    def start(self) -> Future[Mapping[str, Any]]:
+        """Meet the workers; what the first one's device is, described, or a MmcoreError if there is none."""
         self._thread.start()
-        return self._first.result()
+        return self._first
 
     def begin(self, journal: Path | None = None) -> None:
         """Begin to measure, with the group that is largest now; ``journal`` is the file of a :class:`Journal`."""

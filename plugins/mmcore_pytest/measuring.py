@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import queue
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from pathlib import Path
@@ -17,6 +19,7 @@ REFERENCE = Cell("upc.kernel11", 2048, 2048, 2048, timings=(Timing(max_seconds=0
 """What each card measures first, so that cards can be compared."""
 
 _PATIENCE_SECONDS = 10.0  # after which the user is told how far the others are
+_POLL_SECONDS = 0.5
 
 
 class Measuring:
@@ -34,11 +37,13 @@ class Measuring:
         self.device = selection.device
         self._spreads = selection.spread
         request = Request("all" if selection.device == "auto" else selection.device, selection.engine_address)
-        self._spread = Spread(connect(selection.engine, request), lambda text: say(f"mmcore: {text}"), REFERENCE)
+        # Told by pytest's own thread: from another it could end in what is captured of a test.
+        self._said: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._spread = Spread(connect(selection.engine, request), self._said.put, REFERENCE)
         self._say = say
         self._futures: dict[str, Future[Any]] = {}
-        self._told = 0
-        self.described: Mapping[str, Any] = self._spread.start()
+        self._told, self._last = 0, time.monotonic()
+        self.described: Mapping[str, Any] = self._wait_for(self._spread.start())
 
     def hand_out(self, cells: Mapping[str, tuple[Cell, str]], folder: Path | None) -> None:
         """Have cells measured, given with their groups by test; in ``folder`` lies what an interrupted run has."""
@@ -51,13 +56,23 @@ class Measuring:
         """The result of a test's cell, as soon as it is measured."""
         if test not in self._futures:
             self._futures[test] = self._spread.add(cell, test)
-        while wait([self._futures[test]], timeout=_PATIENCE_SECONDS).not_done:
-            # Cells are not measured in the order of the tests.
-            if (done := self._done) > self._told:
-                self._told = done
-                self._say(f"mmcore: {done} of {len(self._futures)} cells are measured")
-        found: Result = self._futures[test].result()
+        found: Result = self._wait_for(self._futures[test])
         return found
+
+    def _wait_for(self, future: Future[Any]) -> Any:
+        """What a future gives; meanwhile the user is told what the spread says, and how far it is."""
+        while wait([future], timeout=_POLL_SECONDS).not_done:
+            self._tell()
+            # Cells are not measured in the order of the tests.
+            if time.monotonic() > self._last + _PATIENCE_SECONDS and (done := self._done) > self._told:
+                self._told, self._last = done, time.monotonic()
+                self._say(f"mmcore: {done} of {len(self._futures)} cells are measured")
+        self._tell()
+        return future.result()
+
+    def _tell(self) -> None:
+        while not self._said.empty():
+            self._say(f"mmcore: {self._said.get()}")
 
     @property
     def _done(self) -> int:
@@ -65,6 +80,7 @@ class Measuring:
 
     def report(self) -> list[str]:
         """A sentence each on who measured what, and how much the cards differ."""
+        self._tell()
         return self._spread.report()
 
     def close(self, *, interrupted: bool) -> None:

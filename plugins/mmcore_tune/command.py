@@ -84,7 +84,7 @@ def tune(
     tunings: list[Tuning] = []
     paths: list[Path] = []
     try:
-        described = spread.start()
+        described = spread.start().result()
         if not described["supports_timing"]:
             raise MmcoreError(f"{described['name']} supports no timing, so no config is faster than another there")
         path = file_of(card_of(described), folder)
