@@ -196,7 +196,7 @@ class Registry:
 
     def warnings(self) -> list[str]:
         """One sentence for every plugin that failed to load, and for every name that several bring."""
-        return [*map(str, self.failed), *self.conflicts()]
+        return [*dict.fromkeys(map(str, self.failed)), *self.conflicts()]
 
     def conflicts(self) -> list[str]:
         """One sentence for every name that several plugins bring."""

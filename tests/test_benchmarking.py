@@ -288,6 +288,15 @@ def test_pytest_benchmarks_table_is_for_comparisons_and_narrow(pytester: pytest.
 
 
 @pytest.mark.usefixtures("use")
+def test_what_emulations_take_is_not_compared(pytester: pytest.Pytester) -> None:
+    options = ("--mm-kernel", KERNEL, *SMALL, "--benchmark-compare", "-v")
+    for _ in range(2):
+        result = run(pytester, *options, device="emulator")
+        result.assert_outcomes(passed=1)
+        result.stdout.no_re_match_line(r"Name \(time in")
+
+
+@pytest.mark.usefixtures("use")
 def test_a_csv_is_not_overwritten_with_nothing(pytester: pytest.Pytester) -> None:
     csv_file = pytester.path / "out.csv"
     csv_file.write_text("precious")

@@ -217,6 +217,15 @@ def test_results_without_a_time_or_not_verified_are_left_out_and_counted(tmp_pat
     assert "left out: 2 results not verified, 1 result without device times\n" in shown(tmp_path).stdout
 
 
+@pytest.mark.parametrize("schema", [99, "2", None])
+def test_results_of_an_unknown_version_are_left_out(schema: Any, tmp_path: Path) -> None:
+    runs(tmp_path, 1.0)
+    newer = timed(9.0)
+    newer["extra_info"]["schema"] = schema
+    saved(tmp_path, 2, newer)
+    assert history(tmp_path)["left_out"] == {"of a version that this mmcore does not read": 1}
+
+
 def test_tests_of_something_else_in_the_same_session_are_no_damage(tmp_path: Path) -> None:
     saved(tmp_path, 1, timed(1.0), {"name": "test_sort", "extra_info": {}, "stats": {"median": 1.0}})
     found = history(tmp_path)

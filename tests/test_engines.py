@@ -193,6 +193,77 @@ def test_a_lost_cell_goes_to_another_worker_if_there_is_one() -> None:
     assert tasks.next("b", lambda: {"a"}) is task
 
 
+OF_ANOTHER = json.dumps({"result": replace(RESULT, cell=replace(CELL, m=99)).to_json()}).encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (b"{}", "its answer is none (KeyError: 'result')"),
+        (b"<html>", "its answer is none (JSONDecodeError: "),
+        (OF_ANOTHER, "its answer is none (ValueError: it is another cell's)"),
+        (None, "the worker was lost (AttributeError: "),
+    ],
+)
+def test_an_answer_that_is_none_costs_its_worker(answer: bytes | None, why: str) -> None:
+    said: list[str] = []
+    odd = Scripted("a")
+    usual = odd.submit
+
+    def submit(request: bytes) -> Any:
+        return usual(request) if b"hello" in request else answer and odd.thread.submit(lambda: answer)
+
+    odd.submit = submit  # type: ignore[method-assign]
+    found = spread(odd, later=[Scripted("b")], said=said)
+    assert [result.place for result in results(found, {"one": cells(3)})] == ["b"] * 3
+    assert said[0].startswith(f"a is left out: {why}")
+
+
+def test_this_machine_has_no_address() -> None:
+    with pytest.raises(MmcoreError, match="has no address"):
+        connect("processes", Request("emulator", "somewhere"))
+
+
+def test_an_engine_that_cannot_be_made_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Processes, "__init__", lambda self, request: 1 / 0)
+    with pytest.raises(MmcoreError, match=r"^the engine 'processes' cannot be used: ZeroDivisionError: "):
+        connect("processes", Request("emulator"))
+
+
+def test_two_workers_of_one_name_are_one() -> None:
+    said: list[str] = []
+    twin = Scripted("a")
+    assert len(results(spread(Scripted("a"), twin, said=said), {"one": cells(3)})) == 3
+    assert (said, twin.ended) == (["a is left out: another worker has its name"], True)
+
+
+def test_an_engine_that_cannot_end_loses_nothing() -> None:
+    def fail() -> None:
+        raise RuntimeError("it does not end")
+
+    worker = Scripted("a")
+    found = spread(worker)
+    worker.end = found._engine.close = fail  # type: ignore[method-assign]
+    assert len(results(found, {"one": cells(3)})) == 3
+
+
+def test_a_worker_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_engines.spread._LATE_SECONDS", 0.0)
+    told = threading.Event()
+    slow = Scripted("a", answer=lambda asked: {} if told.wait(10) else {"error": ""})
+
+    class Said(list[str]):
+        def append(self, text: str) -> None:
+            super().append(text)
+            told.set()
+
+    said = Said()
+    results(spread(slow, said=said), {"one": [replace(CELL, timeout=0.05)]})
+    assert said == [
+        f"still waiting for a, though {CELL.kernel} {CELL.m}×{CELL.n}×{CELL.k} should have taken 0.05 s at most"
+    ]
+
+
 def test_a_group_whose_worker_was_lost_is_gone_on_with_by_another() -> None:
     failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone"))
     found = spread(failing, later=[Scripted("b")])
@@ -625,11 +696,28 @@ def test_what_an_interrupted_run_has_measured_is_not_measured_again(
     assert interrupted.ret == pytest.ExitCode.INTERRUPTED
     told = "*mmcore: * of 12 cells are measured; the same command goes on from there*"
     interrupted.stdout.fnmatch_lines([told])
+    assert not list(pytester.path.glob(".benchmarks/**/*.json")), "the run that goes on from there saves it"
     (pytester.path / "conftest.py").unlink()
     result = bench()
     result.assert_outcomes(passed=12)
     assert "before the interruption" in result.stdout.str()
     assert "before the interruption" not in bench().stdout.str()
+
+
+def test_two_runs_of_the_same_do_not_share_a_journal(tmp_path: Path) -> None:
+    said: list[str] = []
+    code = "from mmcore.file_locks import Lock; lock = Lock({!r}); lock.take(print); print(flush=True); input()"
+    path = tmp_path / "run.jsonl"
+    with subprocess.Popen(
+        [sys.executable, "-c", code.format(f"journal-{path}")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        found = spread(Scripted("a"), said=said)
+        assert len(results(found, {"one": cells(2)}, journal=path)) == 2
+        other.communicate(b"\n")
+    assert said == [f"nothing of this run is kept if it is interrupted: process {other.pid} (-c) is measuring the same"]
+    assert not found.keeps
 
 
 def measuring_on(engine: Several, say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Measuring:

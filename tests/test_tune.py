@@ -106,6 +106,25 @@ def test_the_same_command_goes_on_and_another_storage_begins_anew(tmp_path: Path
     assert document("--trials", "1", "--storage", str(tmp_path / "another.log"))["before"] == 0
 
 
+def test_what_was_wrong_before_is_told_again() -> None:
+    first = document("--trials", "30")
+    again = document("--trials", "30")
+    assert again["before"] == 30
+    assert again["wrong"] == first["wrong"] != {}
+
+
+def test_what_would_be_replaced_has_to_be_beaten(tmp_path: Path) -> None:
+    found = document()
+    again = document("--trials", "1", "--storage", str(tmp_path / "another.log"))
+    assert (again["before"], again["config"]) == (0, found["config"])
+
+
+def test_a_kernel_without_a_right_config_does_not_stop_the_others() -> None:
+    result = command(*TUNE, "--size", "16", "--size", "24", "--trials", "3", "--timeout", "0.001", "--json")
+    assert (result.exit_code, json.loads(result.stdout)) == (2, [])
+    assert result.stderr.count("there is no right config: timeout") == 2
+
+
 @pytest.mark.slow
 def test_everything_is_tried_once_if_asked_for() -> None:
     found = document("--all")
@@ -179,6 +198,10 @@ def test_what_cannot_be_written_in_the_end_is_told_before_the_search(tmp_path: P
     for options, said in (
         (("--plot", str(tmp_path / "none" / "a.svg")), "there is no folder"),
         (("-o", str(tmp_path)), "test-gpu.json cannot be read"),
+        (
+            ("-o", str(tmp_path / "test-gpu.json"), "--storage", str(tmp_path / "s.log")),
+            "test-gpu.json cannot be written",
+        ),
     ):
         result = tune(*options)
         assert result.exit_code == 2

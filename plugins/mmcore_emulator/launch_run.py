@@ -40,8 +40,9 @@ class Progress:
             what, share = "C had been written", output.written
         if not 0 < share < 1:
             return "none of its blocks had ended, so how long it would take is not known"
-        whole, less = _duration((time.perf_counter() - self.began) / share), "less than " if about != "about" else ""
-        return f"{less}{100 * share:.2g} % of {what}, so all of it would take {about} {whole}"
+        spent, less = time.perf_counter() - self.began, "less than " if about != "about" else ""
+        done = f"{less}{min(100 * share, 99):.2g} % of {what} in {_duration(spent)}"
+        return f"{done}, so all of it would take {about} {_duration(spent / share)}"
 
 
 def _duration(seconds: float) -> str:

@@ -96,5 +96,10 @@ def connect(name: str, request: Request) -> Engine:
         make: Any = getattr(import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise MmcoreError(f"the engine {name!r} cannot be loaded: {error}") from None
-    engine: Engine = make(request)
+    try:
+        engine: Engine = make(request)
+    except MmcoreError:
+        raise
+    except Exception as error:  # an engine may raise anything
+        raise MmcoreError(f"the engine {name!r} cannot be used: {type(error).__name__}: {error}") from error
     return engine

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cell import Cell
+from mmcore.errors import LockFailed
+from mmcore.file_locks import Lock
 
 
 class Journal:
@@ -20,10 +22,16 @@ class Journal:
     Args:
         path: of the file, whose folder is made.
         common: what plugins there are, as :func:`~mmcore_engines.place.identity` tells.
+
+    Raises:
+        LockFailed: another run has it, or files cannot be locked.
+        OSError: it cannot be read or written.
     """
 
     def __init__(self, path: Path, common: Mapping[str, str]) -> None:
-        self.path, self._common = path, dict(common)
+        self.path, self._common, self._lock = path, dict(common), Lock(f"journal-{path}")
+        if holder := self._lock.try_to_take():
+            raise LockFailed(f"{holder} is measuring the same")
         self._known: dict[str, Any] = {}
         kept = ""
         with contextlib.suppress(FileNotFoundError):
@@ -51,6 +59,7 @@ class Journal:
         self._file.close()
         if whole:
             self.path.unlink(missing_ok=True)
+        self._lock.release()
 
     def _key(self, cell: Cell, facts: Mapping[str, Any]) -> str:
         known_by = [cell.on("").to_json(), sources(cell), self._common, dict(facts)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from mmcore.errors import MmcoreError
 from mmcore_engines.engine import Request
 from mmcore_engines.place import Place
 
@@ -29,6 +30,8 @@ class Processes:
     """All cards of this machine, or those that are named; a device without device time may be named several times."""
 
     def __init__(self, request: Request) -> None:
+        if request.address:
+            raise MmcoreError(f"the engine 'processes' is this machine's and has no address, such as {request.address}")
         devices = request.local_devices()
         numbered = [(device, devices[:index].count(device)) for index, device in enumerate(devices)]
         self._new = [LocalWorker(f"{device} #{count + 1}" if count else device, device) for device, count in numbered]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import queue
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.errors import DeviceLost, MmcoreError, NoDevice, TimeLimit, error_from_json
+from mmcore.errors import DeviceLost, LockFailed, MmcoreError, NoDevice, TimeLimit, error_from_json
 from mmcore.executor import unfinished
+from mmcore.reproduce import reference_words
 from mmcore.result import Result
 from mmcore_engines.cards import compared_cards, is_doubtful, stranger
 from mmcore_engines.engine import Engine, Worker
@@ -31,6 +34,7 @@ ATTEMPTS = 3
 _POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
 _NAMED = 8  # workers at most whose counts are told one by one
 _SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
+_LATE_SECONDS = 30.0  # behind a cell's time limit, likewise
 _HELLO = {"hello": True}
 
 
@@ -46,6 +50,7 @@ class _Seat:
         device: what it has said of its device; empty before.
         busy: whether somebody else had its device.
         current: what it is measuring; None during its hello, and the reference cell.
+        due: when that should have ended, by :func:`time.monotonic`.
         reference: its time for the reference cell, in seconds.
         left_out: whether the run does without it.
         deaths: how often its device's process died while it was to say what it is.
@@ -55,6 +60,7 @@ class _Seat:
     device: Mapping[str, Any] = field(default_factory=dict)
     busy: bool = False
     current: Task | None = None
+    due: float = math.inf
     reference: float | None = None
     left_out: bool = False
     deaths: int = 0
@@ -112,9 +118,18 @@ class Spread:
 
     def begin(self, journal: Path | None = None) -> None:
         """Begin to measure, with the group that is largest now; ``journal`` is the file of a :class:`Journal`."""
-        self._journal = None if journal is None else Journal(journal, self._common)
+        if journal is not None:
+            try:
+                self._journal = Journal(journal, self._common)
+            except (LockFailed, OSError) as error:
+                self._say(f"nothing of this run is kept if it is interrupted: {error}")
         self._begun = True
         self._events.put(None)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the next run goes on from where this one is interrupted."""
+        return self._journal is not None
 
     @property
     def workers(self) -> int:
@@ -128,8 +143,9 @@ class Spread:
         if self._thread.is_alive():
             self._thread.join()
         for seat in self._seats:
-            seat.worker.end()
-        self._engine.close()
+            _end(seat.worker)
+        with contextlib.suppress(Exception):  # what is measured is worth more than what an engine could not free
+            self._engine.close()
         if self._journal is not None:
             self._journal.close(whole=whole)
 
@@ -170,6 +186,7 @@ class Spread:
             if silent and not self._first.done() and time.monotonic() > began + _SILENCE_SECONDS:
                 silent = False
                 self._say("no worker has answered yet; waiting for the first")
+            self._tell_late()
             try:
                 event = self._events.get(timeout=_POLL_SECONDS)
             except queue.Empty:
@@ -180,10 +197,26 @@ class Spread:
                 self._tasks.receive()
                 self._give()
 
+    def _tell_late(self) -> None:
+        """Tell once of each cell that a worker has beyond its time limit; who knows how long an engine's way is."""
+        for seat in self._seats:
+            if seat.current is not None and time.monotonic() > seat.due:
+                seat.due, cell = math.inf, seat.current.cell
+                what = (
+                    f"{reference_words(cell.kernel)[0]} {cell.m}×{cell.n}×{cell.k} should have taken {cell.timeout:g} s"
+                )
+                self._say(f"still waiting for {seat.worker.name}, though {what} at most")
+
     def _take_in(self) -> None:
         """Ask workers that are new, and those whose device somebody else had, what they are."""
-        new = [_Seat(worker) for worker in self._engine.workers()]
-        self._seats += new
+        new = []
+        for worker in self._engine.workers():
+            seat, names = _Seat(worker), [each.worker.name for each in self._seats]
+            self._seats.append(seat)
+            if worker.name in names:
+                self._leave_out(seat, "another worker has its name")
+            else:
+                new.append(seat)
         if not self._seats:
             raise NoDevice("; ".join(dict.fromkeys(self._reasons[-4:])) or "the engine has no worker")
         for seat in (*new, *self._waiting):
@@ -191,30 +224,38 @@ class Spread:
         self._waiting = []
 
     def _ask(self, seat: _Seat, request: Mapping[str, Any]) -> None:
+        def answered(future: Future[bytes]) -> None:
+            self._events.put((seat, future))
+
         try:
-            future = seat.worker.submit(json.dumps(request).encode())
+            seat.worker.submit(json.dumps(request).encode()).add_done_callback(answered)
         except Exception as error:  # an engine may raise anything
-            future = Future()
-            future.set_exception(error)
-        future.add_done_callback(lambda done: self._events.put((seat, done)))
+            failed: Future[bytes] = Future()
+            failed.set_exception(error)
+            answered(failed)
 
     def _answered(self, seat: _Seat, future: Future[bytes]) -> None:
         """Take a worker's answer: to its hello, of the reference cell, or of a task."""
         task, seat.current = seat.current, None
+        what, answer, outcome = "the worker was lost", {}, None
         try:
-            answer: dict[str, Any] = json.loads(future.result())
+            content = future.result()
+            what = "its answer is none"
+            answer = json.loads(content)
+            if task is not None:
+                outcome = _outcome(task, answer, seat.worker.name)
+            elif not seat.device:
+                self._meet(seat, answer)
+            else:
+                self._compare(seat, answer)
         except BaseException as error:
-            lost = f"the worker was lost ({type(error).__name__}: {error}".splitlines()[0] + ")"
+            lost = f"{what} ({type(error).__name__}: {error}".splitlines()[0] + ")"
             self._leave_out(seat, lost)
             if task is not None:
                 self._again(task, lost)
             return
         if task is not None:
-            self._finish(seat, task, answer)
-        elif not seat.device:
-            self._meet(seat, answer)
-        else:
-            self._compare(seat, answer)
+            self._finish(seat, task, answer, outcome)
 
     def _meet(self, seat: _Seat, answer: Mapping[str, Any]) -> None:
         """Take a worker in that has said what it is, or leave it out."""
@@ -256,12 +297,12 @@ class Spread:
         """Do without a worker; the rest of its groups goes to others."""
         self._reasons.append(f"{seat.worker.name} is left out: {reason}")
         self._say(self._reasons[-1])
-        seat.worker.end()
+        _end(seat.worker)
         self._seats.remove(seat)
         seat.left_out = True
         self._tasks.release(seat.worker.name)
 
-    def _finish(self, seat: _Seat, task: Task, answer: Mapping[str, Any]) -> None:
+    def _finish(self, seat: _Seat, task: Task, answer: Mapping[str, Any], outcome: Any) -> None:
         """Hand over what came of a task; have it measured again where its device's process died."""
         error = answer.get("error")
         if is_doubtful(answer):
@@ -274,17 +315,13 @@ class Spread:
             self._again(task, answer["text"])
             return
         self._measured[seat.worker.name] += 1
-        if error == TimeLimit.__name__:
-            task.future.set_result(unfinished(task.cell, TimeLimit(answer["text"])))
-        elif error is not None:
-            task.future.set_exception(error_from_json(answer))
-        else:
-            values = answer["result"]
-            if task.target == MEASURE:
-                values = {**values, "place": seat.worker.name}
-            if self._journal is not None:
-                self._journal.keep(task.cell, self._first.result()["facts"], values)
-            task.future.set_result(_result(task, values))
+        if isinstance(outcome, MmcoreError):
+            task.future.set_exception(outcome)
+            return
+        if self._journal is not None and error is None:
+            values = outcome.to_json() if task.target == MEASURE else outcome
+            self._journal.keep(task.cell, self._first.result()["facts"], values)
+        task.future.set_result(outcome)
 
     def _again(self, task: Task, why: str) -> None:
         """Have a cell measured elsewhere, or say that it takes every worker down."""
@@ -306,7 +343,8 @@ class Spread:
             seat.current = task
             task.begun.append(seat.worker.name)
             ahead = [each.cell.to_json() for each in self._tasks.following(seat.worker.name, AHEAD)]
-            cell = task.cell.on(seat.device["name"])
+            task.cell = cell = task.cell.on(seat.device["name"])
+            seat.due = time.monotonic() + (cell.timeout or math.inf) + _LATE_SECONDS
             arguments = [cell.to_json(), *task.further]
             self._ask(seat, {"target": task.target, "arguments": arguments, "timeout": cell.timeout, "ahead": ahead})
 
@@ -331,6 +369,25 @@ class Spread:
         for task in left:
             if not task.future.done():
                 task.future.set_exception(NotMeasured(str(error)))
+
+
+def _end(worker: Worker) -> None:
+    with contextlib.suppress(Exception):  # an engine may raise anything
+        worker.end()
+
+
+def _outcome(task: Task, answer: Mapping[str, Any], place: str) -> Any:
+    """What came of a task: its result, or a MmcoreError; ValueError where it is the answer to another."""
+    if answer.get("error") == TimeLimit.__name__:
+        return unfinished(task.cell, TimeLimit(answer["text"]))
+    if "error" in answer:
+        return error_from_json(answer)
+    if task.target != MEASURE:
+        return answer["result"]
+    result: Result = _result(task, {**answer["result"], "place": place})
+    if replace(result.cell, seed=task.cell.seed) != task.cell:
+        raise ValueError("it is another cell's")
+    return result
 
 
 def _result(task: Task, values: Any) -> Any:

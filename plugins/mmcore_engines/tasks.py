@@ -17,7 +17,7 @@ class Task:
     """A cell to be measured.
 
     Attributes:
-        cell: the cell, whose device is the worker's.
+        cell: the cell, whose device is that of the worker which has it.
         group: cells of one group go to one worker, in order.
         target, further: the function that is called with the cell's JSON, and its further arguments.
         future: what comes of it.

@@ -16,10 +16,11 @@ from mmcore.cli.output import visible
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.geometry import dim3
+from mmcore.result import SCHEMA
 from mmcore.saved_results import KEY, is_ours, upgraded
 from mmcore_history.measurements import Card, Measurement, Run, Subject
 
-UNVERIFIED, UNTIMED = "not verified", "without device times"
+UNVERIFIED, UNTIMED, UNKNOWN = "not verified", "without device times", "of a version that this mmcore does not read"
 """Why a result has no place in a history."""
 
 # Where a result says how it was measured.
@@ -174,6 +175,8 @@ def _run(document: Mapping[str, Any], host: str) -> Run:
 
 def _no_place(info: Mapping[str, Any]) -> str:
     """Why a result has no place in a history; empty where it has."""
+    if info.get("schema", SCHEMA) not in range(1, SCHEMA + 1):
+        return UNKNOWN
     if info.get("verified") is not True:
         return UNVERIFIED
     # Without a rate, the time is the emulation's own.

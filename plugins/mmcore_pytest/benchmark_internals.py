@@ -41,8 +41,8 @@ def prepare(config: pytest.Config, *, supports_timing: bool) -> None:
         benchmarks.columns = _COLUMNS
     if benchmarks.disabled:
         return
-    if not benchmarks.compare and not benchmarks.verbose and not benchmarks.histogram:
-        # mmcore's own table says what this one does, and more.
+    # mmcore's own table says what this one does, and more; what an emulation takes is no kernel's time.
+    if not supports_timing or not (benchmarks.compare or benchmarks.verbose or benchmarks.histogram):
         benchmarks.quiet = True
     for option, why in _WITHOUT_MEANING.items():
         if config.getoption(f"benchmark_{option}", None) not in (None, False, _USUAL_TIMER):

@@ -75,6 +75,11 @@ class Measuring:
             self._say(f"mmcore: {self._said.get()}")
 
     @property
+    def keeps(self) -> bool:
+        """Whether the same command goes on from where this run is interrupted."""
+        return self._spread.keeps
+
+    @property
     def _done(self) -> int:
         return sum(future.done() for future in self._futures.values())
 
@@ -87,5 +92,6 @@ class Measuring:
         """End all workers; what an interrupted run has measured stays where the next one finds it."""
         done = self._done
         if interrupted:
-            self._say(f"mmcore: {done} of {len(self._futures)} cells are measured; the same command goes on from there")
+            rest = "; the same command goes on from there" if self.keeps else ""
+            self._say(f"mmcore: {done} of {len(self._futures)} cells are measured{rest}")
         self._spread.close(whole=not interrupted and done == len(self._futures))

@@ -201,11 +201,13 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     try:
         return (yield)
     finally:
-        if results and not ours.regressed:
+        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        # What an engine keeps, the run that goes on from there saves.
+        if results and not ours.regressed and not (interrupted and ours.keeps):
             save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        ours.close(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED)
+        ours.close(interrupted=interrupted)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -55,6 +55,11 @@ class Session:
 
         return Measuring(self.selection, self._say)
 
+    @property
+    def keeps(self) -> bool:
+        """Whether the same command goes on from where this run is interrupted."""
+        return bool("engine" in vars(self) and self.engine and self.engine.keeps)
+
     @functools.cached_property
     def device(self) -> str:
         """The device's name, of several as they were asked for. :class:`NoDevice` where there is none such."""

@@ -21,7 +21,7 @@ from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import registry
-from mmcore.tuning import file_of, own_folder, read
+from mmcore.tuning import Tuned, file_of, own_folder
 from mmcore_plots.files import PICTURES, require_matplotlib
 
 _LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
@@ -74,49 +74,67 @@ def tune(
         require_matplotlib()  # now, and not when all is tuned
     found, _ = loaded_registry().matching(kernels)
     from mmcore_engines import Request, Spread, connect
+    from mmcore_engines.spread import NotMeasured
     from mmcore_tune import search as searching
     from mmcore_tune.report import document, table
-    from mmcore_tune.tuning import Tuning, card_of, run_final, run_trials, tuned, write
+    from mmcore_tune.tuning import Tuning, card_of, run_final, run_trials, tuned, writable, write
 
     folder = output or own_folder()
     kept = searching.storage(storage, folder)
     spread = Spread(connect(engine, Request(device, engine_address)), say)
-    tunings: list[Tuning] = []
+    begun: list[Tuning] = []
+    tunings: list[Tuning] = []  # those that have found something
+    failed = False
     paths: list[Path] = []
     try:
         described = spread.start().result()
         if not described["supports_timing"]:
             raise MmcoreError(f"{described['name']} supports no timing, so no config is faster than another there")
         path = file_of(card_of(described), folder)
-        if path.exists():
-            list(read(path, ""))  # what cannot be read now, cannot be added to when all is tuned
+        written = writable(path)  # what cannot be added to now, cannot when all is tuned
         spread.begin()
         for kernel, size in itertools.product(found, sizes):
-            tuning = _tuning(kernel, size, described, kept, (sampler, seed), None if exhaustive else trials or 0)
-            tunings.append(tuning)
-            end = time.monotonic() + (math.inf if exhaustive else budget)
-            with _progress(end) as told:
-                run_trials(tuning, spread, end, timeout, told)
-            run_final(tuning, spread, timeout)
-            paths.append(write(tuned(tuning, described), folder))
+            try:
+                tuning = _tuning(
+                    kernel, size, described, written, kept, (sampler, seed), None if exhaustive else trials or 0
+                )
+                begun.append(tuning)
+                end = time.monotonic() + (math.inf if exhaustive else budget)
+                with _progress(end) as told:
+                    run_trials(tuning, spread, end, timeout, told)
+                run_final(tuning, spread, timeout)
+            except NotMeasured:
+                raise
+            except MmcoreError as error:
+                if len(found) * len(sizes) == 1:
+                    raise
+                failed = True
+                say(f"error: {error}")
+            else:
+                paths.append(write(tuned(tuning, described), folder))
+                tunings.append(tuning)
     except KeyboardInterrupt:
-        count = sum(len(each.search.seconds) for each in tunings)
+        count = sum(len(each.search.seconds) for each in begun)
         say(f"interrupted: {count} configs are measured and kept; the same command goes on from there")
         raise
     finally:
         spread.close()
-    if plot is not None:
+    if plot is not None and tunings:
         from mmcore_tune.picture import draw
 
         draw(tunings, described, plot)
-    write_json(document(tunings, paths)) if as_json else render(*table(tunings, paths, described))
-    return 0
+    if as_json:
+        write_json(document(tunings, paths))
+    elif tunings:
+        render(*table(tunings, paths, described))
+    return 2 if failed else 0
 
 
 def _tuning(
     kernel: Kernel,
     size: tuple[int, int, int],
     described: Mapping[str, Any],
+    written: Sequence[Tuned],
     kept: Any,
     sampler: tuple[str, int | None],
     trials: int | None,
@@ -128,7 +146,7 @@ def _tuning(
     from mmcore_tune.tuning import Tuning
 
     problem = kernel.problem(*size)
-    space = SearchSpace(kernel, problem, properties_of(described["properties"]))
+    space = SearchSpace(kernel, problem, properties_of(described["properties"]), written)
     several = len(space.configs)
     most = several if trials is None else trials or max(_LEAST_TRIALS, math.ceil(several / 3))
     # Other code, of the kernel's source or of the package that brings it, another driver or other configs make another

@@ -38,7 +38,7 @@ def _rows(tuning: Tuning) -> list[tuple[str, str]]:
         ("in turns with", "\n".join(others)),
         ("tried", f"{len(search.seconds)} of {len(space.configs)} configs{earlier}"),
         ("not launched", f"{space.refused} configs, which constraints or limits forbid" if space.refused else ""),
-        ("wrong", "\n".join(f"{id}: {reason}" for id, reason in tuning.wrong.items())),
+        ("wrong", "\n".join(f"{id}: {reason}" for id, reason in search.wrong.items())),
     ]
 
 
@@ -56,7 +56,7 @@ def document(tunings: Sequence[Tuning], paths: Sequence[Path]) -> list[dict[str,
             "before": tuning.search.before,
             "configs": len(tuning.search.space.configs),
             "refused": tuning.search.space.refused,
-            "wrong": tuning.wrong,
+            "wrong": tuning.search.wrong,
             "file": str(path),
         }
         for tuning, path in zip(tunings, paths, strict=True)

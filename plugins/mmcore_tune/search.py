@@ -20,6 +20,7 @@ except ImportError:
     raise MmcoreError("tuning needs Optuna: python -m pip install 'mmcore-cuda[tune]'") from None
 
 _CONFIG = "config"  # the trial's attribute that has the config's id
+_WRONG = "wrong"  # that which says what is wrong with it
 _STARTUP = 4, 12  # trials at random before the sampler has learnt from enough: a 16th of the configs, in these limits
 _CLIMBED = 3  # of the fastest configs, whose neighbours are tried
 _REPEATED = 6  # times in a row that the sampler may propose what was tried, or cannot be launched, and learn from it
@@ -66,6 +67,7 @@ class Search:
 
     Attributes:
         seconds: kernel time of each config that was measured, by id; None of one that failed.
+        wrong: what is wrong with configs that failed, a sentence each by id.
         before: how many of them had been measured before this run.
     """
 
@@ -85,15 +87,19 @@ class Search:
         self._pending: set[str] = set()
         self._steps = False
         self.seconds: dict[str, float | None] = {}
+        self.wrong: dict[str, str] = {}
         for trial in self._study.get_trials(deepcopy=False):
             id = trial.user_attrs.get(_CONFIG)
             if id in space.configs and trial.state in (TrialState.COMPLETE, TrialState.FAIL):
                 self.seconds[id] = trial.value if trial.state == TrialState.COMPLETE else self.seconds.get(id)
+                if why := trial.user_attrs.get(_WRONG):
+                    self.wrong[id] = why
             elif trial.state == TrialState.RUNNING:  # of a run that was interrupted
                 self._study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
         self.before = len(self.seconds)
-        # What is tuned for another product is often fast for this one.
-        self._first = [id for id in dict.fromkeys([*space.usual, *space.known]) if id not in self.seconds]
+        # What would be replaced has to be beaten; what is tuned for another product is often fast for this one.
+        first = dict.fromkeys([*space.written, *space.usual, *space.known])
+        self._first = [id for id in first if id not in self.seconds]
 
     @property
     def best(self) -> list[str]:
@@ -126,14 +132,17 @@ class Search:
             self._study.tell(trial, known, state=state)
         return self._fixed(self._near() or self._anywhere())
 
-    def tell(self, trial: Trial, seconds: float | None, *, late: bool = False) -> None:
-        """What came of a trial; None where its config is wrong, or could not be measured.
+    def tell(self, trial: Trial, seconds: float | None, wrong: str = "", *, late: bool = False) -> None:
+        """What came of a trial; no seconds where its config is ``wrong``, or could not be measured.
 
         One that was ``late``, whose time limit was reached, is tried again by the next run, which may have another.
         """
         id = trial.user_attrs[_CONFIG]
         self._pending.discard(id)
         self.seconds[id] = seconds
+        if wrong:
+            self.wrong[id] = wrong
+            trial.set_user_attr(_WRONG, wrong)
         state = TrialState.COMPLETE if seconds is not None else TrialState.PRUNED if late else TrialState.FAIL
         # Somebody who tunes the same on another card may have taken it for a trial that was interrupted.
         self._study.tell(trial, seconds, state=state, skip_if_finished=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from mmcore.errors import ConstraintViolation, InvalidProblem, MmcoreError
@@ -13,7 +13,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore.tuning import all_tuned
+from mmcore.tuning import Tuned, all_tuned
 
 Value: TypeAlias = int | float | str
 Point: TypeAlias = Mapping[str, Value]
@@ -28,12 +28,18 @@ class SearchSpace:
         parameters: the values of each parameter that takes several and follows from no other, in order.
         usual: the ids of the configs that the kernel declares as usual, of those that can be launched.
         known: those of configs that are tuned for other products or cards, or for the kernel in another layout.
+        written: that of the config which the result would replace, if there is one.
+
+    Args:
+        written: what the file that the result goes to has.
 
     Raises:
         InvalidProblem: none can be launched.
     """
 
-    def __init__(self, kernel: Kernel, problem: Problem, device: DeviceProperties) -> None:
+    def __init__(
+        self, kernel: Kernel, problem: Problem, device: DeviceProperties, written: Sequence[Tuned] = ()
+    ) -> None:
         self.configs: dict[str, Config] = {}
         self.refused = 0
         reason = ""
@@ -49,7 +55,9 @@ class SearchSpace:
         self.usual = [config.id for config in kernel.usual_configs if config.id in self.configs]
         family = {kernel.name, kernel.variant_of} - {""}
         kin = family | {each.item.name for each in registry().kernels.values() if each.item.variant_of in family}
-        self.known = list(dict.fromkeys(self._known(kernel, kin)))
+        self.known = list(dict.fromkeys(self._ids(kernel, kin, all_tuned())))
+        same = [each for each in written if (each.m, each.n, each.k) == (problem.m, problem.n, problem.k)]
+        self.written = list(self._ids(kernel, [kernel.name], same))
         first = next(iter(self.configs.values()))
         values = {
             name: sorted({_value(config, name) for config in self.configs.values()}, key=_order)
@@ -59,8 +67,8 @@ class SearchSpace:
         self.parameters = {name: several for name, several in values.items() if len(several) > 1}
         self._by_point = {tuple(self.point(id).items()): id for id in self.configs}
 
-    def _known(self, kernel: Kernel, kin: Collection[str]) -> Iterator[str]:
-        for tuned in all_tuned():
+    def _ids(self, kernel: Kernel, kin: Collection[str], several: Sequence[Tuned]) -> Iterator[str]:
+        for tuned in several:
             with contextlib.suppress(MmcoreError):  # a parameter that the kernel has no more
                 if tuned.kernel in kin and (id := kernel.config(**tuned.config).id) in self.configs:
                     yield id

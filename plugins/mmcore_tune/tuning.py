@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -40,7 +41,6 @@ class Tuning:
     Attributes:
         kernel, problem, search: what is tuned, for what, and the search.
         trials: how many configs are tried at most, those of earlier runs included.
-        wrong: what is wrong with configs that failed, a sentence each by id.
         winner: the fastest config's id, once the final has been.
         times: median seconds of those that were in the final, by id, the fastest first.
         beside: the winner, measured beside the library.
@@ -50,7 +50,6 @@ class Tuning:
     problem: Problem
     search: Search
     trials: int
-    wrong: dict[str, str] = field(default_factory=dict)
     winner: str = ""
     times: dict[str, float] = field(default_factory=dict)
     beside: Result | None = None
@@ -116,16 +115,20 @@ def _tell(tuning: Tuning, trial: Any, future: Future[Any]) -> None:
         late = result.timed_out
     except MmcoreError as error:
         wrong, seconds, late = str(error), None, False
-    if wrong:
-        tuning.wrong[trial.user_attrs["config"]] = wrong.splitlines()[0]
-    tuning.search.tell(trial, None if wrong else seconds, late=late)
+    tuning.search.tell(trial, None if wrong else seconds, _in_a_line(wrong), late=late)
+
+
+def _in_a_line(text: str) -> str:
+    """The first line of a text, and the next where that announces one."""
+    first, *rest = text.splitlines() or [""]
+    return f"{first} {rest[0].strip()}" if first.endswith(":") and rest else first
 
 
 def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
     """Time the fastest configs in turns, and the winner beside the library. MmcoreError where none is right."""
     search = tuning.search
     if not search.best:
-        reasons = "; ".join(dict.fromkeys(list(tuning.wrong.values())[:2])) or "no config was measured in time"
+        reasons = "; ".join(dict.fromkeys(list(search.wrong.values())[:2])) or "no config was measured in time"
         raise MmcoreError(f"{tuning.label}: there is no right config: {reasons}")
     fastest = search.seconds[search.best[0]] or 0.0
     finalists = [id for id in search.best[:_FINALISTS] if (search.seconds[id] or 0.0) <= _NEAR * fastest]
@@ -173,6 +176,16 @@ def card_of(device: Mapping[str, Any]) -> str:
 
 def _others(tuning: Tuning) -> Iterator[tuple[str, float]]:
     return (item for item in tuning.times.items() if item[0] != tuning.winner)
+
+
+def writable(path: Path) -> list[Tuned]:
+    """What a tuning file has that is to be added to; MmcoreError where it cannot be read or written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise MmcoreError(f"{path} cannot be written: {error.strerror}") from None
+    return list(read(path, "")) if path.exists() else []
 
 
 def write(found: Tuned, folder: Path) -> Path:
