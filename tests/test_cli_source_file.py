@@ -148,13 +148,41 @@ def test_a_file_that_does_not_conform_is_shown_with_a_command_that_shows_it_agai
         ("run upc.kernel11 --entry f", "--entry is for a .cu file, and upc.kernel11 is declared by a package"),
         ("occupancy --entry f --registers 3 --block 8", "--entry is for a .cu file, and none is named"),
         ("run my.cu --grid n/0", "its launch rule: n / 0 divides by 0"),
+        ("run deep.cu", "deep.cu cannot be read: its expressions are nested too deeply"),
     ],
 )
 def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: str, folder: Path) -> None:
     (folder / "latin.cu").write_bytes(b"// \xe9\n")
+    (folder / "deep.cu").write_text(RIGHT.replace("int row =", f"int row = {'(' * 3000}1{')' * 3000} +"))
     result = command(*shlex.split(arguments))
     assert result.exit_code == 2
     assert reason in result.stderr.splitlines()[-1]
+
+
+def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
+    (folder / "sizes.h").write_text(
+        "#pragma once\nconstexpr int STEP = 4;\n#ifndef EDGE\n#define EDGE (2 * STEP)\n#endif\n"
+    )
+    text = '#include "sizes.h"\n' + RIGHT.replace("blockDim.x", "EDGE").replace("blockDim.y", "EDGE")
+    (folder / "edge.cu").write_text(text)
+    result = command("run", "edge.cu", "--size", "20", "--device", "emulator")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
+    assert "(its default in line 4 of sizes.h)" in result.stderr
+    (folder / "sizes.h").write_text("enum { EDGE = 16 };\n")
+    assert referenced_kernel("edge.cu").usual_configs[0].block == (16, 16, 1)
+
+
+def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder: Path) -> None:
+    (folder / "steps.cu").write_text(RIGHT.replace("i < k", "i < k * STEPS"))
+    result = command("run", "steps.cu", "--size", "16", "--device", "emulator")
+    assert result.exit_code == 2
+    assert "steps.cu does not compile (--define NAME=VALUE or defines= would define STEPS):" in result.stderr
+    own = "#include <math_constants.h>\ntemplate <class T> struct SM { enum { LAST = 1 }; };\n"
+    text = RIGHT.replace("float sum = 0", "float sum = 0 * CUDART_PI_F * CHAR_BIT").replace(
+        "i < k", "i < k && SM<int>::LAST"
+    )
+    (folder / "own.cu").write_text(own + text)
+    assert command("run", "own.cu", "--size", "16", "--device", "emulator").exit_code == 0
 
 
 COOPERATIVE = """#include <cooperative_groups.h>

@@ -84,13 +84,14 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         (NAIVE, {"grid": "2**n"}, "'2 ** n' in the grid '2**n' is neither"),
         (NAIVE, {"parameters": {"TILE": 3}}, "my.cu has no TILE for --config to set"),
         ("#define TILE 4\n" + NAIVE.replace("float sum", "float t[TILE], sum"), {"parameters": {"TILE": 3}},
-         "line 1 of the source defines TILE itself, whatever --config or --define says"),
+         "line 1 defines TILE itself, whatever --config or --define says"),
         (NAIVE.replace("float *", "short *"), {}, "the elements of A are of type short; there are int32, int8, uint8"),
         (NAIVE.replace("int N", "Matrix N"), {}, "mul takes 'Matrix N', which is neither a pointer nor a number"),
         (SMALL, {}, "fill takes 1 pointers (float* p), not three; --args says what each gets"),
         ("template <int BM, int BN> " + NAIVE, {}, "mul is a template that nothing launches; --config BM=…,BN=… says"),
-        (NAIVE.replace("9", "STEPS").replace("float sum", "float t[STEPS], sum"), {},
-         "mul uses STEPS, which the source does not define; --define STEPS=… does"),
+        (NAIVE.replace("blockDim.x", "WIDTH").replace("float sum = 0", "float sum = NAN"), {},
+         "nothing tells how many threads a block of mul has; --block does, as in --block 16x16, or --define for what "
+         "the source does not define: NAN, WIDTH"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_sentence(text: str, given: dict[str, Any], reason: str) -> None:
@@ -98,6 +99,23 @@ def test_what_cannot_be_is_one_sentence(text: str, given: dict[str, Any], reason
         kernel(text, **given)
     assert str(error.value).startswith(reason)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "__global__ void __cluster_dims__(2, 1, 1)",
+        "__global__ void __launch_bounds__(256, 2) __cluster_dims__(2, 1, 1)",
+        "__maxnreg__(128) __global__ void",
+        "__cluster_dims__((1 + (2 - 1)), 1) static __global__ void",
+        "[[maybe_unused]] __global__ void",
+        'extern "C" __global__ void __block_size__((16, 16, 1), (2, 1, 1))',
+        "template <class T>\n__global__\nvoid __cluster_dims__(2,\n1) __launch_bounds__(sizeof(T) * 64)",
+    ],
+)
+def test_attributes_stand_where_they_may(head: str) -> None:
+    found = kernel(NAIVE.replace("__global__ void", head))
+    assert (found.entry.partition("<")[0], found.arguments) == ("mul", ("A", "B", "C", "n"))
 
 
 # What the parameters get
@@ -236,6 +254,61 @@ def test_the_index_into_c_tells_block_and_grid_where_nothing_is_launched(
     assert ([config.id for config in found.usual_configs], grid(found)) == ([block], blocks)
 
 
+FLAT = """
+constexpr int SIDE = 32, BK = 4;
+__global__ void __launch_bounds__(SIDE * 8) mul(float *A, float *B, float *C, int N) {
+    float sum[BK];
+    for (int i = threadIdx.x; i < SIDE * SIDE; i += 256)
+        C[(blockIdx.y * SIDE + i / SIDE) * N + blockIdx.x * SIDE + i % SIDE] = A[i * N] * B[i * N];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "block", "guessed"),
+    [
+        ({}, (256, 1, 1), ["block"]),
+        ({"C[(": "corner(C)[("}, (256, 1, 1), ["block", "grid"]),
+        ({"__global__": "template <int T = 2> __global__", "SIDE * 8": "T * 64"}, (128, 1, 1), ["block"]),
+        ({"SIDE * 8": "2048"}, (1024, 1, 1), []),
+        ({"SIDE * 8": "MOST"}, (1024, 1, 1), []),
+        ({"threadIdx.x": "threadIdx.y * 32 + threadIdx.x", "SIDE * 8": "64"}, (32, 32, 1), []),
+    ],
+)
+def test_launch_bounds_tell_the_block_where_the_index_tells_none_that_they_allow(
+    changes: dict[str, str], block: tuple[int, ...], guessed: list[str]
+) -> None:
+    text = FLAT
+    for old, new in changes.items():
+        text = text.replace(old, new, 1)
+    found = inferred(text)
+    assert kernel(text).usual_configs[0].block == block
+    assert [note.what for note in found.notes if note.guessed] == guessed
+    launched = text + "void h(int w) { mul<<<w, 64>>>(a, b, c, w); }"
+    assert kernel(launched).usual_configs[0].block == (64, 1, 1)
+
+
+def test_blocks_that_go_over_the_tiles_of_c_in_a_loop_are_read() -> None:
+    rows = "blockIdx.y * blockDim.y + threadIdx.y", "blockIdx.x * blockDim.x + threadIdx.x"
+    text = NAIVE.replace(rows[0], "tile / per * 16 + threadIdx.y").replace(rows[1], "tile % per * 16 + threadIdx.x")
+    loop = "int per = (N + 15) / 16; for (int it = blockIdx.x; it < per * per; it += gridDim.x) { int tile = it;"
+    found = kernel(text.replace("int row", f"{loop} int row").replace("= sum;", "= sum; }"), block="16x16")
+    assert grid(found) == "m * n"
+    with pytest.raises(InvalidKernel, match="nothing tells how many threads a block of mul has"):
+        kernel(text.replace("int row", f"{loop} int row").replace("= sum;", "= sum; }"))
+
+
+@pytest.mark.parametrize("launch", ["<<<1>>>", "<<<>>>", f"<<<1, 1{'0' * 5000}>>>", "<<<1, ceil(1e999)>>>"])
+def test_a_launch_that_cannot_be_read_tells_no_block(launch: str) -> None:
+    assert kernel(NAIVE + f"void h() {{ mul{launch}(a, b, c, 2); }}").usual_configs[0].block == (16, 16, 1)
+
+
+def test_an_index_that_goes_through_many_variables_is_read_once() -> None:
+    chain = "".join(f"int x{i} = x{i - 1} / 3 + x{i - 1} * 2;" for i in range(1, 40))
+    found = kernel(NAIVE.replace("float sum", f"int x0 = col; {chain} float sum").replace("C[row", "C[x39 + row"))
+    assert found.usual_configs[0].block == (16, 16, 1)
+
+
 # Parameters
 
 
@@ -269,6 +342,25 @@ def test_a_macro_that_a_user_may_define_is_a_parameter_and_one_that_is_missing_i
     assert [dict(config) for config in kernel(text).usual_configs] == [{"block": (16, 16, 1), "TILE": 16}]
     assert [note.what for note in inferred(text).notes if note.guessed] == ["TILE"]
     assert kernel(text, defines={"TILE": "4"}).usual_configs[0].block == (4, 4, 1)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "template <int N> struct TILE { float x[N]; };", "class TILE;", "union TILE { int x; };", "enum { TILE = 8 };",
+        "enum class TILE { A };", "using TILE = int;", "template <class T> using TILE = T *;", "typedef int TILE;",
+        "template <int N> constexpr int TILE = N;", "namespace TILE { int x; }", "static constexpr int TILE{8};",
+        "template <class TILE> TILE f(TILE x);", "template <class... TILE> int f(TILE... x);",
+        "#define USE(TILE) TILE", "float &TILE = x;", "__constant__ float TILE[4];", "struct S { int TILE; };",
+    ],
+)  # fmt: skip
+def test_a_name_in_capitals_that_the_source_or_its_header_declares_is_not_guessed(declared: str) -> None:
+    text = NAIVE.replace("float sum", "auto t = TILE; float sum")
+    assert "TILE" in kernel(text).usual_configs[0]
+    assert "TILE" in kernel("#ifdef TILE\n#endif\n" + text).usual_configs[0]
+    assert "TILE" not in kernel(f"{declared}\n{text}").usual_configs[0]
+    beside = infer(Path("/folder/my.cu"), text, {}, [("my.h", declared)])
+    assert "TILE" not in beside.attributes["configs"][0]
 
 
 def test_macros_can_fix_the_sizes() -> None:

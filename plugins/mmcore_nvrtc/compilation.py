@@ -18,6 +18,8 @@ from mmcore_nvrtc.nvrtc import Rejected, compile_once
 _MOST_ATTEMPTS = 20
 # What NVRTC says of a name expression that names nothing, once for each.
 _NAMES_NOTHING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
+# A name as macros have it.
+_NO_CONSTANT = re.compile(r'error: identifier "([A-Z][A-Z0-9_]*)" is undefined')
 
 
 class SourceRejected(CompileError):
@@ -108,7 +110,9 @@ def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str
     if "__nv_name_map(" in log and not errors and not reasons:
         return _no_function(source, text, _NAMES_NOTHING.findall(log) or entries)
     differing = cuda_headers().differing() if any(folder in log for folder in cuda_headers().all_folders) else ""
-    said = f" ({differing})" if differing else ""
+    absent = "" if reasons else ", ".join(dict.fromkeys(_NO_CONSTANT.findall(log)))
+    define = f"--define NAME=VALUE or defines= would define {absent}" if absent else ""
+    said = "".join(f" ({each})" for each in (define, differing) if each)
     return f"{source.name} does not compile{said}:\n{reasons}{log}"
 
 

@@ -115,6 +115,15 @@ class Body:
 
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
         """An expression as a sum of products, with local variables replaced by what they are set to."""
+        if (node.id, seen) not in self._known:
+            self._known[node.id, seen] = self._terms(node, seen)
+        return self._known[node.id, seen]
+
+    @functools.cached_property
+    def _known(self) -> dict[tuple[int, frozenset[str]], list[Term]]:
+        return {}
+
+    def _terms(self, node: Node, seen: frozenset[str]) -> list[Term]:
         parts = [each for each in node.named_children if each.type != "comment"]
         found: list[Term] = [(text_of(node),)]
         if node.type == "parenthesized_expression" and len(parts) == 1:
@@ -126,7 +135,7 @@ class Body:
         elif node.type == "binary_expression" and (sign := text_of(node.children[1])) in ("+", "-", "*"):
             left, right = (self.terms(node.children[i], seen) for i in (0, 2))
             found = [*left, *right] if sign != "*" else [(*one, *other) for one in left for other in right]
-        elif node.type == "identifier" and (name := text_of(node)) in self.values and name not in seen:
+        elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # A loop's variable stays one, besides what it begins with.
             found = [(name,)] * (name in self.changing) + expanded
@@ -134,7 +143,8 @@ class Body:
             pass
         else:
             # A quotient, a remainder, a condition: one factor, in which what it is made of can be seen.
-            found = [(" ".join(factor for term in self._within(node, seen) for factor in term) or text_of(node),)]
+            within = " ".join(factor for term in self._within(node, seen) for factor in term)
+            found = [(" ".join(dict.fromkeys(within.split())) or text_of(node),)]
         found = [term for term in found if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(found))
 
@@ -193,7 +203,7 @@ def _built_in(term: Term) -> list[tuple[str, str]]:
 
 def _step_of_quotient(term: Term) -> tuple[str, ...]:
     """What a block's index is multiplied by within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
-    words = next(factor for factor in term if factor.startswith("blockIdx")).split()
+    words = next((factor for factor in term if factor.startswith("blockIdx")), "").split()
     return tuple(word for word in words[1:2] if not word.startswith("threadIdx"))
 
 

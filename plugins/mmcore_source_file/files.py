@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from mmcore.cell import FileKernel
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.declaration import Kernel
+from mmcore_nvrtc.dependencies import dependencies
 from mmcore_source_file.inference import Inferred, infer
 from mmcore_source_file.notes import told
 from mmcore_source_file.options import normalised, words_of
@@ -40,13 +42,26 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
 def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     """What is inferred of a file, with what is said of it."""
     path = Path(reference["file"]).absolute()
-    given = normalised(reference)
-    return _inferred(path, _text(path), json.dumps(given, sort_keys=True))
+    given, text = normalised(reference), _text(path)
+    return _inferred(path, text, _headers(path, text), json.dumps(given, sort_keys=True))
 
 
 @functools.lru_cache(maxsize=64)
-def _inferred(path: Path, text: str, given: str) -> Inferred:
-    return infer(path, text, {name: value for name, value in json.loads(given).items() if name != "name"})
+def _inferred(path: Path, text: str, headers: tuple[tuple[str, str], ...], given: str) -> Inferred:
+    said = {name: value for name, value in json.loads(given).items() if name != "name"}
+    try:
+        return infer(path, text, said, headers)
+    except RecursionError:
+        raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
+
+
+def _headers(path: Path, text: str) -> tuple[tuple[str, str], ...]:
+    """The names and texts of the headers that a file includes from its own folder."""
+    found = []
+    for each in map(Path, dependencies(path, text, ()) or ()):
+        with contextlib.suppress(OSError):
+            found += [(each.name, each.read_text(errors="replace"))] if each.is_file() else []
+    return tuple(found)
 
 
 def _text(path: Path) -> str:

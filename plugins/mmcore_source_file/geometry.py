@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore_source_file.body import BUILT_IN, Body, Layout
-from mmcore_source_file.expressions import EXTENTS, names_in
+from mmcore_source_file.expressions import EXTENTS, evaluate, names_in
 from mmcore_source_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
 from mmcore_source_file.roles import Roles
 from mmcore_source_file.source import HostLaunch, Source, text_of, walk
@@ -53,9 +55,9 @@ def launched(
     block = grid = None
     with contextlib.suppress(Unreadable, IndexError):
         block = Geometry(_trimmed(reader_of_launch(source, launch, names).extents(launch.geometry[1])), where)
-    hosts, extents_of_block = _host_sizes(launch, roles, order), _block_names(source, launch)
+    hosts = _host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
-        extents = []
+        extents, extents_of_block = [], _block_names(source, launch)
         for axis in "xyz":
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             found = reader_of_launch(source, launch, {**extents_of_block, **meant, **names}).extents(launch.geometry[0])
@@ -148,7 +150,7 @@ def _product(factors: Sequence[str], source: Source, names: Mapping[str, ast.exp
 def _flat_block(width: ast.expr, why: str) -> Geometry | None:
     if names_in(width) & set(EXTENTS):
         return Geometry((ast.Constant(256),), "the source goes by blockDim, whatever it is")
-    return Geometry((width,), why)
+    return None if constant(width) == 1 else Geometry((width,), why)
 
 
 def _block(
@@ -193,6 +195,29 @@ def _square_array(source: Source, body: Body, names: Mapping[str, ast.expr]) -> 
                 if ast.unparse(inner) in (ast.unparse(outer), f"{ast.unparse(outer)} + 1"):
                     return outer
     return None
+
+
+def within_bounds(
+    source: Source, body: Body, block: Geometry | None, names: Mapping[str, ast.expr], values: Mapping[str, Any]
+) -> Geometry | None:
+    """The block of a kernel that nothing launches: as many threads along x as its ``__launch_bounds__`` allow, where
+    the body uses no other axis, and tells no block that is as small as that.
+    """
+    axes = {axis for kind, axis in BUILT_IN.findall(text_of(body.function.body)) if kind == "threadIdx"}
+    try:
+        most = Reader(source, names).number(parse_expression(body.function.bounds))
+    except Unreadable:
+        return block
+    bounds = Geometry((most,), "its __launch_bounds__", guessed=True)
+    return bounds if axes <= {"x"} and _threads(bounds, values) < _threads(block, values) else block
+
+
+def _threads(block: Geometry | None, values: Mapping[str, Any]) -> float:
+    """The threads of a block; more than any where that is not told."""
+    try:
+        return math.inf if block is None else math.prod(int(evaluate(each, values)) for each in block.extents)
+    except InvalidKernel:
+        return math.inf
 
 
 def threads_of(block: Sequence[int]) -> int:

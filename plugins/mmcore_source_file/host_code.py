@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ _SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "i
 _FLOATS = ("float", "double")
 _FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
 _OPERATORS: Mapping[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "%": ast.Mod}
-_DEEPEST = 40
+_DEEPEST, _LONGEST = 40, 40
 
 
 class Unreadable(InvalidKernel):
@@ -203,7 +204,7 @@ def constant(expression: ast.expr) -> int | None:
 
 def _literal(text: str) -> tuple[ast.expr, bool]:
     found = _NUMBER.fullmatch(text)
-    if not found or not found[1]:
+    if not found or not found[1] or len(text) > _LONGEST:
         raise Unreadable(text)
     digits = found[1].replace("'", "")
     if digits[:2].lower() == "0x":
@@ -211,6 +212,8 @@ def _literal(text: str) -> tuple[ast.expr, bool]:
     if digits.isdigit():
         return ast.Constant(int(digits)), "f" in found[2].lower()
     value = float(digits)
+    if not math.isfinite(value):
+        raise Unreadable(text)
     return ast.Constant(int(value) if value.is_integer() else value), True
 
 

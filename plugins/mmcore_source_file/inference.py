@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Inferred:
     notes: tuple[Note, ...]
 
 
-def infer(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
+def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
     """The declaration of a file's kernel.
 
     Args:
@@ -50,11 +51,12 @@ def infer(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
         text: its text.
         given: what the user says: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
             of :class:`mmcore.Kernel`.
+        headers: the names and texts of the headers beside it that it includes.
 
     Raises:
         InvalidKernel: it has no kernel, or several, or nothing tells what is needed; the text names the option.
     """
-    source = read_source(text)
+    source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_source(text))
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
     body = Body(function)
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
@@ -196,17 +198,11 @@ def _geometry(
         order = [each.name for each in function.parameters]
         block, grid, shared = geometry.launched(source, launch, roles, order, names, layout)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
+    launched = block
     if layout is not None and (block is None or grid is None):
         block_of_body, grid_of_body = geometry.by_body(source, body, layout, {**sizes, **names})
         block, grid = block or block_of_body, grid or grid_of_body
-    if (
-        function.bounds
-        and (block is None or block.guessed)
-        and function.bounds.isdecimal()
-        and layout
-        and layout.threads == {"x"}
-    ):
-        block = Geometry((ast.Constant(int(function.bounds)),), "its __launch_bounds__")
+    block = launched or geometry.within_bounds(source, body, block, names, chosen.values)
     notes: list[Note] = []
     shape: Any = parse_block(given["block"], block) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:
@@ -235,9 +231,9 @@ def parse_block(text: Any, inferred: Geometry | None) -> tuple[int, ...]:
 def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
     """The block of a config: numbers, or what follows from the other parameters."""
     if block is None:
-        raise InvalidKernel(
-            f"nothing tells how many threads a block of {function.name} has; --block does, as in --block 16x16"
-        )
+        reason = f"nothing tells how many threads a block of {function.name} has; --block does, as in --block 16x16"
+        names = ", ".join(chosen.undefined)
+        raise InvalidKernel(reason + f", or --define for what the source does not define: {names}" * bool(names))
     values = {name: value for name, value in chosen.values.items() if isinstance(value, int)}
     if unknown := {name for each in block.extents for name in names_in(each)} - values.keys():
         raise InvalidKernel(

@@ -16,7 +16,6 @@ from mmcore_source_file.source import Function, HostLaunch, Source, text_of, wal
 
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
 _OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
-_OF_CUDA = re.compile(r"NULL|INFINITY|NAN|FLT_.*|DBL_.*|INT_.*|UINT_.*|CUDA.*|__.*|M_PI")
 _USUAL_EDGE = 16
 _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
 
@@ -31,6 +30,7 @@ class Open:
         types: what a template's types stand for.
         notes: what was not given.
         linked: names in the launch that stand for parameters: ``BLOCK_SIZE`` in ``kernel<BLOCK_SIZE>``.
+        undefined: names in capitals that the kernel uses, and only CUDA's own headers may define.
     """
 
     values: Mapping[str, Any]
@@ -38,6 +38,7 @@ class Open:
     types: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     linked: Mapping[str, str] = field(default_factory=dict)
+    undefined: tuple[str, ...] = ()
 
 
 def open_parameters(
@@ -86,22 +87,18 @@ def open_parameters(
             number = _value(macro.text, source, None)
             if number is not None and (name in used or name in linked):
                 values[name] = number
-                notes.append(Note(name, str(number), f"its default in line {macro.line}", f"--config {name}=…"))
-    for name in sorted(_undefined(used, function, source) - set(given)):
-        if not _OF_BLOCK.fullmatch(name):
-            raise InvalidKernel(
-                f"{function.name} uses {name}, which the source does not define; --define {name}=… does"
-            )
+                notes.append(Note(name, str(number), f"its default in {macro.place}", f"--config {name}=…"))
+    undefined = sorted(filter(_CAPITALS.fullmatch, used - source.declared - set(given)))
+    for name in filter(_OF_BLOCK.fullmatch, undefined):
         values[name] = _USUAL_EDGE
         notes.append(Note(name, str(_USUAL_EDGE), "the source does not define it", f"--config {name}=…", guessed=True))
     for name in given:
         own = source.macros.get(name)
         if own is not None and not own.guarded:
-            raise InvalidKernel(
-                f"line {own.line} of the source defines {name} itself, whatever --config or --define says"
-            )
+            raise InvalidKernel(f"{own.place} defines {name} itself, whatever --config or --define says")
     entry = f"{function.name}<{', '.join(arguments)}>" if arguments else function.name
-    return Open({**values, **given}, entry, types, tuple(notes), linked)
+    undefined = [name for name in undefined if name not in values]
+    return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
 
 
 def _type(text: str, source: Source) -> str:
@@ -115,27 +112,6 @@ def _value(text: str, source: Source, launch: HostLaunch | None) -> int | None:
         return constant(reader.number(parse_expression(text)))
     except Unreadable:
         return None
-
-
-def _undefined(used: set[str], function: Function, source: Source) -> set[str]:
-    """Names in capitals that the kernel uses and nothing in the file makes."""
-    made = {*source.macros, *source.constants, *source.types}
-    made |= {each.name for each in (*function.parameters, *function.template)}
-    for node in walk(function.body):
-        if node.type in (
-            "declaration",
-            "init_declarator",
-            "array_declarator",
-            "pointer_declarator",
-            "parameter_declaration",
-        ):
-            made |= {text_of(child) for child in node.named_children[:1] if child.type == "identifier"}
-            made |= {
-                text_of(child) for child in node.children_by_field_name("declarator") if child.type == "identifier"
-            }
-        if node.type == "call_expression":
-            made.add(text_of(node.children[0]))
-    return {name for name in used if _CAPITALS.fullmatch(name) and name not in made and not _OF_CUDA.fullmatch(name)}
 
 
 def parameter_names(chosen: Open) -> dict[str, ast.expr]:

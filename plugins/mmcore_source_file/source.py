@@ -5,23 +5,32 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
 _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|register|__restrict__|__restrict|__grid_constant__)\b")
 _POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
+# Attributes that the grammar does not know, with what stands in their parentheses, three deep.
+_ATTRIBUTE = re.compile(r"\b__(?:cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)")
+# What all names in are declared, though the grammar has no field for them.
+_OF_NAMES = (
+    *("reference_declarator", "structured_binding_declarator", "variadic_declarator", "preproc_params"),
+    *("type_parameter_declaration", "variadic_type_parameter_declaration"),
+)
 
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro: its parameters (None for one that is no function), its text, and whether a user can define it first."""
+    """A macro: its parameters (None for one that is no function), its text, and whether a user can define it first;
+    ``place`` is its line, and its file where that is a header.
+    """
 
     name: str
     parameters: tuple[str, ...] | None
     text: str
-    line: int
+    place: str
     guarded: bool
 
 
@@ -72,8 +81,8 @@ class HostLaunch:
 
 @dataclass(frozen=True)
 class Source:
-    """What a file has, the line where it ceases to be C++ (0 where that is nowhere), and whether it asks for all blocks
-    of the grid.
+    """What a file has, the line where it ceases to be C++ (0 where that is nowhere), whether it asks for all blocks of
+    the grid, and the names that anything in it declares.
     """
 
     functions: tuple[Function, ...]
@@ -83,6 +92,19 @@ class Source:
     types: dict[str, str]
     error_line: int
     whole_grid: bool
+    declared: frozenset[str]
+
+    def with_header(self, name: str, text: str) -> Source:
+        """The same with what a header gives names to; what it has by a name that the file has too does not count."""
+        header = read_source(text)
+        placed = {each.name: replace(each, place=f"{each.place} of {name}") for each in header.macros.values()}
+        return replace(
+            self,
+            macros=placed | self.macros,
+            constants=header.constants | self.constants,
+            types=header.types | self.types,
+            declared=header.declared | self.declared,
+        )
 
 
 def text_of(node: Node) -> str:
@@ -106,7 +128,8 @@ def walk(node: Node) -> Iterator[Node]:
 
 def parse(text: str) -> Node:
     """The syntax tree of some source; what is no C++ has nodes of type ERROR in it."""
-    return Parser(Language(tree_sitter_cuda.language())).parse(text.encode()).root_node
+    known = _ATTRIBUTE.sub(lambda found: re.sub(r"[^\r\n]", " ", found[0]), text)
+    return Parser(Language(tree_sitter_cuda.language())).parse(known.encode()).root_node
 
 
 @functools.lru_cache(maxsize=32)
@@ -118,7 +141,9 @@ def read_source(text: str) -> Source:
     constants: dict[str, Node] = {}
     types: dict[str, str] = {}
     error_line, whole_grid = 0, False
+    declared = set[str]()
     for node in walk(parse(text)):
+        declared |= set(map(text_of, _declared(node)))
         if not error_line and (node.is_missing or node.type == "ERROR"):
             error_line = node.start_point.row + 1
         if node.type == "function_definition" and any(child.type == "__global__" for child in node.children):
@@ -135,11 +160,21 @@ def read_source(text: str) -> Source:
         elif node.type == "declaration" and re.match(r"(?:static |inline )*(?:const|constexpr)\b", text_of(node)):
             if _scope(node).type == "translation_unit":
                 constants |= dict(initialised(node))
+        elif node.type == "enumerator" and (value := node.child_by_field_name("value")) is not None:
+            constants.setdefault(text_of(node.children[0]), value)
         elif node.type == "type_definition" and len(words := text_of(node).rstrip(";").split()) == 3:
             types[words[2]] = words[1]
         elif node.type == "alias_declaration" and len(words := text_of(node).rstrip(";").split()) == 4:
             types[words[1]] = words[3]
-    return Source(tuple(functions.values()), tuple(launches), macros, constants, types, error_line, whole_grid)
+    found = tuple(functions.values()), tuple(launches), macros, constants, types
+    return Source(*found, error_line, whole_grid, frozenset(declared))
+
+
+def _declared(node: Node) -> list[Node]:
+    """The names that a node gives something; those in ``#ifdef`` are asked for only."""
+    named = [*node.children_by_field_name("name"), *node.children_by_field_name("declarator")]
+    named = node.named_children if node.type in _OF_NAMES else named if node.type != "preproc_ifdef" else []
+    return [each for each in named if each.type.endswith("identifier")]
 
 
 def initialised(declaration: Node) -> Iterator[tuple[str, Node]]:
@@ -228,4 +263,4 @@ def _macro(node: Node) -> Macro:
     above = node.parent
     condition = text_of(above).splitlines()[0] if above is not None and above.type == "preproc_ifdef" else ""
     parameters = None if listed is None else tuple(map(text_of, listed.named_children))
-    return Macro(word, parameters, text, node.start_point.row + 1, condition.startswith(f"#ifndef {word} "))
+    return Macro(word, parameters, text, f"line {node.start_point.row + 1}", condition.startswith(f"#ifndef {word} "))
