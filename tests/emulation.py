@@ -68,6 +68,7 @@ def emulate(
     observers: Callable[[Translation], tuple[Observer, ...]] = lambda translation: (),
     resident_blocks: int = 132,
     cluster: Sequence[int] = (1, 1, 1),
+    registers: int = 0,
 ) -> Emulated:
     """Run the only kernel of ``source`` (or of PTX ``text``); arrays go to device memory and come back."""
     function = function_of(text or ptx_of(source, *options, architecture=architecture))
@@ -87,6 +88,7 @@ def emulate(
     geometry = Dim3(*grid), Dim3(*block), shared_bytes
     watching = observers(translation), Progress(1), resident_blocks
     run = Run(translation, *geometry, content, memory, Deadline(), *watching, cluster=Dim3(*cluster))
+    run.registers = registers
     execute(run)
     arrays = [
         array.content[: argument.nbytes].view(argument.dtype).reshape(argument.shape).copy() for array, argument in held

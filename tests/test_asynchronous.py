@@ -261,6 +261,8 @@ def test_the_forms_of_mbarrier(opcode: str, kind: MbarrierKind | None) -> None:
 def test_an_object_is_described() -> None:
     assert mbarriers.described(int(fresh(2)[0])) == "phase of parity 0: 2 of 2 arrivals and 0 bytes are missing"
     assert mbarriers.described(0) == "no mbarrier object"
+    many = mbarriers.complete_tx(fresh(2), np.array(2**21))
+    assert mbarriers.described(int(many[0])).endswith("at least 1048575 bytes have come of which it was not told")
 
 
 def layout_of(shape: tuple[int, ...], box: tuple[int, ...], swizzle: int = 0, **others: Any) -> TensorLayout:

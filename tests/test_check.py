@@ -439,6 +439,10 @@ def test_adding_to_what_nobody_wrote_is_reading_it(cu_file: Path) -> None:
     assert only(found(cu_file, "atomicAdd(C + threadIdx.x, 1.0f);"), "uninitialized-read").array == "C"
 
 
+def test_what_is_added_to_zeros_is_not_read_unwritten(cu_file: Path) -> None:
+    assert not found(cu_file, "atomicAdd(C + threadIdx.x, 1.0f);", initial_c="zeros")
+
+
 def test_a_misaligned_access(cu_file: Path) -> None:
     body = "float2 pair = ((const float2*)(A + 1))[threadIdx.x]; C[threadIdx.x] = pair.x + pair.y;"
     violation = only(found(cu_file, body), "misaligned")

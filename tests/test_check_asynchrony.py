@@ -132,6 +132,82 @@ extern "C" __global__ void f(const float* in, float* out) {
     out[t] = sum;
 }"""
 
+# Each block of two sends numbers to the other, which has the sum of some besides.
+SENT = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
+    __shared__ unsigned in[32], sum;
+    __shared__ unsigned long long got;
+    const int t = threadIdx.x;
+    unsigned rank, place, all, told;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (t == 0) {
+        sum = 0;
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&got)));
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" :: "r"(at(&got)));
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(at(in + t)), "r"(rank ^ 1));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(all) : "r"(at(&sum)), "r"(rank ^ 1));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(told) : "r"(at(&got)), "r"(rank ^ 1));
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];"
+                 :: "r"(place), "r"(t), "r"(told) : "memory");
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];"
+                 :: "r"(all), "r"(t), "r"(told) : "memory");
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra again; }"
+                 :: "r"(at(&got)) : "memory"); // come
+    out[blockIdx.x * 32 + t] = in[31 - t] + sum;
+}"""
+
+# Of each warp one thread says that all of it have done with an mbarrier, and the last one gives it up.
+ELECTED = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(int* out) {
+    __shared__ unsigned long long full;
+    __shared__ int left;
+    const int t = threadIdx.x;
+    if (t == 0) {
+        left = 64;
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" :: "r"(at(&full)) : "memory");
+    }
+    __syncthreads();
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(&full)) : "memory");
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra again; }"
+                 :: "r"(at(&full)) : "memory");
+    const unsigned mates = __match_any_sync(__activemask(), 1);
+    if (t % 32 == __ffs(mates) - 1) {
+        int before;
+        asm volatile("fence.sc.cta; atom.acquire.cta.shared.add.u32 %0, [%1], -32;"
+                     : "=r"(before) : "r"(at(&left)) : "memory");
+        if (before == 32) asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(at(&full)) : "memory");
+    }
+    out[t] = t;
+}"""
+
+# What threads have written to global memory comes back in bulk: a piece for each lane of a warp.
+FETCHED = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(float* work, float* out) {
+    __shared__ __align__(128) float tile[128];
+    __shared__ unsigned long long full;
+    const int t = threadIdx.x;
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&full)));
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 512;" :: "r"(at(&full)) : "memory");
+    }
+    __syncthreads();
+    work[t] = t;
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __syncthreads(); // written
+    if (t < 32)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 16, [%2];"
+                     :: "r"(at(tile + 4 * t)), "l"(work + 4 * t), "r"(at(&full)) : "memory");
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra again; }"
+                 :: "r"(at(&full)) : "memory");
+    out[t] = tile[127 - t];
+}"""
+
 HALF = np.ones((64, 16), np.float16).view(np.uint16)
 OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     PIPELINE: ([np.ones(1024, np.uint16), np.ones(512, np.uint16), np.zeros(128, np.float32)], {"block": (32,)}),
@@ -141,11 +217,14 @@ OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     THROUGH: ([np.ones(256, np.float32), np.zeros(256, np.float32)], {"block": (64,)}),
     NUMBERED: ([np.ones(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     RING: ([np.ones(768, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
+    SENT: ([np.zeros(64, np.uint32)], {"grid": (2,), "cluster": (2, 1, 1)}),
+    ELECTED: ([np.zeros(64, np.int32)], {"block": (64,)}),
+    FETCHED: ([np.zeros(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     NEIGHBOURS: ([np.zeros(6, np.uint32)], {"grid": (6,), "block": (1,), "cluster": (2, 1, 1)}),
 }
 
 
-def hazards(source: str, of: str) -> list[Violation]:
+def hazards(source: str, of: str, **further: Any) -> list[Violation]:
     """What a check finds in a kernel that takes the operands ``of`` another, but for what its arrays hold at first."""
     arrays, geometry = OPERANDS[of]
     recorder = Recorder()
@@ -153,7 +232,7 @@ def hazards(source: str, of: str) -> list[Violation]:
     def observers(translation: Translation) -> tuple[Checking, ...]:
         return (Checking(GlobalShadows(2, None), recorder, translation),)  # type: ignore[arg-type]
 
-    emulate(source, *arrays, architecture="90a", observers=observers, **geometry)
+    emulate(source, *arrays, architecture="90a", observers=observers, **{**geometry, **further})
     return [
         each
         for each in recorder.violations
@@ -162,7 +241,21 @@ def hazards(source: str, of: str) -> list[Violation]:
 
 
 @pytest.mark.parametrize(
-    "source", OPERANDS, ids=["cp.async", "mbarriers", "wgmma", "groups", "stores", "barriers", "ring", "cluster"]
+    "source",
+    OPERANDS,
+    ids=[
+        "cp.async",
+        "mbarriers",
+        "wgmma",
+        "groups",
+        "stores",
+        "barriers",
+        "ring",
+        "sent",
+        "elected",
+        "global",
+        "cluster",
+    ],
 )
 def test_nothing_is_wrong_with_a_right_kernel(source: str) -> None:
     assert hazards(source, source) == []
@@ -209,6 +302,16 @@ def test_bulk_stores_for_which_no_block_ever_waits_are_told() -> None:
     assert "wait_group" not in never
     once = never.replace("step < 4", "step < 1")
     assert [(each.kind, each.count) for each in hazards(once, THROUGH)] == [("unawaited-copy", 1)]
+
+
+def test_blocks_that_store_to_the_same_place_race_unless_they_add_to_it() -> None:
+    store, add = "bulk.global.shared::cta.bulk_group", "bulk.global.shared::cta.bulk_group.add.f32"
+    assert store in THROUGH
+    assert {each.kind for each in hazards(THROUGH, THROUGH, grid=(2,))} == {"global-race"}
+    adding = THROUGH.replace(f"cp.async.{store}", f"cp.reduce.async.{add}")
+    assert hazards(adding, THROUGH, grid=(2,)) == []
+    first = adding.replace("float* mine =", "if (blockIdx.x == 0) out[step * 64] = 0;\n float* mine =")
+    assert {each.kind for each in hazards(first, THROUGH, grid=(2,))} == {"global-race"}
 
 
 class Fault(NamedTuple):
@@ -314,6 +417,34 @@ FAULTS = {
     "a barrier of other counts": Fault(
         NUMBERED, 'bar.sync 2, 128;" ::: "memory"); // taken', 'bar.sync 2, 96;" ::: "memory"); // taken',
         "barrier-count", "// taken"
+    ),
+    "a barrier for which others arrive with another count": Fault(
+        NUMBERED, "bar.arrive 1, 128", "bar.arrive 1, 160", "barrier-count", "// given", "another number of threads"
+    ),
+    "a warp that does not multiply": Fault(
+        TURNS, 'asm volatile("wgmma.mma', 'if (t >= 32) asm volatile("wgmma.mma', "divergent-wgmma", "wgmma.mma"
+    ),
+    "no wait for what another block sends": Fault(
+        SENT, "again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra again;", "",
+        "unfinished-copy", "in[31 - t]"
+    ),
+    "fewer bytes expected than another block sends": Fault(
+        SENT, "[%0], 256;", "[%0], 128;", "unfinished-copy", "in[31 - t]", "reads sum"
+    ),
+    "no cluster barrier before another block sends": Fault(
+        SENT,
+        'asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");',
+        "__syncthreads();", "shared-race", "mbarrier.init"
+    ),
+    "nobody elected for all": Fault(
+        ELECTED, "__match_any_sync(__activemask(), 1)", "__ballot_sync(__activemask(), 1)", "shared-race",
+        "mbarrier.inval", "gives up"
+    ),
+    "no barrier before a copy of global memory": Fault(
+        FETCHED, "__syncthreads(); // written", "", "global-race", "work[t] = t", "reads 16 bytes"
+    ),
+    "fewer bytes expected than the lanes of a warp copy": Fault(
+        FETCHED, "[%0], 512;", "[%0], 256;", "mbarrier-misuse", "cp.async.bulk", "told of fewer bytes"
     ),
     "no barrier before the next tile": Fault(
         NUMBERED, 'asm volatile("bar.sync 2, 128;" ::: "memory"); // taken', "", "deadlock", "// given"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mmcore.devices.violations import Violation
 from mmcore_emulator import launch_run
-from tests.emulation import Emulated, emulate
+from tests.emulation import Emulated, emulate, function_of, ptx_kernel
 
 HALVES = """
 extern "C" __global__ void f(int* out) {
@@ -134,6 +134,30 @@ def test_who_waits_for_more_threads_than_there_are_waits_for_ever() -> None:
     found = only(emulate(source, ints(64), block=(64,)))
     assert (found.kind, found.line, found.thread) == ("deadlock", 3, (0, 0, 0))
     assert "40 have come" in found.message
+
+
+@pytest.mark.parametrize(
+    ("registers", "least", "most", "found"), [(168, 88, 248, 0), (168, 96, 248, 1), (167, 88, 248, 0), (0, 96, 248, 0)]
+)
+def test_who_asks_for_more_registers_than_its_block_has_waits_for_ever(
+    registers: int, least: int, most: int, found: int
+) -> None:
+    body = f"""
+    setp.ge.u32 %p1, %r1, 128; @%p1 bra MORE;
+    setmaxnreg.dec.sync.aligned.u32 {least}; bra.uni END;
+    MORE: setmaxnreg.inc.sync.aligned.u32 {most};
+    END:"""
+    text, data = ptx_kernel(body), np.zeros(256, np.uint32)
+    violations = emulate("", data, block=(256,), text=text, architecture="90a", registers=registers).violations
+    assert [each.kind for each in violations] == ["deadlock"] * found
+    said = "waits for 248 registers: its block has 43008, 168 a thread at the launch"
+    assert all(said in each.message for each in violations)
+
+
+@pytest.mark.parametrize("directives", ["", ".maxntid 384", ".maxntid 384 .minnctapersm 1", ".maxnreg 168"])
+def test_the_registers_of_a_launch_are_known_where_the_source_bounds_them(directives: str) -> None:
+    bounded = "minnctapersm" in directives or "maxnreg" in directives
+    assert function_of(ptx_kernel("", directives=directives)).bounds_registers == bounded
 
 
 def test_blocks_that_poll_let_the_others_run() -> None:

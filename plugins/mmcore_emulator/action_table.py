@@ -15,16 +15,17 @@ from mmcore_emulator.asynchronous.remote_stores import remote_action
 from mmcore_emulator.asynchronous.thread_copies import copy_action
 from mmcore_emulator.asynchronous.wgmma_actions import wgmma_action
 from mmcore_emulator.floats import Values
+from mmcore_emulator.register_pool import register_action
 from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
 from mmcore_emulator.system_calls import system_action
 from mmcore_emulator.warp_matrices import matrix_action
 
-# What has nothing to do where every access is made in order and registers are never scarce.
+# What has nothing to do where every access is made in order.
 _WITHOUT_EFFECT = re.compile(
     r"fence\.proxy\.alias"
     r"|fence\.proxy\.(async|alias)(::generic)?\.(acquire|release)\.sync_restrict::shared::(cta|cluster)\.cluster"
     r"|fence\.proxy\.tensormap::generic\.(acquire|release|acq_rel)\.\w+"
-    r"|setmaxnreg\.(inc|dec)\.sync\.aligned\.u32|griddepcontrol\.launch_dependents|nanosleep\.u32"
+    r"|griddepcontrol\.launch_dependents|nanosleep\.u32"
     r"|prefetchu?(\.(global|local|const|param))?(\.L[12]\S*|\.tensormap)?|applypriority\S*|discard\S*"
 )
 _PROXY_FENCE = re.compile(
@@ -110,5 +111,6 @@ def action_of(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | 
         or bulk_action(opcode)
         or remote_action(opcode)
         or wgmma_action(opcode, capability)
+        or register_action(opcode)
         or system_action(opcode)
     )

@@ -106,8 +106,9 @@ class BlockBarriers:
         self.number: Values = np.zeros((1,) * 6, np.uint32)
         self.count: Values = np.zeros((1,) * 6, np.uint32)
         self.vote: Values = np.zeros((1,) * 6, np.bool_)
-        # Threads of each block that have arrived at a barrier and gone on, by its number.
+        # Threads of each block that have arrived at a barrier and gone on, by its number; and for how many threads.
         self._arrived: dict[int, Values] = {}
+        self._arrived_for: dict[int, Values] = {}
 
     @property
     def plain(self) -> bool:
@@ -119,7 +120,10 @@ class BlockBarriers:
         numbers = np.broadcast_to(number, self._batch.shape)
         here = np.broadcast_to(lanes, self._batch.shape)
         for each in np.unique(numbers[here]).tolist():
-            self._arrived[each] = self._arrived.get(each, 0) + self._threads(here & (numbers == each))
+            those = here & (numbers == each)
+            self._arrived[each] = self._arrived.get(each, 0) + self._threads(those)
+            told = self._arrived_for.get(each, np.zeros(self._batch.shape, np.uint32))
+            self._arrived_for[each] = np.where(those, 0 if count is None else count, told)
 
     def complete(self, waiting: Values, present: Values) -> Values:
         """Of the lanes that wait, those whose barrier is complete.
@@ -143,9 +147,14 @@ class BlockBarriers:
             if late.any():
                 goes &= ~late | (self._rank(here) < wanted - arrived)
             going |= goes
-            if each in self._arrived:
-                self._arrived[each] = np.where(complete & here.any(THREAD_AXES, keepdims=True), 0, arrived)
         return going
+
+    def leave(self, going: Values) -> None:
+        """These lanes go on: their barriers begin anew."""
+        for each, arrived in self._arrived.items():
+            over = (going & (np.broadcast_to(self.number, going.shape) == each)).any(THREAD_AXES, keepdims=True)
+            self._arrived[each] = np.where(over, 0, arrived)
+            self._arrived_for[each] = np.where(over, 0, self._arrived_for[each])
 
     def miscounted(self, waiting: Values, going: Values) -> list[tuple[Values, str]]:
         """Lanes at barriers whose counts are wrong, each with what they do; ``going`` are those that may go on."""
@@ -154,7 +163,10 @@ class BlockBarriers:
         for each in np.unique(numbers[going & (counts != 0)]).tolist():
             here = waiting & (numbers == each)
             most = np.where(here, counts, 0).max(THREAD_AXES, keepdims=True)
+            arrived = self._arrived_for.get(each, np.zeros(self._batch.shape, np.uint32))
+            apart = ((arrived != 0) & (arrived != most)).any(THREAD_AXES, keepdims=True)
             found += [
+                (here & apart, "waits at a barrier for another number of threads than others of its block arrive for"),
                 (
                     here & (counts != most),
                     "waits at a barrier for fewer threads than others of its block wait there for",

@@ -23,6 +23,7 @@ from mmcore_emulator.launch_run import Run
 from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess, copied_base
 from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.register_pool import RegisterPool
 from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.warps import BIT, PerWarp, Warps
 
@@ -175,6 +176,11 @@ class Ports:
     def bulk_groups(self) -> BulkGroups:
         """Bulk copies to global memory under way."""
         return BulkGroups(self)
+
+    @cached_property
+    def register_pool(self) -> RegisterPool:
+        """The blocks' registers."""
+        return RegisterPool(self, self._run.registers)
 
     @cached_property
     def block_index(self) -> Values:

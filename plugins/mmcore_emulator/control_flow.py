@@ -18,6 +18,7 @@ _CLUSTER_WAIT = ("barrier", "cluster", "wait")
 _ADDS_TO_RESULT = ("wgmma", "mma_async")
 _WAITS = ("test_wait", "try_wait")
 _WARP_BARRIER = ("bar", "warp", "sync")
+_MATCH = ("match",)
 GATHER = ("gather",)
 """What stands before instructions that threads of a warp execute together, and is none itself: they wait for others."""
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel"))
@@ -40,7 +41,7 @@ class Block:
     @property
     def instructions(self) -> list[Instruction]:
         """The body and what ends it."""
-        return [*self.body, *([self.end] if self.end and self.end.opcode != GATHER else [])]
+        return [*self.body, *([self.end] if self.end and self.end.opcode[:1] != GATHER else [])]
 
     @property
     def is_barrier(self) -> bool:
@@ -63,7 +64,7 @@ class Block:
     @property
     def is_warp_barrier(self) -> bool:
         """Whether it ends where the threads of a warp wait, and no others."""
-        return self.end is not None and self.end.opcode in (_WARP_BARRIER, GATHER)
+        return self.end is not None and _of_warp(self.end.opcode)
 
     @property
     def is_cluster_barrier(self) -> bool:
@@ -72,7 +73,9 @@ class Block:
 
     @property
     def orders(self) -> bool:
-        """Whether it ends at a barrier that orders accesses to memory, as a gathering does not."""
+        """Whether it ends at a barrier that orders accesses to memory, as a gathering does not but in front of a match:
+        who is elected by that acts for all (the destructor of ``cuda::pipeline``).
+        """
         return self.is_barrier and self.end is not None and self.end.opcode != GATHER
 
     @property
@@ -87,7 +90,11 @@ class Block:
 def is_barrier(instruction: Instruction) -> bool:
     """Whether it makes the threads of a block or a warp wait for each other, or lets others know that they came."""
     opcode = instruction.opcode
-    return opcode in (_WARP_BARRIER, GATHER) or opcode[:3] == _CLUSTER_WAIT or barrier_kind(instruction) is not None
+    return _of_warp(opcode) or opcode[:3] == _CLUSTER_WAIT or barrier_kind(instruction) is not None
+
+
+def _of_warp(opcode: tuple[str, ...]) -> bool:
+    return opcode == _WARP_BARRIER or opcode[:1] == GATHER
 
 
 def waits(instruction: Instruction) -> bool:
@@ -141,10 +148,11 @@ def gathered(function: Function) -> Function:
         mask = member_mask(each)
         if index in labelled or each.opcode[0] in _JUMPS or is_barrier(each):
             together = False
-        if mask is not None and not together:
+        matches = each.opcode[:1] == _MATCH
+        if mask is not None and (matches or not together):
             if each.guard is not None:
                 raise PtxError(f"{each.mnemonic} at line {each.line} of {each.source} is guarded by a predicate")
-            body.append(Instruction(GATHER, (mask,), line=each.line, source=each.source))
+            body.append(Instruction(GATHER + _MATCH * matches, (mask,), line=each.line, source=each.source))
             together = mask == EVERYBODY
         body.append(each)
     labels[len(function.body)] = len(body)

@@ -144,6 +144,7 @@ class EmulatedModule:
                 leftover if self._run_number == _LEFTOVER_RUN else poisoned,
                 cluster=_cluster(launch, self.function(call), self._properties),
                 multiprocessors=self._properties.multiprocessors,
+                registers=call.function.registers if self.function(call).bounds_registers else 0,
             )
 
     def function(self, call: BoundLaunch) -> Function:

@@ -69,6 +69,7 @@ class Run:
         alone: whether each block runs by itself, until it waits for others.
         cluster: blocks of a cluster.
         multiprocessors: of the device.
+        registers: of a thread, where the assembler knows how many it is launched with; else 0.
         fresh: makes the content of so many bytes of shared or local memory.
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
@@ -91,6 +92,7 @@ class Run:
     alone: bool = False
     cluster: Dim3 = ONE_BLOCK
     multiprocessors: int = 132
+    registers: int = 0
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
     approximate_operations: int = 0

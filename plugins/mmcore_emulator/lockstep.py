@@ -135,6 +135,8 @@ class BatchRun(Ports):
 
     def end(self) -> int:
         """Tell observers that the batch has ended; the number of its blocks."""
+        for found in self.register_pool.overdrawn() if "register_pool" in self.__dict__ else ():
+            self.report(found)
         for observer, own in self._watching:
             observer.ran(self._batch, self._thread_instructions, own)
         self._run.thread_instructions += self._thread_instructions
@@ -261,6 +263,7 @@ class BatchRun(Ports):
             self._check_warps(sites, going)
         if self._observers and self._barriers.count.any():
             self._tell_miscounted(sites, waiting, going)
+        self._barriers.leave(going)
         leaving: dict[int, Mask | None] = {}
         for index in sites:
             mask = self._at_barrier.pop(index)

@@ -39,6 +39,7 @@ class BulkTransfer:
 
     action: str  # "load" into shared memory, or "store" from it
     at: Instruction  # the instruction
+    memory: Space  # global memory
     lanes: NDArray[np.int64]  # [copies, 6] index along the six axes of the lanes that send
     shared: NDArray[np.uint64]  # [copies] address in shared memory
     begin: NDArray[np.int64]  # [copies, runs] address in global memory of each run of neighbouring bytes

@@ -94,6 +94,7 @@ class Function:
         variables: its own and the module's.
         threads: of a block: at most (under "maxntid") and exactly ("reqntid"), where the source says so.
         cluster: blocks of a cluster along x, y and z, where the source says so.
+        bounds_registers: whether it says how many registers a thread has (``.maxnreg``, or blocks of a multiprocessor).
         returns: what a ``.func`` returns.
         passed: what is declared in its body to pass to functions that it calls, and to take from them, by name.
         body: instructions in order.
@@ -105,6 +106,7 @@ class Function:
     variables: dict[str, Variable]
     threads: dict[str, int] = field(default_factory=dict)
     cluster: tuple[int, ...] = ()
+    bounds_registers: bool = False
     returns: list[Parameter] = field(default_factory=list)
     passed: dict[str, Parameter] = field(default_factory=dict)
     body: list[Instruction] = field(default_factory=list)

@@ -28,7 +28,7 @@ from mmcore_emulator.asynchronous.bulk_sent import (
     tell_fetched,
 )
 from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Committed, Issued, Waited
-from mmcore_emulator.asynchronous.mbarriers import complete_tx, initialised
+from mmcore_emulator.asynchronous.mbarriers import complete_tx, contents, initialised
 from mmcore_emulator.asynchronous.remote_stores import block_at
 from mmcore_emulator.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, box_elements, box_rows, decode, widened
 from mmcore_emulator.floats import Values
@@ -46,6 +46,9 @@ _PARTS = {
     "policy": Part("source", "b64"),
     "count": Part("source", "s32"),
 }
+
+
+_LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
 def bulk_action(opcode: tuple[str, ...]) -> Action | None:
@@ -149,7 +152,9 @@ def _to_shared(
                 land = partial(landed, land, issued(sent, which, blocks, told), ports)
             ports.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
     if copy.source == "global":
-        ports.tell_bulk_copy(BulkTransfer("load", at, sent.lanes, sent.shared, *runs, delivered, layout))
+        ports.tell_bulk_copy(
+            BulkTransfer("load", at, ports.spaces["global"], sent.lanes, sent.shared, *runs, delivered, layout)
+        )
     return ()
 
 
@@ -164,12 +169,18 @@ def _land(
     """Write what was copied into shared memory, and complete its bytes."""
     content, places = read()
     _write_shared(sent, which, content, places, merge, block)
+    ended = set()
     for number in np.flatnonzero(which):
         word = _shared_words(sent, mbarrier[number], block[number])
         if word is None or not initialised(word).all():
             sent.report("mbarrier-misuse", "shared", "copies in bulk to an mbarrier that is not initialised", [number])
-        else:
-            word[:] = complete_tx(word, sent.nbytes[number : number + 1])
+            continue
+        place, before = (int(block[number]), int(mbarrier[number])), word.copy()
+        word[:] = complete_tx(word, sent.nbytes[number : number + 1])
+        if place in ended:
+            sent.report("mbarrier-misuse", "shared", _LATE, [number])
+        elif (contents(word).parity != contents(before).parity).any():
+            ended.add(place)
 
 
 def _shared_words(sent: Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
@@ -303,7 +314,9 @@ def _to_global(
         offsets = (targets - np.uint64(base_address)).astype(np.int64)[:, np.newaxis] + steps
         inside, shared = steps < sent.nbytes[:, np.newaxis], np.broadcast_to(steps, offsets.shape)
         layout, runs = None, (targets[:, np.newaxis].astype(np.int64), sent.nbytes[:, np.newaxis])
-    ports.tell_bulk_copy(BulkTransfer("store", at, sent.lanes, sent.shared, *runs, int(runs[1].sum()), layout))
+    ports.tell_bulk_copy(
+        BulkTransfer("store", at, ports.spaces["global"], sent.lanes, sent.shared, *runs, int(runs[1].sum()), layout)
+    )
     if ports.watched:
         ports.happened(Issued(sent.transfer(np.ones(len(sent.lanes), np.bool_), sent.block, writes=False)))
         tell_fetched(sent, mask)
@@ -351,7 +364,8 @@ def _write_global(
 
 def _tell_written(sent: Sent, number: int, target: Array, places: NDArray[np.int64], itemsize: int) -> None:
     """Tell observers of each run of bytes that a thread's copy has written to global memory."""
-    mask = sent.mask([number])
-    for place in places.tolist():
-        address = np.full((1,) * 6, target.base + place, np.uint64)
-        sent.ports.tell(Access("copy", "global", sent.ports.spaces["global"], address, itemsize, mask, sent.at))
+    mask, places = sent.mask([number]), np.sort(places, axis=None)
+    for run in np.split(places, np.flatnonzero(np.diff(places) != itemsize) + 1):
+        if run.size:
+            address, nbytes = np.full((1,) * 6, target.base + run[0], np.uint64), run.size * itemsize
+            sent.ports.tell(Access("copy", "global", sent.ports.spaces["global"], address, nbytes, mask, sent.at))

@@ -39,14 +39,16 @@ class InFlight:
         """
         self._under_way.append(_Under(self._keys(address, mask, block), land))
 
-    def land_at(self, address: Values, mask: Mask | None) -> None:
-        """What goes to the objects at these addresses arrives."""
-        if self._under_way:
-            asked = self._keys(address, mask, None)
-            landing = [each for each in self._under_way if np.isin(each.keys, asked).any()]
-            self._under_way = [each for each in self._under_way if each not in landing]
-            for each in landing:
+    def land_at(self, address: Values, asking: Callable[[], Mask | None]) -> None:
+        """What goes to the objects at the addresses of lanes that are ``asking`` arrives, until none of them is."""
+        asked = None
+        for each in list(self._under_way):
+            if asked is None:
+                asked = self._keys(address, asking(), None)
+            if np.isin(each.keys, asked).any():
+                self._under_way.remove(each)
                 each.land()
+                asked = None
 
     def _keys(self, address: Values, mask: Mask | None, block: Values | None) -> NDArray[np.uint64]:
         """Block and address of the objects of these lanes, as numbers."""

@@ -115,12 +115,15 @@ def _wait(
     phase: list[Values],
     *time: list[Values],
 ) -> Sequence[Values]:
-    """Whether a phase is over. If it is not, what is on its way to the object arrives first."""
+    """Whether a phase is over. If it is not, what is on its way to the object arrives first, until it is."""
     over = completed if kind.parity else completed_of_state
     space = _SPACES[kind.space]
-    asking = ports.narrow(mask, ~over(ports.peek(space, address[0], _OBJECT, mask), phase[0]))
-    if asking is None or asking.count:
-        ports.in_flight.land_at(address[0], asking)
+
+    def asking() -> Mask | None:
+        still: Mask | None = ports.narrow(mask, ~over(ports.peek(space, address[0], _OBJECT, mask), phase[0]))
+        return still
+
+    ports.in_flight.land_at(address[0], asking)
     found = ports.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
     ports.fence(_fenced(kind), mask)
     _tell(kind, ports, mask, at, found, _ONE)

@@ -166,8 +166,9 @@ def described(word: int) -> str:
     if not initialised(array).item():
         return "no mbarrier object"
     parity, tx, expected, pending = (int(each.item()) for each in contents(array))
-    missing = f"{pending} of {expected} arrivals and {max(tx, 0)} bytes are missing"
-    surplus = f", and {-tx} bytes have come of which it was not told" if tx < 0 else ""
+    least = "at least " if abs(tx) == MOST_BYTES else ""
+    missing = f"{pending} of {expected} arrivals and {least * (tx > 0)}{max(tx, 0)} bytes are missing"
+    surplus = f", and {least}{-tx} bytes have come of which it was not told" if tx < 0 else ""
     return f"phase of parity {parity}: {missing}{surplus}"
 
 

@@ -6,13 +6,15 @@ They land when somebody waits for the mbarrier, as bulk copies do. Reference: PT
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mmcore_emulator.actions import Action, Part
+from mmcore_emulator.asynchronous.bulk_sent import each_of, issued, landed, sent_by
+from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Transfer
 from mmcore_emulator.asynchronous.mbarrier_actions import change
 from mmcore_emulator.asynchronous.mbarriers import MbarrierKind
 from mmcore_emulator.atomics import atomic_operation
@@ -84,8 +86,22 @@ def _send(
         change(completes, ports, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
 
     inside = mbarrier[0] & np.uint64(RANK_BEGIN - 1)
-    ports.in_flight.send(inside, mask, land, block_at(ports, mbarrier[0]))
+    lands: Callable[[], None] = land
+    for told in _told(ports, mask, at, address[0], nbytes, mbarrier[0]) if ports.watched else ():
+        lands = partial(landed, lands, told, ports)
+    ports.in_flight.send(inside, mask, lands, block_at(ports, mbarrier[0]))
     return ()
+
+
+def _told(
+    ports: Ports, mask: Mask | None, at: Instruction, address: Values, nbytes: int, mbarrier: Values
+) -> Iterator[Transfer]:
+    """What observers are told of the stores that are sent, by where the mbarrier lies in its block."""
+    sent = sent_by(ports, mask, at, address, nbytes)
+    blocks, objects = (each_of(ports, sent.lanes, each) for each in (block_at(ports, address), ports.places(mbarrier)))
+    for place in np.unique(objects % BLOCK_BYTES).tolist():
+        which = objects % BLOCK_BYTES == place
+        yield issued(sent, which, blocks, sent.transfer(which, blocks, writes=True, mbarriers=objects[which]))
 
 
 def _store(

@@ -80,6 +80,8 @@ def _multiplied(
             return whole.reshape(-1, _WARPS * 32)
 
         here = np.logical_or.reduce(grouped(taking), axis=1)
+        # Descriptors are the same in all threads that take part.
+        one = np.arange(np.count_nonzero(here)), grouped(taking)[here].argmax(axis=1)
         count = kind.registers
         own = [grouped(each)[here] for each in rows]
         sums = values(wgmma_d(kind.n, kind.accumulator).unpack(own[:count]), kind.accumulator)
@@ -90,9 +92,9 @@ def _multiplied(
             matrix_a = left.unpack(first[: len(a)])
         else:
             matrix_a = _matrix(
-                ports, at, mask, kind, first[0][:, 0], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
+                ports, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
             )
-        descriptor, added = first[len(a)][:, 0], first[len(a) + 1][:, 0]
+        descriptor, added = first[len(a)][one], first[len(a) + 1][one]
         matrix_b = _matrix(ports, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
         numbers_a = values(matrix_a, kind.a) * given.get("scale_a", 1)
         numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * given.get("scale_b", 1)

@@ -30,6 +30,7 @@ from mmcore_emulator.asynchronous.events import (
     ProxyFenced,
     Transfer,
     Waited,
+    reduces,
 )
 from mmcore_emulator.lanes import WARP, Batch, Mask
 from mmcore_emulator.layout import Layout
@@ -42,6 +43,8 @@ from mmcore_emulator.warps import Warps
 Words = NDArray[np.int64]
 Rows = NDArray[np.int64]
 _WARPGROUP = 4 * WARP
+# Stores that threads send, which are no accesses of the async proxy.
+_REMOTE = (("st", "async"), ("red", "async"))
 _NONE = np.zeros((0, 0), np.int64)
 
 
@@ -159,6 +162,8 @@ class Asynchrony:
 
     def access(self, access: Access) -> None:
         """Threads access shared memory, of their own blocks or of others."""
+        if access.at.opcode[:2] in _REMOTE:  # they land, and were seen when they were sent
+            return
         lanes = self._lanes(access.mask)
         array = access.memory.at(int(np.broadcast_to(access.address, self._batch.shape).reshape(-1)[lanes[0]]))
         if array is None or array.copies is None or not array.stride:
@@ -232,7 +237,8 @@ class Asynchrony:
         self._pending[transfer.words[transfer.words >= 0]] = number
         if transfer.mbarriers is not None:
             self._under_way[id(transfer)] = number
-            self._check_mbarriers(transfer)
+            if "bulk" in transfer.at.opcode:
+                self._check_mbarriers(transfer)
         elif transfer.origin is not None:
             # Less than 0 until it lands.
             self._origin[transfer.words[:, ::4] // 4] = -transfer.origin
@@ -266,8 +272,11 @@ class Asynchrony:
             self._landings[mbarrier] = guard.landing[block] = self._landings.get(mbarrier, 0) + 1
             guard.column[block] = self._mbarrier_column(mbarrier)
         there = transfer.words >= 0
-        self._pending[transfer.words[there]], self._landed[transfer.words[there]] = 0, number
-        self._written[transfer.words[there]] = 0
+        words = transfer.words[there]
+        self._pending[words[self._pending[words] == number]], self._landed[words] = 0, number
+        self._written[words] = 0
+        if "bulk" not in transfer.at.opcode:
+            self._note(transfer.words, transfer.lanes[:, 0], transfer.at)
         if transfer.origin is not None:
             chunks = transfer.words[:, ::4]
             self._origin[chunks[chunks >= 0] // 4] = transfer.origin[:, : chunks.shape[1]][chunks >= 0]
@@ -361,8 +370,9 @@ class Asynchrony:
         there = words >= 0
         for number, rows in self._by_transfer(self._pending, words, there):
             transfer = self._transfers[number]
-            text = _OVERWRITTEN_COPY.format(self._name(words[rows[0]]))
-            self._report("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
+            if not (reduces(at) and reduces(transfer.at)):
+                text = _OVERWRITTEN_COPY.format(self._name(words[rows[0]]))
+                self._report("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
         for kind, reader in self._readers.items():
             groups = np.where(there, reader.group[words], 0)
             rows = np.flatnonzero(groups.any(axis=1))
@@ -455,7 +465,8 @@ _UNFINISHED = (
     "waits for too few groups"
 )
 _UNFINISHED_BULK = (
-    "reads {}, into which a bulk copy may still be copying: it has not waited for that phase of its mbarrier"
+    "reads {}, into which a bulk copy may still be copying: it has not waited for that phase of its mbarrier, or that "
+    "was told of fewer bytes than come"
 )
 _OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: nobody has waited for it"
 _STILL_READ = (

@@ -11,7 +11,7 @@ import numpy as np
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore_emulator.asynchronous.events import Event, GridAwaited
+from mmcore_emulator.asynchronous.events import Event, GridAwaited, reduces
 from mmcore_emulator.control_flow import STRONG, destinations, reads
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
@@ -25,7 +25,7 @@ from mmcore_emulator.sanitizer.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.ordering import Clocks, Order
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import Accesses, Flags, Indices, LastAccess, Shadow
-from mmcore_emulator.sanitizer.wgmma_registers import RegisterUse
+from mmcore_emulator.sanitizer.wgmma_registers import Multiplying, RegisterUse
 from mmcore_emulator.step import Step
 from mmcore_emulator.translate import Translation
 from mmcore_emulator.warps import Warps
@@ -45,6 +45,7 @@ _SKIPPED = (
     "before compute capability 7.0 the others would wait for it"
 )
 _TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
+_ALONE = "executes wgmma, and another warp of its warpgroup does not, or less often: the four must do so together"
 # What data flows through from a read to the comparison that a thread waits with.
 _ASYNCHRONOUS = ("cp", "wgmma", "mbarrier", "mapa")
 _PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")
@@ -65,7 +66,7 @@ class _Hit:
 
     def what(self, entry: int) -> str:
         """What the thread of one entry does, and to which elements."""
-        verb = "reads" if self.access.kind == "load" else _verb(self.access.at)
+        verb = "reads" if self.access.kind in ("load", "fetch") else _verb(self.access.at)
         offset = int(self.address.reshape(-1)[self.lane[entry]]) - self.array.base
         size = TYPE_BYTES.get(self.access.at.opcode[-1])
         if size is None:
@@ -142,7 +143,7 @@ class Checking(Observer):
         self._block = np.broadcast_to(in_grid, batch.shape)
         self._order.blocks, self._order.block_size = batch.grid.size, batch.block.size
         self._clocks = Clocks(self._order, batch, self._warps, self._thread, self._block)
-        self._states = np.zeros(batch.lanes, np.int32)
+        self._states, self._multiplying = np.zeros(batch.lanes, np.int32), Multiplying(self._warps)
         # Whether a thread of the block has waited for the launch in front.
         self._awaited = np.full(batch.shape, self.early_reads is None)
         self._asynchrony = None
@@ -154,12 +155,15 @@ class Checking(Observer):
         assert isinstance(own, Checking)
         if own._asynchrony is not None:
             own._asynchrony.end()
+        for at, lanes in own._multiplying.alone():
+            own._recorder.record(LaneViolation("divergent-wgmma", None, at, lanes, _text(_ALONE)))
         own._recorder.end()
 
     def enter(self, step: Step, mask: Mask | None) -> None:
         if self._registers.idle:
             return
         lanes = self._batch.spread(mask).reshape(-1)
+        self._multiplying.enter(lanes.reshape(self._batch.shape), step)
         for misuse, own in self._registers.enter(self._states, lanes, step):
             clause = f"{misuse.clause} (there{_at_line(misuse.other)})"
             found = LaneViolation(
@@ -238,7 +242,29 @@ class Checking(Observer):
             self._record("early-access", hit, early, lambda entry: f"{hit.what(entry)} {_TOO_EARLY}")
 
     def bulk_copy(self, transfer: BulkTransfer) -> None:
-        if self.early_reads is None or transfer.action != "load":
+        if transfer.action == "load":
+            self._copied_early(transfer)
+            self._loaded(transfer)
+
+    def _loaded(self, transfer: BulkTransfer) -> None:
+        """Bulk copies of global memory that the launch has written."""
+        memory, lanes = transfer.memory, transfer.lanes
+        ranges = np.unique(transfer.begin[transfer.nbytes > 0] >> memory.range_bits).tolist()
+        arrays = [memory.at(each << memory.range_bits) for each in ranges]
+        if not any(each is not None and self._global.of(each).changed for each in arrays):
+            return
+        for begin, nbytes in zip(transfer.begin.T, transfer.nbytes.T, strict=True):
+            for size in np.unique(nbytes[nbytes > 0]).tolist():
+                address, here = np.zeros(self._batch.shape, np.uint64), np.zeros(self._batch.shape, np.bool_)
+                address[tuple(lanes.T)], here[tuple(lanes.T)] = begin.astype(np.uint64), nbytes == size
+                for hit in self._hits(
+                    Access("fetch", "global", memory, address, size, Mask(here, self._batch), transfer.at)
+                ):
+                    self._fetched(hit)
+
+    def _copied_early(self, transfer: BulkTransfer) -> None:
+        """Bulk copies that begin before the launch in front is over."""
+        if self.early_reads is None:
             return
         allowed = transfer.nbytes == 0
         for array in self.early_reads:
@@ -301,7 +327,7 @@ class Checking(Observer):
 
     def _store(self, hit: _Hit) -> None:
         shadow, at = hit.shadow, hit.access.at
-        atomic = hit.access.kind == "atomic"
+        atomic = hit.access.kind == "atomic" or reduces(at)
         if atomic and "mbarrier" in at.opcode:
             # What these tell, :class:`Asynchrony` knows.
             self._unwritten(hit)
@@ -311,7 +337,9 @@ class Checking(Observer):
             else:
                 shadow.loads.note(hit.index, hit.who, self._number(at))
             return
-        if at.opcode[:2] == ("cp", "async"):  # it lands; :meth:`_copied` has seen it sent
+        if "async" in at.opcode and hit.access.kind != "copy":  # it lands; :meth:`_copied` has seen it sent
+            if atomic:
+                self._races(hit, shadow.stores)
             return
         strong = atomic or not STRONG.isdisjoint(at.opcode)
         if atomic:
@@ -334,21 +362,28 @@ class Checking(Observer):
             return
         sees = id(at) in self._seeing
         shadow.strong_stores.made_in_turn(hit.index, hit.who, self._number(at), stores=True, sees=sees)
-        self._flags(hit, reads=sees, writes=True)
+        if hit.access.kind != "copy":
+            self._flags(hit, reads=sees, writes=True)
 
     def _copied(self, hit: _Hit) -> None:
         """What a copy writes; who reads it has waited for it (:class:`Asynchrony`)."""
-        if hit.access.space == "shared":
-            self._races(hit, hit.shadow.loads)
-            self._races(hit, hit.shadow.stores)
-            if "bulk" not in hit.access.at.opcode:  # in order behind what its thread has done when it sends it
-                hit.shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
+        opcode = hit.access.at.opcode
+        if hit.access.space == "global":  # it has landed
+            self._store(hit)
+            return
+        if reduces(hit.access.at):
+            self._unwritten(hit)
+        self._races(hit, hit.shadow.loads)
+        self._races(hit, hit.shadow.stores)
+        if opcode[0] == "cp" and "bulk" not in opcode:  # in order behind what its thread has done when it sends it
+            hit.shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
         hit.shadow.written[hit.index] = hit.shadow.stored[hit.index] = hit.shadow.unread[hit.index] = True
 
     def _fetched(self, hit: _Hit) -> None:
         """What an asynchronous instruction reads; who may write there again, :class:`Asynchrony` knows."""
         self._unwritten(hit)
         self._races(hit, hit.shadow.stores)
+        self._races(hit, hit.shadow.strong_stores)
         hit.shadow.unread[hit.index] = False
 
     def _strong(self, at: Instruction) -> bool:
@@ -481,9 +516,9 @@ def _verb(at: Instruction) -> str:
     """What an instruction does to memory."""
     if at.opcode[0] == "mbarrier":
         return {"init": "makes", "inval": "gives up"}.get(at.opcode[1], "uses")
-    if at.opcode[0] in ("atom", "red"):
+    if at.opcode[0] in ("atom", "red") or reduces(at):
         return "adds to" if "add" in at.opcode else "changes"
-    reading = at.opcode[0] in ("ld", "ldmatrix", "wmma", "wgmma") or at.opcode[4:6] == ("global", "shared::cta")
+    reading = at.opcode[0] in ("ld", "ldmatrix", "wmma", "wgmma")
     return "reads" if reading and at.opcode[:2] != ("wmma", "store") else "writes"
 
 

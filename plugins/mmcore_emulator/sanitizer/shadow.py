@@ -65,6 +65,10 @@ class LastAccess:
     Where threads that are not in order with each other have accessed a piece, one of them stands for all, beside masks
     of their lanes and warps and the time of the latest; of threads of several blocks no more is known than that. So an
     access may be taken to be later than it was, or by more threads.
+
+    Attributes:
+        at: number of the instruction, of each piece.
+        empty: whether there have been none.
     """
 
     def __init__(self, pieces: int) -> None:
@@ -73,23 +77,23 @@ class LastAccess:
         self._block, self._time = (np.zeros(pieces, np.int32) for _ in range(2))
         self._warps, self._lanes = (np.zeros(pieces, np.uint32) for _ in range(2))
         self.at = np.zeros(pieces, np.int32)
-        self._empty = True
+        self.empty = True
 
     def forget(self) -> None:
         """All that was, lies before all that comes."""
-        if not self._empty:
+        if not self.empty:
             self._thread.fill(NOBODY)
-        self._empty = True
+        self.empty = True
 
     def made(self, index: Indices) -> Flags:
         """Which of these pieces anybody has accessed."""
-        if self._empty:
+        if self.empty:
             return np.zeros(index.shape, np.bool_)
         return np.asarray(self._thread[index] != NOBODY)
 
     def unordered_with(self, index: Indices, who: Accesses) -> Flags:
         """Which of these accesses is not in order with an earlier one to the same piece."""
-        if self._empty:
+        if self.empty:
             return np.zeros(index.shape, np.bool_)
         same_block = self._block[index] == who.block
         unordered: Flags = np.asarray(
@@ -98,29 +102,30 @@ class LastAccess:
         in_warp = np.flatnonzero(unordered & same_block & (self._warps[index] == who.warp_bit))
         if in_warp.size:
             unordered[in_warp] = self._strangers(index[in_warp], who[in_warp]) != 0
-        in_block = np.flatnonzero(unordered & same_block)
+        in_block, warps = np.flatnonzero(unordered & same_block), self._warps[index]
         if in_block.size:
-            chosen = index[in_block]
-            unknown = who.clocks.unknown_warps(who.place[in_block], self._warps[chosen], self._time[chosen])
-            unordered[in_block] = unknown != 0
+            chosen, own = index[in_block], who[in_block]
+            unknown = who.clocks.unknown_warps(own.place, self._warps[chosen], self._time[chosen])
+            unknown &= ~np.where(self._strangers(chosen, own), np.uint32(0), own.warp_bit)
+            unordered[in_block], warps[in_block] = unknown != 0, unknown
         if who.clocks.by_mbarriers is not None:
             left = np.flatnonzero(unordered)
             at = index[left]
             unordered[left] = ~who.clocks.by_mbarriers.knows(
-                who.place[left], self._block[at], self._warps[at], self._lanes[at], self._time[at]
+                who.place[left], self._block[at], warps[left], self._lanes[at], self._time[at]
             )
         if who.clocks.order.told_anything:
             for entry in np.flatnonzero(unordered).tolist():
                 thread, block = int(who.thread[entry]), int(who.block[entry])
-                unordered[entry] = not who.clocks.order.knows(thread, block, self._accessors(int(index[entry])))
+                others = self._accessors(int(index[entry]), int(warps[entry]))
+                unordered[entry] = not who.clocks.order.knows(thread, block, others)
         return unordered
 
     def elsewhere(self, index: Indices, who: Accesses) -> Flags:
         """Which of these pieces threads of other blocks have accessed."""
         return np.asarray(self._block[index] != who.block)
 
-    def _accessors(self, piece: int) -> Accessors:
-        warps = int(self._warps[piece])
+    def _accessors(self, piece: int, warps: int) -> Accessors:
         lanes = int(self._lanes[piece]) if warps & (warps - 1) == 0 else 0xFFFFFFFF
         return Accessors(int(self._block[piece]), warps, lanes, int(self._time[piece]))
 
@@ -154,7 +159,7 @@ class LastAccess:
         self._block[index[self._block[index] != who.block]] = _SEVERAL
         others = self._thread[index] != who.thread
         self._another[index[others]] = who.thread[others]
-        self._empty = False
+        self.empty = False
 
 
 class LastStrongStores(LastAccess):
@@ -222,6 +227,11 @@ class Shadow:
         """Everything so far lies before what this launch does."""
         for last in (self.loads, self.stores, self.strong_loads, self.strong_stores):
             last.forget()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the launch has stored anything to it."""
+        return not (self.stores.empty and self.strong_stores.empty)
 
     def at_once(self, index: Indices, who: Accesses) -> Flags:
         """Which accesses of one instruction go where another thread's goes, too."""

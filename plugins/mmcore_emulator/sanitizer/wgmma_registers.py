@@ -1,4 +1,4 @@
-"""Registers that ``wgmma`` works on, followed through a function: which are used before they may be.
+"""Registers that ``wgmma`` works on, followed through a function: which are used before they may be; who multiplies.
 
 An instruction that is not ``wgmma`` may not touch accumulators, or A's registers, from ``wgmma.mma_async`` on until
 ``wgmma.wait_group`` has waited for its group; and what it has written, ``wgmma`` may only use behind ``wgmma.fence``.
@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.control_flow import destinations, reads
+from mmcore_emulator.lanes import WARP
 from mmcore_emulator.ptx import Instruction, Operand, Register
 from mmcore_emulator.ptx_types import Constant
 from mmcore_emulator.step import Step
+from mmcore_emulator.warps import Warps
 
 _Known = TypeVar("_Known")
 _MOST_GROUPS = 9
+_PRODUCT, _WARPS = ("wgmma", "mma_async"), 4
 _EARLY = "uses a register of a product before that is made: wgmma.wait_group is missing, or waits for too few groups"
 _UNFENCED = "multiplies with registers that have been written since the last wgmma.fence"
 _UNFENCED_FIRST = "multiplies with no wgmma.fence before"
@@ -75,7 +78,7 @@ class RegisterUse:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         bodies = [step.block.instructions for step in steps]
-        products = [each for body in bodies for each in body if each.opcode[:2] == ("wgmma", "mma_async")]
+        products = [each for body in bodies for each in body if each.opcode[:2] == _PRODUCT]
         self._followed = _reaching(products, bodies)
         self._states = [_State()]
         self._numbers = {self._states[0].key: 0}
@@ -109,6 +112,32 @@ class RegisterUse:
                 self._states.append(state)
             self._made[number, id(step)] = new, misuses
         return self._made[number, id(step)]
+
+
+class Multiplying:
+    """How often each lane of a batch has executed each product, as the four warps of a warpgroup must together."""
+
+    def __init__(self, warps: Warps) -> None:
+        self._warps = warps
+        self._times: dict[int, tuple[Instruction, NDArray[np.int64]]] = {}
+
+    def enter(self, lanes: NDArray[np.bool_], step: Step) -> None:
+        """Lanes execute a basic block."""
+        for at in step.block.instructions:
+            if at.opcode[:2] == _PRODUCT:
+                times = self._times.setdefault(id(at), (at, np.zeros(lanes.shape, np.int64)))[1]
+                times += lanes
+                break  # of a block, all products are executed as often
+
+    def alone(self) -> Iterator[tuple[Instruction, NDArray[np.bool_]]]:
+        """Products, each with the lanes that have made it more often than others of their warpgroup."""
+        for at, times in self._times.values():
+            of_warps = self._warps.rows(times).max(axis=1).reshape(-1, self._warps.per_block)
+            of_warps = np.pad(of_warps, ((0, 0), (0, -self._warps.per_block % _WARPS))).reshape(-1, _WARPS)
+            more = of_warps > of_warps.min(axis=1, keepdims=True)
+            each = more.reshape(self._warps.count // self._warps.per_block, -1)[:, : self._warps.per_block]
+            if each.any():
+                yield at, self._warps.lanes(np.repeat(each.reshape(-1, 1), WARP, axis=1))
 
 
 def _reaching(products: Sequence[Instruction], bodies: Sequence[Sequence[Instruction]]) -> frozenset[Register]:
