@@ -16,7 +16,7 @@ from typing import Any
 from bench.scale import pytest_case, stand_in
 from mmcore.result import Result
 from mmcore_engines import Engine, Request, Spread, connect
-from mmcore_engines.spread import MEASURE
+from mmcore_engines.tasks import MEASURE
 
 AT_ONCE = "bench.scale.stand_in:at_once"
 

@@ -11,12 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.errors import DeviceLost, LockFailed, MmcoreError, NoDevice, TimeLimit, error_from_json
+from mmcore.errors import DeviceLost, LockFailed, MmcoreError, NoDevice
 from mmcore.executor import unfinished
 from mmcore.reproduce import reference_words
 from mmcore.result import Result
@@ -24,9 +24,7 @@ from mmcore_engines.cards import compared_cards, is_doubtful, stranger
 from mmcore_engines.engine import Engine, Worker
 from mmcore_engines.journal import Journal
 from mmcore_engines.place import AHEAD, identity
-from mmcore_engines.tasks import Task, Tasks
-
-MEASURE = "mmcore.executor.worker:measure_json"
+from mmcore_engines.tasks import MEASURE, Task, Tasks
 
 ATTEMPTS = 3
 """How often a cell is begun whose worker, or device's process, dies; after the last the cell is to blame."""
@@ -243,7 +241,7 @@ class Spread:
             what = "its answer is none"
             answer = json.loads(content)
             if task is not None:
-                outcome = _outcome(task, answer, seat.worker.name)
+                outcome = task.outcome(answer, seat.worker.name)
             elif not seat.device:
                 self._meet(seat, answer)
             else:
@@ -319,8 +317,7 @@ class Spread:
             task.future.set_exception(outcome)
             return
         if self._journal is not None and error is None:
-            values = outcome.to_json() if task.target == MEASURE else outcome
-            self._journal.keep(task.cell, self._first.result()["facts"], values)
+            self._journal.keep(task.cell, self._first.result()["facts"], task.to_json(outcome))
         task.future.set_result(outcome)
 
     def _again(self, task: Task, why: str) -> None:
@@ -355,7 +352,7 @@ class Spread:
             if known is None:
                 break
             self._remembered += 1
-            task.future.set_result(_result(task, known))
+            task.future.set_result(task.from_json(known))
         return task
 
     def _others(self, seat: _Seat) -> set[str]:
@@ -374,21 +371,3 @@ class Spread:
 def _end(worker: Worker) -> None:
     with contextlib.suppress(Exception):  # an engine may raise anything
         worker.end()
-
-
-def _outcome(task: Task, answer: Mapping[str, Any], place: str) -> Any:
-    """What came of a task: its result, or a MmcoreError; ValueError where it is the answer to another."""
-    if answer.get("error") == TimeLimit.__name__:
-        return unfinished(task.cell, TimeLimit(answer["text"]))
-    if "error" in answer:
-        return error_from_json(answer)
-    if task.target != MEASURE:
-        return answer["result"]
-    result: Result = _result(task, {**answer["result"], "place": place})
-    if replace(result.cell, seed=task.cell.seed) != task.cell:
-        raise ValueError("it is another cell's")
-    return result
-
-
-def _result(task: Task, values: Any) -> Any:
-    return Result.from_json(values) if task.target == MEASURE else values

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import queue
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmcore.cell import Cell
+from mmcore.errors import TimeLimit, error_from_json
+from mmcore.executor import unfinished
+from mmcore.result import Result
+
+MEASURE = "mmcore.executor.worker:measure_json"
 
 
 @dataclass
@@ -30,6 +35,25 @@ class Task:
     further: Sequence[Any] = ()
     future: Future[Any] = field(default_factory=Future)
     begun: list[str] = field(default_factory=list)
+
+    def outcome(self, answer: Mapping[str, Any], place: str) -> Any:
+        """What a worker's answer says: a result, or a MmcoreError; ValueError where it is another task's answer."""
+        if answer.get("error") == TimeLimit.__name__:
+            return unfinished(self.cell, TimeLimit(answer["text"]))
+        if "error" in answer:
+            return error_from_json(answer)
+        if self.target != MEASURE:
+            return answer["result"]
+        result = Result.from_json({**answer["result"], "place": place})
+        if replace(result.cell, seed=self.cell.seed) != self.cell:
+            raise ValueError("it is another cell's")
+        return result
+
+    def to_json(self, outcome: Any) -> Any:
+        return outcome.to_json() if self.target == MEASURE else outcome
+
+    def from_json(self, values: Any) -> Any:
+        return Result.from_json(values) if self.target == MEASURE else values
 
 
 class Tasks:
