@@ -122,7 +122,7 @@ def prepared_cell(
     """A cell planned, compiled and loaded, with its inputs on the device, to be launched by a tool that looks closer.
 
     Arguments and errors are those of :func:`measure`; ``mixed`` asks for inputs of several kinds. C is only written
-    where the kernel adds to it.
+    where the kernel adds to it, or to zeros.
     """
     phases = phases or Phases()
     with phases("plan"):

@@ -563,7 +563,7 @@ def test_each_config_is_compiled_ahead_once(monkeypatch: pytest.MonkeyPatch) -> 
 HOLDING = """
 import sys
 from mmcore.file_locks import Lock
-lock = Lock("device-fragile-number-0")
+lock = Lock({!r})
 print(lock.try_to_take() or "taken", flush=True)
 sys.stdin.read()
 lock.release()
@@ -577,7 +577,9 @@ def test_a_place_waits_for_its_device_and_frees_it(tmp_path: Path, monkeypatch: 
     def another() -> tuple[subprocess.Popen[str], str]:
         """A process that takes the device if it can, and what it says."""
         pipe = subprocess.PIPE
-        process = subprocess.Popen([sys.executable, "-c", HOLDING], stdin=pipe, stdout=pipe, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDING.format("device-fragile-number-0")], stdin=pipe, stdout=pipe, text=True
+        )
         assert process.stdout is not None
         return process, process.stdout.readline().strip()
 
@@ -706,16 +708,15 @@ def test_what_an_interrupted_run_has_measured_is_not_measured_again(
 
 def test_two_runs_of_the_same_do_not_share_a_journal(tmp_path: Path) -> None:
     said: list[str] = []
-    code = "from mmcore.file_locks import Lock; lock = Lock({!r}); lock.take(print); print(flush=True); input()"
     path = tmp_path / "run.jsonl"
     with subprocess.Popen(
-        [sys.executable, "-c", code.format(f"journal-{path}")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLDING.format(f"journal-{path}")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:
         assert other.stdout is not None
         other.stdout.readline()
         found = spread(Scripted("a"), said=said)
         assert len(results(found, {"one": cells(2)}, journal=path)) == 2
-        other.communicate(b"\n")
+        other.communicate()
     assert said == [f"nothing of this run is kept if it is interrupted: process {other.pid} (-c) is measuring the same"]
     assert not found.keeps
 

@@ -100,9 +100,10 @@ def _keeps_subnormal(loaded: LoadedKernel) -> bool:
 
 
 def upload_inputs(loaded: LoadedKernel, matrices: Matrices) -> None:
-    """Bring A and B to the device, and C where the kernel adds to it; elsewhere C is poison, as allocated."""
-    host = host_arrays(loaded.plan, matrices)
-    loaded.upload({label: host[label] for label in ("ABC" if loaded.plan.kernel.accumulate else "AB")})
+    """Bring A and B to the device, and C where the kernel adds to it, or to zeros; else C is poison, as allocated."""
+    kernel, host = loaded.plan.kernel, host_arrays(loaded.plan, matrices)
+    adds = kernel.accumulate or kernel.initial_c == "zeros"
+    loaded.upload({label: host[label] for label in ("ABC" if adds else "AB")})
 
 
 def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:

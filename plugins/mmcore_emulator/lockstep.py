@@ -17,7 +17,7 @@ from mmcore_emulator.control_flow import EXIT, Block
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import CLOCKS, Batch, Mask
 from mmcore_emulator.launch_run import Run
-from mmcore_emulator.observer import LaneViolation
+from mmcore_emulator.observer import LaneViolation, always
 from mmcore_emulator.ptx_types import NUMPY
 from mmcore_emulator.step import SHARED_WINDOW, Step
 from mmcore_emulator.warps import EVERY_LANE, Gathering
@@ -27,10 +27,6 @@ _MISSING = "waits for its warp with the mask {:#010x}, and not all whom that nam
 _POLLS = "waits here for a value in memory that nobody is left to write"
 _CLUSTER_MISSING = "waits at the barrier of its cluster for threads that do not come"
 _NO_COUNT = np.zeros((1,) * 6, np.uint32)
-
-
-def _said(text: str, lane: tuple[int, ...]) -> str:
-    return text
 
 
 def _cluster_missing(lane: tuple[int, ...]) -> str:
@@ -280,7 +276,7 @@ class BatchRun(Ports):
                 if here.any():
                     end = self._run.translation.steps[index].block.end
                     for observer in self._observers:
-                        observer.violation(LaneViolation("barrier-count", None, end, here, partial(_said, text)))
+                        observer.violation(LaneViolation("barrier-count", None, end, here, always(text)))
 
     def _release_clusters(self, indices: list[int]) -> bool:
         """Let those lanes go on for whom all of their cluster have come that have not ended; whether any do."""

@@ -60,6 +60,11 @@ class LaneViolation:
     other: Instruction | None = None  # an instruction that has part in it; each line of these is a violation of its own
 
 
+def always(text: str) -> Callable[[tuple[int, ...]], str]:
+    """That text, whichever lane it is about."""
+    return lambda _: text
+
+
 class Observer:
     """Is told what happens, before it happens; overrides what it wants to know.
 

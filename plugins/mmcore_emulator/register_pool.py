@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from mmcore_emulator.actions import Action, Part
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, Mask
-from mmcore_emulator.observer import LaneViolation
+from mmcore_emulator.observer import LaneViolation, always
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import Ports
 
@@ -61,8 +60,4 @@ class RegisterPool:
                 f"and its threads together ask for {int(total[total > present].max())}"
             )
             lanes = short & (self._held == count)
-            yield LaneViolation("deadlock", None, self._asked[count], lanes, partial(_said, text))
-
-
-def _said(text: str, lane: tuple[int, ...]) -> str:
-    return text
+            yield LaneViolation("deadlock", None, self._asked[count], lanes, always(text))

@@ -180,11 +180,11 @@ class Spread:
         while not self._closed:
             if time.monotonic() > asked + _POLL_SECONDS:
                 self._take_in()
+                self._tell_late()
                 asked = time.monotonic()
             if silent and not self._first.done() and time.monotonic() > began + _SILENCE_SECONDS:
                 silent = False
                 self._say("no worker has answered yet; waiting for the first")
-            self._tell_late()
             try:
                 event = self._events.get(timeout=_POLL_SECONDS)
             except queue.Empty:

@@ -43,25 +43,25 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     """What is inferred of a file, with what is said of it."""
     path = Path(reference["file"]).absolute()
     given, text = normalised(reference), _text(path)
-    return _inferred(path, text, _headers(path, text), json.dumps(given, sort_keys=True))
+    return _inferred(path, text, tuple(headers_of(path, text).items()), json.dumps(given, sort_keys=True))
 
 
 @functools.lru_cache(maxsize=64)
-def _inferred(path: Path, text: str, headers: tuple[tuple[str, str], ...], given: str) -> Inferred:
+def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], given: str) -> Inferred:
     said = {name: value for name, value in json.loads(given).items() if name != "name"}
     try:
-        return infer(path, text, said, headers)
+        return infer(path, text, said, [(each.name, content) for each, content in headers])
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
 
 
-def _headers(path: Path, text: str) -> tuple[tuple[str, str], ...]:
-    """The names and texts of the headers that a file includes from its own folder."""
-    found = []
+def headers_of(path: Path, text: str) -> dict[Path, str]:
+    """The texts of the headers that a file includes, and of theirs; CUDA's own are none of them."""
+    found: dict[Path, str] = {}
     for each in map(Path, dependencies(path, text, ()) or ()):
         with contextlib.suppress(OSError):
-            found += [(each.name, each.read_text(errors="replace"))] if each.is_file() else []
-    return tuple(found)
+            found |= {each: each.read_text(encoding="utf-8-sig", errors="replace")} if each.is_file() else {}
+    return found
 
 
 def _text(path: Path) -> str:

@@ -11,11 +11,10 @@ from mmcore.kernel.arguments import Scalar
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
 from mmcore_source_file.expressions import Derived, LaunchText, parse_expressions, python_text
-from mmcore_source_file.files import inferred_of
+from mmcore_source_file.files import headers_of, inferred_of
 from mmcore_source_file.fixed_sizes import FixedSizes
 from mmcore_source_file.inference import Inferred
 
-_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
 _WHY = {"beta": "operation", "column_major": "storage", "accumulator": "sums in"}
@@ -60,20 +59,14 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
     """
     path = Path(reference["file"]).absolute()
     text = path.read_text(encoding="utf-8-sig")
-    return {module: declaration(inferred_of(reference), kernel, source), source: text, **_headers(path.parent, text)}
+    return {module: declaration(inferred_of(reference), kernel, source), source: text, **_headers(path, text)}
 
 
-def _headers(folder: Path, text: str) -> dict[str, str]:
-    """The headers that a source includes from its own folder, and theirs."""
-    found: dict[str, str] = {}
-    waiting = _INCLUDED.findall(text)
-    while waiting:
-        name = waiting.pop()
-        path = (folder / name).resolve()
-        if name not in found and path.is_file() and path.is_relative_to(folder.resolve()):
-            found[name] = path.read_text(encoding="utf-8-sig")
-            waiting += _INCLUDED.findall(found[name])
-    return found
+def _headers(path: Path, text: str) -> dict[str, str]:
+    """The headers that a source includes from its own folder, by path in that."""
+    folder = path.parent.resolve()
+    found = {each.resolve(): content for each, content in headers_of(path, text).items()}
+    return {str(each.relative_to(folder)): content for each, content in found.items() if each.is_relative_to(folder)}
 
 
 def declaration(inferred: Inferred, kernel: str, source: str) -> str:

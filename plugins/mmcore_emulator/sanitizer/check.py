@@ -74,9 +74,6 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     check_emulates(device, "look for hazards")
     phases = phases or Phases()
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
-        problem = loaded.plan.problem
-        if problem.initial_c == "zeros":
-            loaded.upload({"C": np.zeros(problem.span("C"), dtype_named(problem.output).storage)})
         violations = _violations(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     # What others wait for in vain is a consequence more often than a cause.

@@ -18,7 +18,7 @@ from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
 from mmcore_emulator.launch_run import place, place_in_source
 from mmcore_emulator.layout import Layout
 from mmcore_emulator.memory import Array
-from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer
+from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer, always
 from mmcore_emulator.ptx import Function, Instruction
 from mmcore_emulator.ptx_types import FLOATS, TYPE_BYTES
 from mmcore_emulator.sanitizer.asynchrony import Asynchrony
@@ -156,7 +156,7 @@ class Checking(Observer):
         if own._asynchrony is not None:
             own._asynchrony.end()
         for at, lanes in own._multiplying.alone():
-            own._recorder.record(LaneViolation("divergent-wgmma", None, at, lanes, _text(_ALONE)))
+            own._recorder.record(LaneViolation("divergent-wgmma", None, at, lanes, always(_ALONE)))
         own._recorder.end()
 
     def enter(self, step: Step, mask: Mask | None) -> None:
@@ -167,7 +167,7 @@ class Checking(Observer):
         for misuse, own in self._registers.enter(self._states, lanes, step):
             clause = f"{misuse.clause} (there{_at_line(misuse.other)})"
             found = LaneViolation(
-                "wgmma-order", None, misuse.at, own.reshape(self._batch.shape), _text(clause), misuse.other
+                "wgmma-order", None, misuse.at, own.reshape(self._batch.shape), always(clause), misuse.other
             )
             self._recorder.record(found)
 
@@ -273,7 +273,7 @@ class Checking(Observer):
         early[tuple(transfer.lanes[~allowed.all(axis=1)].T)] = True
         early &= ~self._awaited
         if early.any():
-            text = _text(f"copies global memory in bulk {_TOO_EARLY}")
+            text = always(f"copies global memory in bulk {_TOO_EARLY}")
             self._recorder.record(LaneViolation("early-access", None, transfer.at, early, text))
 
     def _hits(self, access: Access) -> Iterator[_Hit]:
@@ -501,10 +501,6 @@ def _misplaced(layout: Layout) -> Iterator[Violation]:
             f"{layout.shared_begin:#x}, where a block's shared memory begins"
         )
         yield Violation("misplaced-array", text, name, count=1)
-
-
-def _text(clause: str) -> Callable[[tuple[int, ...]], str]:
-    return lambda _: clause
 
 
 def _meets(other: Step) -> Callable[[tuple[int, ...]], str]:
