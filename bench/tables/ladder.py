@@ -72,6 +72,19 @@ def sizes() -> str:
     return markdown(["m×n×k", *(f"`{kernel.removeprefix('ladder.')}`" for kernel in kernels)], rows)
 
 
+def rows_of_any_length() -> str:
+    """The top rungs on an H100 where rows of C begin anywhere: stored from registers, and through shared memory."""
+    with results(sources.H100 / "ladder_rows.json") as document:
+        found = {(row["kernel"], row["n"], row["sources"]): row for row in document["rows"]}
+    products = list(dict.fromkeys(n for _, n, _ in found))
+    rows = []
+    for kernel in dict.fromkeys(kernel for kernel, _, _ in found):
+        cells = [found[kernel, n, which] for n in products for which in ("before", "now")]
+        rates = [f"{_digits(each['gflops'] / 1e3)} ({_percent(each['percent_of_baseline'])})" for each in cells]
+        rows.append([f"`{kernel.removeprefix('ladder.')}`", *rates])
+    return markdown(["kernel", *(f"{n}, {how}" for n in products for how in ("before", "now"))], rows)
+
+
 def _percent(share: float) -> str:
     return f"{share:.0f} %"
 

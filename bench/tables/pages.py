@@ -9,7 +9,7 @@ from functools import partial
 from bench.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.tables.conclusions import POZNAN, UNSA, UPC, conclusions
 from bench.tables.instructions import instructions
-from bench.tables.ladder import busy, rungs
+from bench.tables.ladder import busy, rows_of_any_length, rungs
 from bench.tables.ladder import sizes as ladder_sizes
 from bench.tables.methods import (
     cgma,
@@ -27,6 +27,7 @@ from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
 from bench.tables.scale import cards, head, limits, predictions, pytest_head, searches, stand_ins
 from bench.tables.scale import sizes as message_sizes
+from bench.tables.sources import H100, H200
 from bench.tables.tensor_cores import emulated_bits, planted_faults, tensor_cores
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 from bench.tables.types import float22, terms_that_show, types
@@ -53,6 +54,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "parts": partial(rungs, "f32.1*"),
         "others": partial(rungs, "f16.*", "tf32.*", "e4m3.*", "f64.*"),
         "sizes": ladder_sizes,
+        "rows": rows_of_any_length,
         "busy": busy,
     },
     "docs/why.md": {"counters": counters, "tensor counters": tensor_counters},
@@ -63,7 +65,8 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "then and now": then_and_now,
     },
     "docs/scale.md": {
-        "cards": cards,
+        "cards": partial(cards, H200),
+        "cards of another model": partial(cards, H100),
         "stand-ins": stand_ins,
         "head": head,
         "pytest": pytest_head,

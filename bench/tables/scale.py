@@ -7,6 +7,7 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from bench.tables import sources
@@ -123,9 +124,9 @@ def _key(case: Mapping[str, Any]) -> tuple[int, int, int]:
     return case["workers"], case["group"], case.get("slower", 1)
 
 
-def cards() -> str:
-    """The whole bench on one card, on two, and with one taken away in the middle."""
-    with results(sources.H200 / "cards.json") as document:
+def cards(card: Path) -> str:
+    """The bench on one card, on two, and with one taken away in the middle; ``card`` is the folder of its results."""
+    with results(card / "cards.json") as document:
         runs = {run["run"]: run for run in document["runs"]}
         rows = []
         for name, what in _RUNS.items():

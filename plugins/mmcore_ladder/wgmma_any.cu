@@ -26,15 +26,18 @@ constexpr int A_BYTES = BM * DEPTH_BYTES, B_BYTES = BN * DEPTH_BYTES, STAGE_BYTE
 constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction along k
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
+constexpr int WIDTH = BN < BOX_COLUMNS ? BN : BOX_COLUMNS;  // columns of a box that there are
 constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
-constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows lie in different banks
+constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows in different banks
 
-// Whether the tensor cores make a step's products while the CUDA cores add up the last one's, for which there have to be
-// registers. A step of operands in parts is long, and slower so.
+// Whether the tensor cores make a step's products while the CUDA cores add up the last one's, for which there have to
+// be registers. A step of operands in parts is long, and slower so.
 constexpr int OVERLAP = PARTS == 1 && (ROWS + 2) * BN / 2 <= 192;
 // Steps of a turn of the loop, whose products have registers of their own. (Of a single step ptxas sees no order in the
 // products of two blocks of rows, and waits for each instruction.)
 constexpr int TURNS = OVERLAP ? 2 : 1;
+
+constexpr int AT_ONCE = 4;                         // words that a thread packs
 
 enum Where { DIRECTLY, BY_COPIES, TOGETHER };  // how sums get to global memory
 enum Group { EVERYONE, CONSUMER, ALL_CONSUMERS = CONSUMER + CONSUMERS };  // barriers' numbers
@@ -82,7 +85,7 @@ template <typename T>
 __device__ void write_box(unsigned box, const float* sum, T* type)
 {
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane % 16;
-    for (int j = 0; j < 8; j += 2) {
+    for (int j = 0; j < WIDTH / 8; j += 2) {
         const float* s = sum + 4 * j;
         asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                      :: "r"(box + row * 128 + ((j + lane / 16) ^ row % 8) * 16), "r"(pair(s[0], s[1], type)),
@@ -99,6 +102,22 @@ __device__ void write_box(unsigned box, const float* sum, float*)
         const int chunk = (i / 4 * 2 + lane % 4 / 2) ^ row % 8;
         asm volatile("st.shared.v2.f32 [%0], {%1, %2};"
                      :: "r"(box + row * 128 + chunk * 16 + lane % 2 * 8), "f"(sum[i]), "f"(sum[i + 1]) : "memory");
+    }
+}
+
+// Stores a warp's 16 rows of a box of C, as far as they lie in it. Elements of a row are neighbours in memory, or those
+// of a column may be.
+template <bool ALONG_ROWS>
+__device__ void store_rows(const unsigned char* box, OUTPUT* C, int rows, int columns, long long down, long long across)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < WIDTH / 2; ++i) {
+        const int y = ALONG_ROWS ? i / (WIDTH / 32) : lane % 16;
+        const int x = ALONG_ROWS ? i % (WIDTH / 32) * 32 + lane : i * 2 + lane / 16;
+        if (y < rows && x < columns)
+            C[y * down + x * (ALONG_ROWS ? 1 : across)] =
+                *reinterpret_cast<const OUTPUT*>(box + y * 128 + (x * sizeof(OUTPUT) ^ y % 8 * 16));
     }
 }
 
@@ -140,7 +159,8 @@ __device__ void add_up(const float* sums, OUTPUT* C, int m, int n, int splits, c
     }
 }
 
-// Multiplies a consumer's block r of 64 rows of a stage's tile of A with its tile of B; sums begin where `add` is false.
+// Multiplies a consumer's block r of 64 rows of a stage's tile of A with its tile of B; sums begin where `add` is
+// false.
 template <bool A_COLUMNS, bool B_COLUMNS>
 __device__ __forceinline__ void
 multiply_tiles(float (&sum)[BN / 2], const unsigned char* stage, int consumer, int r, bool add)
@@ -182,7 +202,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     unsigned char* const stages = memory;
     float* const sums = reinterpret_cast<float*>(memory);
     unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
-    Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE == BY_COPIES) * CONSUMERS * 2 * BOX_BYTES);
+    Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE != TOGETHER) * CONSUMERS * 2 * BOX_BYTES);
     Barrier* const empty = full + STAGES;
     if (threadIdx.x < STAGES) {
         make_barrier(full + threadIdx.x, 1);
@@ -343,23 +363,8 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                     }
                 }
 #endif
-                if (WHERE == BY_COPIES) {
-#pragma unroll
-                    for (int j = 0; j < BN; j += BOX_COLUMNS, box ^= 1) {
-                        unsigned char* const to = boxes + (consumer * 2 + box) * BOX_BYTES;
-                        if (thread == 0)
-                            stores_have_read<1>();
-                        group_barrier(CONSUMER + consumer, 128);
-                        write_box(shared_address(to), sum[r] + j / 2, static_cast<OUTPUT*>(nullptr));
-                        publish_to_copies();
-                        group_barrier(CONSUMER + consumer, 128);
-                        if (thread == 0)
-                            store(&map_c, to, tile.column + j, row);
-                    }
-                    continue;
-                }
-                const int lane = thread % 32;
                 if (WHERE == TOGETHER) {
+                    const int lane = thread % 32;
                     float* const to = sums + (row - tile.row + thread / 32 * 16 + lane / 4) * PITCH + lane % 4 * 2;
 #pragma unroll
                     for (int i = 0; i < BN / 2; i += 2)
@@ -367,12 +372,29 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                             make_float2(sum[r][i], sum[r][i + 1]);
                     continue;
                 }
-                const int top = row + thread / 32 * 16 + lane / 4, left = tile.column + lane % 4 * 2;
 #pragma unroll
-                for (int i = 0; i < BN / 2; ++i) {
-                    const int y = top + i / 2 % 2 * 8, x = left + i / 4 * 8 + i % 2;
-                    if (y < m && x < n)
-                        C[y * down + x * across] = as_output(sum[r][i], static_cast<OUTPUT*>(nullptr));
+                for (int j = 0; j < BN; j += BOX_COLUMNS, box ^= 1) {
+                    unsigned char* const to = boxes + (consumer * 2 + box) * BOX_BYTES;
+                    if (WHERE == BY_COPIES) {
+                        if (thread == 0)
+                            stores_have_read<1>();
+                        group_barrier(CONSUMER + consumer, 128);
+                    }
+                    write_box(shared_address(to), sum[r] + j / 2, static_cast<OUTPUT*>(nullptr));
+                    if (WHERE == BY_COPIES) {
+                        publish_to_copies();
+                        group_barrier(CONSUMER + consumer, 128);
+                        if (thread == 0)
+                            store(&map_c, to, tile.column + j, row);
+                    } else {
+                        __syncwarp();
+                        const int y = thread / 32 * 16, x = tile.column + j;
+                        OUTPUT* const c = C + (row + y) * down + x * across;
+                        if (across == 1)
+                            store_rows<true>(to + y * 128, c, m - row - y, n - x, down, 1);
+                        else
+                            store_rows<false>(to + y * 128, c, m - row - y, n - x, down, across);
+                    }
                 }
             }
         }
@@ -389,26 +411,42 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         cluster_barrier();
 }
 
-// Rows of `width` bytes at multiples of 16 bytes, as TMA takes them. A thread copies four bytes: out of two words,
+// Rows of `width` bytes at multiples of 16 bytes, as TMA takes them. A thread copies words of a row, each out of two,
 // since rows may begin at any byte, but for the end of a row, behind which nothing may be read.
 extern "C" __global__ void __launch_bounds__(256)
 pack(const unsigned char* from, unsigned* to, int rows, long long width, long long leading, long long packed)
 {
     wait_for_last_launch();
     let_next_begin();
-    const long long x = (blockIdx.x * 256ll + threadIdx.x) * 4;
-    for (int y = blockIdx.y; x < width && y < rows; y += gridDim.y) {
-        const unsigned char* const begin = from + y * leading + x;
-        const unsigned behind = reinterpret_cast<unsigned long long>(begin) % 4;  // the word that it begins in
-        const unsigned* const words = reinterpret_cast<const unsigned*>(begin - behind);
-        unsigned four = 0;
-        if (x + 8 - behind <= width)
-            four = behind == 0 ? words[0] : __funnelshift_r(words[0], words[1], 8 * behind);
-        else
-            for (int i = 0; i < 4 && x + i < width; ++i)
-                four |= begin[i] << 8 * i;
-        to[(y * packed + x) / 4] = four;
-    }
+    const long long first = (blockIdx.x * AT_ONCE * 256ll + threadIdx.x) * 4, stride = gridDim.x * AT_ONCE * 1024ll;
+    for (int y = blockIdx.y; y < rows; y += gridDim.y)
+        for (long long x = first; x < width; x += stride) {
+            const unsigned char* const bytes = from + y * leading + x;
+            const unsigned behind = reinterpret_cast<unsigned long long>(bytes) % 4;  // the word that they begin in
+            const unsigned* const words = reinterpret_cast<const unsigned*>(bytes - behind);
+            const auto word = [&](int i) { return __funnelshift_r(words[i * 256], words[i * 256 + 1], 8 * behind); };
+            const long long left = width - x + behind;
+            unsigned* const packed_words = to + (y * packed + x) / 4;
+            if (left >= AT_ONCE * 1024 - 1016) {
+                unsigned copied[AT_ONCE];
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; ++i)
+                    copied[i] = word(i);
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; ++i)
+                    packed_words[i * 256] = copied[i];
+                continue;
+            }
+            for (int i = 0; x + i * 1024 < width; ++i) {
+                unsigned copied = 0;
+                if (left >= i * 1024 + 8)
+                    copied = word(i);
+                else
+                    for (int byte = 0; byte < 4 && x + i * 1024 + byte < width; ++byte)
+                        copied |= bytes[i * 1024 + byte] << 8 * byte;
+                packed_words[i * 256] = copied;
+            }
+        }
 }
 
 // The transpose, packed likewise: wgmma takes elements of 8 and 32 bits with rows along k only. Blocks of 32×8 threads.

@@ -19,6 +19,8 @@ _MOST_BLOCKS = 65535
 """Along y."""
 _MOST_SHARED_BYTES = 227 << 10
 """Of a block, from compute capability 9.0 on."""
+_PACKED_BYTES = 4096
+"""Of a row, that a block packs at once."""
 _MOST_STAGES = 8
 _TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER", "GROUP")
 _DIRECTLY, _BY_COPIES, _TOGETHER = range(3)
@@ -106,7 +108,7 @@ def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
         launch = Launch(grid, (32, 8), entry="transpose", arguments=(operand.matrix, copy, *sizes))
     else:
         each = BYTES[operand.dtype]
-        grid = ceil_div(width * each, 1024), min(rows, _MOST_BLOCKS)
+        grid = max(1, width * each // _PACKED_BYTES), min(rows, _MOST_BLOCKS)
         sizes = (Scalar(rows), *wide(width * each, operand.leading * each, leading * each))
         launch = Launch(grid, (256,), entry="pack", arguments=(operand.matrix, copy, *sizes))
     return launch, replace(operand, matrix=copy.name, leading=leading, columns=operand.columns and not turned)
@@ -231,9 +233,9 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
 
 
 def _shared_bytes(config: Config, parts: int, where: int) -> int:
-    """Of a block: the stages and boxes of C, or the tile's sums in the stages' place."""
+    """Of a block: the stages and boxes of C, or the stages alone, whose place the tile's sums take."""
     sums = 4 * config.BM * (config.BN + 8) if where == _TOGETHER else 0
-    return max(sums, int(config.STAGES * _stage_bytes(config, parts)) + (where == _BY_COPIES) * _box_bytes(config))
+    return max(sums, int(config.STAGES * _stage_bytes(config, parts)) + (where != _TOGETHER) * _box_bytes(config))
 
 
 def _stage_bytes(config: Config, parts: int) -> int:
