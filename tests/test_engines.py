@@ -242,9 +242,9 @@ def test_an_engine_that_cannot_end_loses_nothing() -> None:
         raise RuntimeError("it does not end")
 
     worker = Scripted("a")
-    found = spread(worker)
-    worker.end = found._engine.close = fail  # type: ignore[method-assign]
-    assert len(results(found, {"one": cells(3)})) == 3
+    engine = Several(worker)
+    worker.end = engine.close = fail  # type: ignore[method-assign]
+    assert len(results(Spread(engine, print), {"one": cells(3)})) == 3
 
 
 def test_a_worker_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

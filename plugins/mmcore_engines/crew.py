@@ -1,0 +1,200 @@
+"""The workers that measure one run together: each has said what it is, and its card is compared with the others'."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.errors import DeviceLost, NoDevice
+from mmcore.result import Result
+from mmcore_engines.cards import compared_cards, stranger
+from mmcore_engines.engine import Engine, Worker
+from mmcore_engines.tasks import MEASURE, Task
+
+ATTEMPTS = 3
+"""How often a cell is begun whose worker, or device's process, dies; after the last the cell is to blame."""
+
+_HELLO = {"hello": True}
+
+
+@dataclass(eq=False)
+class Seat:
+    """A worker, as its crew sees it.
+
+    Attributes:
+        device: what it has said of its device; empty before.
+        busy: whether somebody else had its device.
+        current: what it is measuring; None during its hello, and the reference cell.
+        due: when that should have ended, by :func:`time.monotonic`.
+        reference: its time for the reference cell, in seconds.
+        left_out: whether the run does without it.
+        deaths: how often its device's process died while it was to say what it is.
+    """
+
+    worker: Worker
+    device: Mapping[str, Any] = field(default_factory=dict)
+    busy: bool = False
+    current: Task | None = None
+    due: float = math.inf
+    reference: float | None = None
+    left_out: bool = False
+    deaths: int = 0
+
+
+class Crew:
+    """The workers of an engine that may measure a run together.
+
+    A worker is taken in once it has said what it is: the same plugins by content as here, the same card model and
+    driver as the first worker, and nobody else's at the time. One that fails is left out with a sentence.
+
+    Args:
+        engine: where the workers are.
+        common: what they must have in common, as :func:`~mmcore_engines.place.identity` tells.
+        reference: what each card that supports timing measures first, so that cards can be compared.
+        answered: is called in any thread with what a worker was asked for.
+        said: is told the sentences.
+        released: is told the name of a worker that had been taken in and is left out.
+
+    Attributes:
+        seats: the workers that there are.
+        idle: those that have been taken in and have nothing to do.
+        first: the device of the first worker, described.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        common: Mapping[str, str],
+        reference: Cell | None,
+        answered: Callable[[Seat, Future[bytes]], None],
+        said: Callable[[str], None],
+        released: Callable[[str], None],
+    ) -> None:
+        self._engine, self._common, self._reference = engine, common, reference
+        self._answered, self._say, self._released = answered, said, released
+        self.seats: list[Seat] = []
+        self.idle: list[Seat] = []
+        self.first: Future[Mapping[str, Any]] = Future()
+        self._waiting: list[Seat] = []  # for a device that somebody else has
+        self._reasons: list[str] = []  # why workers are left out
+
+    def take_in(self) -> None:
+        """Ask workers that are new, and those whose device somebody else had, what they are.
+
+        Raises:
+            NoDevice: there is none any more.
+        """
+        new = []
+        for worker in self._engine.workers():
+            seat, names = Seat(worker), [each.worker.name for each in self.seats]
+            self.seats.append(seat)
+            if worker.name in names:
+                self._drop(seat, "another worker has its name")
+            else:
+                new.append(seat)
+        if not self.seats:
+            raise NoDevice("; ".join(dict.fromkeys(self._reasons[-4:])) or "the engine has no worker")
+        for seat in (*new, *self._waiting):
+            self.ask(seat, _HELLO)
+        self._waiting = []
+
+    def ask(self, seat: Seat, request: Mapping[str, Any]) -> None:
+        """Ask a worker; ``answered`` is called once it has answered, or is gone."""
+        try:
+            future = seat.worker.submit(json.dumps(request).encode())
+            future.add_done_callback(lambda done: self._answered(seat, done))
+        except Exception as error:  # an engine may raise anything
+            failed: Future[bytes] = Future()
+            failed.set_exception(error)
+            self._answered(seat, failed)
+
+    def doubt(self, seat: Seat) -> None:
+        """Ask a worker again what it is: whether its card is still there, and still computes."""
+        seat.device, seat.reference = {}, None
+        self.ask(seat, _HELLO)
+
+    def heard(self, seat: Seat, answer: Mapping[str, Any]) -> None:
+        """Take a worker's answer to its hello, or of the reference cell."""
+        if seat.device:
+            self._compare(seat, answer)
+        else:
+            self._meet(seat, answer)
+
+    def _meet(self, seat: Seat, answer: Mapping[str, Any]) -> None:
+        """Take a worker in that has said what it is, or leave it out."""
+        if "busy" in answer:
+            if not seat.busy:
+                self._say(f"{seat.worker.name} is being measured by {answer['busy']}; it joins when it is free")
+            seat.busy = True
+            self._waiting.append(seat)
+            return
+        if answer.get("error") == DeviceLost.__name__ and seat.deaths < ATTEMPTS:
+            seat.deaths += 1
+            self.ask(seat, _HELLO)
+            return
+        first = self.first.result() if self.first.done() else None
+        reason = answer["text"] if "error" in answer else stranger(answer["result"], self._common, first)
+        if reason:
+            self.leave_out(seat, reason)
+            return
+        seat.device = answer["result"]["device"]
+        if first is None:
+            self.first.set_result(seat.device)
+        if self._reference is None or seat.reference is not None or not seat.device["supports_timing"]:
+            self.idle.append(seat)
+        else:
+            cell = self._reference.on(seat.device["name"])
+            self.ask(seat, {"target": MEASURE, "arguments": [cell.to_json()], "timeout": cell.timeout})
+
+    def _compare(self, seat: Seat, answer: Mapping[str, Any]) -> None:
+        """Take the reference cell's time; leave out a card that does not compute it."""
+        result = Result.from_json(answer["result"]) if "result" in answer else None
+        if result is None or result.kernel_seconds is None:
+            reason = "; ".join(result.failures()) if result else answer["text"]
+            self.leave_out(seat, f"it does not compute the reference kernel: {reason}".splitlines()[0])
+            return
+        seat.reference = result.kernel_seconds
+        self.idle.append(seat)
+
+    def leave_out(self, seat: Seat, reason: str) -> None:
+        """Do without a worker that was there."""
+        self._drop(seat, reason)
+        self._released(seat.worker.name)
+
+    def _drop(self, seat: Seat, reason: str) -> None:
+        self._reasons.append(f"{seat.worker.name} is left out: {reason}")
+        self._say(self._reasons[-1])
+        _end(seat.worker)
+        self.seats.remove(seat)
+        seat.left_out = True
+
+    def others(self, seat: Seat) -> set[str]:
+        """The names of the other workers that have been taken in."""
+        return {each.worker.name for each in self.seats if each.device and each is not seat}
+
+    def compared(self) -> list[str]:
+        """How much the cards differ, a sentence each."""
+        times = {
+            f"{seat.worker.name} ({seat.device['identity']})": seat.reference
+            for seat in self.seats
+            if seat.device and seat.reference is not None
+        }
+        return compared_cards(times, self._reference)
+
+    def end(self) -> None:
+        """End all workers, and the engine."""
+        for seat in self.seats:
+            _end(seat.worker)
+        with contextlib.suppress(Exception):  # what is measured is worth more than what an engine could not free
+            self._engine.close()
+
+
+def _end(worker: Worker) -> None:
+    with contextlib.suppress(Exception):  # an engine may raise anything
+        worker.end()
