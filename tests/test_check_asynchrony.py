@@ -67,6 +67,34 @@ extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, f
     mine[0] = d[0]; mine[1] = d[1]; mine[64] = d[2]; mine[65] = d[3];
 }"""
 
+# Rows 40 to 63 of A are none: zeros take their place, and the address that is not read from is A's own.
+CLAMPED = r"""
+extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
+    __shared__ __align__(128) unsigned short a[64 * 16], b[8 * 16];
+    const int t = threadIdx.x, row = t / 2, part = t % 2;
+    auto copy = [](void* to, const void* from, int bytes) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(bytes) : "memory");
+    };
+    copy(a + row / 8 * 128 + part * 64 + row % 8 * 8, row < 40 ? A + row * 16 + part * 8 : A, row < 40 ? 16 : 0);
+    if (row < 8) copy(b + part * 64 + row * 8, B + row * 16 + part * 8, 16);
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    auto descriptor = [](const void* p) {
+        const unsigned long long begin = (unsigned)__cvta_generic_to_shared(p);
+        return (begin & 0x3FFFF) >> 4 | 128ull >> 4 << 16 | 256ull >> 4 << 32;
+    };
+    float d[4] = {};
+    asm volatile("wgmma.fence.sync.aligned;");
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(descriptor(a)), "l"(descriptor(b)));
+    asm volatile("wgmma.commit_group.sync.aligned;");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]));
+    float* mine = C + (t / 32 * 16 + t % 32 / 4) * 8 + t % 4 * 2;
+    mine[0] = d[0]; mine[1] = d[1]; mine[64] = d[2]; mine[65] = d[3];
+}"""
+
 NEIGHBOURS = r"""
 extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
     __shared__ unsigned mine;
@@ -220,6 +248,10 @@ OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     SENT: ([np.zeros(64, np.uint32)], {"grid": (2,), "cluster": (2, 1, 1)}),
     ELECTED: ([np.zeros(64, np.int32)], {"block": (64,)}),
     FETCHED: ([np.zeros(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
+    CLAMPED: (
+        [np.zeros(40 * 16, np.uint16), np.zeros(8 * 16, np.uint16), np.zeros(64 * 8, np.float32)],
+        {"block": (128,)},
+    ),
     NEIGHBOURS: ([np.zeros(6, np.uint32)], {"grid": (6,), "block": (1,), "cluster": (2, 1, 1)}),
 }
 
@@ -254,6 +286,7 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
         "sent",
         "elected",
         "global",
+        "edge",
         "cluster",
     ],
 )

@@ -133,17 +133,19 @@ def _copy(
         words = _part(ports, mask, at, source[0], count, np.minimum(given[0], np.uint32(nbytes)))
     ports.thread_copies.send(target[0], words, mask, at)
     if ports.watched:
-        _tell_issued(ports, mask, at, target[0], source[0], nbytes)
+        # What is not read from comes from nowhere.
+        origin = np.where(given[0] > 0, source[0], np.uint64(0)) if len(given) else source[0]
+        _tell_issued(ports, mask, at, target[0], origin, nbytes)
     return ()
 
 
-def _tell_issued(ports: Ports, mask: Mask | None, at: Instruction, target: Values, source: Values, nbytes: int) -> None:
+def _tell_issued(ports: Ports, mask: Mask | None, at: Instruction, target: Values, origin: Values, nbytes: int) -> None:
     lanes = np.flatnonzero(ports.spread(mask))
-    origin = np.broadcast_to(source, ports.shape).reshape(-1)[lanes].astype(np.int64) if nbytes == 16 else None
+    origins = np.broadcast_to(origin, ports.shape).reshape(-1)[lanes].astype(np.int64) if nbytes == 16 else None
     words = words_of(ports.places(target).reshape(-1)[lanes], nbytes)
     ports.tell(Access("copy", "shared", ports.spaces["shared"], target, nbytes, mask, at))
     ports.happened(
-        Issued(Transfer(at, lanes[:, np.newaxis], words, True, None if origin is None else origin[:, np.newaxis]))
+        Issued(Transfer(at, lanes[:, np.newaxis], words, True, None if origins is None else origins[:, np.newaxis]))
     )
 
 
