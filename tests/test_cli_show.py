@@ -154,6 +154,14 @@ def test_an_example_of_one_element_more_follows_only_the_usual_size(cu_file: Pat
     assert [each.split(":")[0] for each in examples(declared(cu_file))] == ["640×640×640", "641×641×641"]
 
 
+def test_an_example_tells_clusters_and_what_kind_of_launch_it_is(cu_file: Path) -> None:
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch((2, 4), (8,), cluster=(2, 1), cooperative=True, dependent=True)
+
+    example = examples(declared(cu_file, launch=launch))[0]
+    assert "8×1 blocks in a 2×4 grid (clusters of 2×1, cooperative, dependent), reads" in example
+
+
 @pytest.mark.parametrize("capability", [(7, 5), (9, 0), (12, 0)])
 def test_the_example_of_a_kernel_for_newer_devices_is_of_one(cu_file: Path, capability: tuple[int, int]) -> None:
     assert "grid" in examples(declared(cu_file, min_compute_capability=capability))[0]

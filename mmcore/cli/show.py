@@ -15,7 +15,7 @@ from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal,
 from mmcore.errors import MmcoreError
 from mmcore.kernel.arguments import Argument, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.launch import covering_grid
+from mmcore.kernel.launch import Launch, covering_grid
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan, plan
@@ -110,10 +110,16 @@ def _example(kernel: Kernel, problem: Problem) -> str:
         return f"{problem}: {error}"
     if not planned.launches:
         return f"{problem}: a call"
-    grids = ", then ".join(f"{launch.block_dim} blocks in a {launch.grid_dim} grid" for launch in planned.launches)
+    grids = ", then ".join(map(_geometry, planned.launches))
     reads = [f"{elements} elements past {matrix}" for matrix in "ABC" if (elements := planned.over_read(matrix))]
     past = f"may read {' and '.join(reads)}" if reads else "reads nothing past the matrices"
     return f"{problem}: {grids}, {past}"
+
+
+def _geometry(launch: Launch) -> str:
+    kinds = [f"clusters of {launch.cluster}"] if launch.cluster else []
+    kinds += [kind for kind in ("cooperative", "dependent") if getattr(launch, kind)]
+    return f"{launch.block_dim} blocks in a {launch.grid_dim} grid" + (f" ({', '.join(kinds)})" if kinds else "")
 
 
 def _planned(kernel: Kernel, problem: Problem) -> Plan:
