@@ -16,7 +16,7 @@ import pytest
 
 import mmcore
 from mmcore import Config, InvalidProblem, Kernel, Launch, Problem, hookimpl
-from mmcore.cell import Cell
+from mmcore.cell import Cell, Timing
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure
@@ -24,6 +24,8 @@ from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
 from mmcore.tuning import SCHEMA, all_tuned, file_of, own_folder
 from mmcore_emulator.device import Emulator
+from mmcore_experiments.results import benchmark_record
+from mmcore_pytest.collection import Benchmark
 from tests.command_line import mmcore as command
 from tests.test_api import normal
 from tests.test_matmul_in_place import PACKED, RIGHT, EmulatedGpu, WithDlpack
@@ -321,3 +323,11 @@ def test_shipped_files_name_kernels_that_there_are() -> None:
         kernel: Kernel = mmcore.kernels()[tuned.kernel]
         problem = kernel.problem(tuned.m, tuned.n, tuned.k)
         assert not kernel.violations(problem, kernel.config(**tuned.config)), tuned
+
+
+def test_an_experiments_results_say_where_a_tuned_config_comes_from() -> None:
+    found = mmcore.kernels()[KERNEL]
+    benchmark = Benchmark(found, found.problem(16, 16, 16), found.config(block=8), Timing(), origin="tuned for it")
+    result = mmcore.run(KERNEL, 16, block=8, device="emulator", seed=1)
+    assert result.config_origin == ""
+    assert benchmark_record(benchmark, result, "key")["extra_info"]["config_origin"] == "tuned for it"

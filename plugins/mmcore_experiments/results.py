@@ -44,7 +44,7 @@ def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
         "fullname": f"test_cells.py::test_cell[{benchmark.id}]",
         "params": dict(zip(("mm_kernel", "mm_size", "mm_config", "mm_measure"), benchmark.parameters, strict=True)),
         "param": benchmark.id,
-        "extra_info": {**result.to_json(), "times": None, _CELL_KEY: key},
+        "extra_info": {**benchmark.extra_info(result), _CELL_KEY: key},
         "options": {"max_time": benchmark.timing.max_seconds, "min_rounds": benchmark.timing.min_rounds},
         "stats": {**stats.as_dict(), "iterations": 1 if time is None else time.iterations},
     }

@@ -12,6 +12,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import Registry, registry
+from mmcore.result import Result
 from mmcore.tuning import all_tuned, known_of, tuned_config
 from mmcore_pytest.options import Selection
 
@@ -59,6 +60,12 @@ class Benchmark:
         name, problem, config = registry().reference(self.kernel), self.problem, self.config.to_json()
         sizes = problem.m, problem.n, problem.k
         return Cell(name, *sizes, config=config, device=device, timings=(timing,), inputs=self.inputs, **further)
+
+    def extra_info(self, result: Result) -> dict[str, Any]:
+        """What files say of a result of it, but for the rounds, which pytest-benchmark keeps itself."""
+        # The cell names its config, so that the result takes it for the user's.
+        origin = {"config_origin": self.origin} if self.origin else {}
+        return {**result.to_json(), **origin, "times": None}
 
 
 @dataclass(frozen=True)

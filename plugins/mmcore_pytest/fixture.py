@@ -79,9 +79,7 @@ class CellBenchmark:
         self.clock.replay(seconds * iterations for seconds in rounds)
         self.fixture.pedantic(lambda: None, rounds=len(rounds), iterations=iterations)
         if self.fixture.stats is not None:  # it is with --benchmark-disable
-            # pytest-benchmark keeps the rounds itself.
-            origin = {"config_origin": self.benchmark.origin} if self.benchmark.origin else {}
-            self.fixture.extra_info.update({**result.to_json(), **origin, "times": None})
+            self.fixture.extra_info.update(self.benchmark.extra_info(result))
             self.keep((self.benchmark, result, self.fixture.extra_info))
         return result
 
