@@ -13,14 +13,17 @@ from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.problem import dtype_named
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of_product
 from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.launch_facts import Launched
-from mmcore_emulator.sanitizer.hazards import Checking, GlobalShadows, least_access, unwritten
+from mmcore_emulator.ptx import Function
+from mmcore_emulator.ptx_types import TYPE_BYTES
+from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder
+from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
 from mmcore_emulator.scheduler import execute
 
 _WARNINGS = (
@@ -89,7 +92,7 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
     assert isinstance(output, EmulatedBuffer)
-    accesses = (least_access(module.function(call)) for call in loaded.launches)
+    accesses = (_least_access(module.function(call)) for call in loaded.launches)
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
@@ -104,7 +107,7 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
         # Who waits for others is tried in an order in which these come late.
         run.alone = checking.talking
         execute(run)
-    return recorder.violations + unwritten(problem, shadows.of(output.array))
+    return recorder.violations + _unwritten(problem, shadows.of(output.array))
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
@@ -129,3 +132,22 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
         "what nobody wrote has reached it, from behind a matrix or between its rows, or from a variable never set"
     )
     return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]
+
+
+def _least_access(function: Function) -> int:
+    """Bytes of the smallest element that a function loads, stores or adds to."""
+    kinds = [at.opcode[-1] for at in function.body if at.opcode[0] in ("ld", "st", "red", "atom")]
+    return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
+
+
+def _unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
+    """Whether there are elements of C that nobody has stored anything to."""
+    pieces = dtype_named(problem.output).itemsize // shadow.piece
+    down, along = problem.strides("C")
+    elements = np.arange(problem.m)[:, np.newaxis] * down + np.arange(problem.n) * along
+    stored = shadow.stored[(elements[..., np.newaxis] * pieces) + np.arange(pieces)].all(axis=2)
+    if stored.all():
+        return []
+    row, column = (int(index) for index in np.argwhere(~stored)[0])
+    message = f"no thread writes element ({row}, {column}) of C: the product is not complete"
+    return [Violation("unwritten-output", message, "C", count=int((~stored).sum()))]

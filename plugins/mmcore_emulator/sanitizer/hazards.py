@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from mmcore.devices.violations import Violation
-from mmcore.kernel.problem import Problem, dtype_named
 from mmcore_emulator.asynchronous.events import Event, GridAwaited, reduces
-from mmcore_emulator.control_flow import STRONG, destinations, reads
+from mmcore_emulator.control_flow import STRONG
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
 from mmcore_emulator.launch_run import place, place_in_source
 from mmcore_emulator.layout import Layout
 from mmcore_emulator.memory import Array
 from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer, always
-from mmcore_emulator.ptx import Function, Instruction
-from mmcore_emulator.ptx_types import FLOATS, TYPE_BYTES
+from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.sanitizer.asynchrony import Asynchrony
+from mmcore_emulator.sanitizer.early import EarlyAccesses
+from mmcore_emulator.sanitizer.flags import compared, scope, seeing
+from mmcore_emulator.sanitizer.hit import Hit, at_line, verb
 from mmcore_emulator.sanitizer.ordering import Clocks, Order
 from mmcore_emulator.sanitizer.recording import Recorder
-from mmcore_emulator.sanitizer.shadow import Accesses, Flags, Indices, LastAccess, Shadow
+from mmcore_emulator.sanitizer.shadow import Accesses, Flags, GlobalShadows, LastAccess, Shadow
 from mmcore_emulator.sanitizer.wgmma_registers import Multiplying, RegisterUse
 from mmcore_emulator.step import Step
 from mmcore_emulator.translate import Translation
@@ -44,60 +45,8 @@ _SKIPPED = (
     "has ended, and does not come to the barrier that other threads of its block are in; "
     "before compute capability 7.0 the others would wait for it"
 )
-_TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
 _ALONE = "executes wgmma, and another warp of its warpgroup does not, or less often: the four must do so together"
-# What data flows through from a read to the comparison that a thread waits with.
 _ASYNCHRONOUS = ("cp", "wgmma", "mbarrier", "mapa")
-_PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")
-
-
-@dataclass(frozen=True)
-class _Hit:
-    """What one instruction accesses in one array, piece by piece."""
-
-    access: Access  # the access
-    array: Array  # the array
-    name: str  # what the source calls it
-    shadow: Shadow  # its shadow
-    address: Values  # of all lanes
-    index: Indices  # each piece
-    lane: Indices  # whose access it belongs to, as a number among all lanes
-    who: Accesses  # that thread
-
-    def what(self, entry: int) -> str:
-        """What the thread of one entry does, and to which elements."""
-        verb = "reads" if self.access.kind in ("load", "fetch") else _verb(self.access.at)
-        offset = int(self.address.reshape(-1)[self.lane[entry]]) - self.array.base
-        size = TYPE_BYTES.get(self.access.at.opcode[-1])
-        if size is None:
-            return f"{verb} {self.access.nbytes} bytes of {self.name} (from byte {offset})"
-        first, last = offset // size, (offset + self.access.nbytes) // size - 1
-        elements = f"element {first}" if first == last else f"elements {first} to {last}"
-        return f"{verb} {elements} of {self.name}"
-
-
-class GlobalShadows:
-    """Shadows of all arrays in device memory, which outlive a launch."""
-
-    def __init__(self, piece: int, output: Array) -> None:
-        self.piece = piece
-        self.output = output
-        self._shadows: dict[int, Shadow] = {}
-
-    def of(self, array: Array) -> Shadow:
-        """The shadow of an array."""
-        if array.base not in self._shadows:
-            shadow = Shadow(array, self.piece)
-            shadow.written[: array.uploaded // self.piece] = True
-            # What a launch rule declares to be read past a matrix, may be.
-            shadow.written[array.writable // self.piece : array.readable // self.piece] = True
-            self._shadows[array.base] = shadow
-        return self._shadows[array.base]
-
-    def begin_launch(self) -> None:
-        """Launches come one after the other."""
-        for shadow in self._shadows.values():
-            shadow.begin_launch()
 
 
 class Checking(Observer):
@@ -119,7 +68,7 @@ class Checking(Observer):
         instructions = [each for step in translation.steps for each in step.block.instructions]
         self._asynchronous = any(each.opcode[0] in _ASYNCHRONOUS for each in instructions)
         self._registers = RegisterUse(translation.steps)
-        self._compared, self._seeing = _compared(instructions), _seeing(instructions)
+        self._compared, self._seeing = compared(instructions), seeing(instructions)
         self.talking = bool(self._seeing) or any(each.opcode[0] == "ld" and self._strong(each) for each in instructions)
         # Every instruction that has accessed memory: LastAccess knows them by their index.
         self._instructions: list[Instruction] = []
@@ -144,8 +93,9 @@ class Checking(Observer):
         self._order.blocks, self._order.block_size = batch.grid.size, batch.block.size
         self._clocks = Clocks(self._order, batch, self._warps, self._thread, self._block)
         self._states, self._multiplying = np.zeros(batch.lanes, np.int32), Multiplying(self._warps)
-        # Whether a thread of the block has waited for the launch in front.
-        self._awaited = np.full(batch.shape, self.early_reads is None)
+        self._early = None
+        if self.early_reads is not None:
+            self._early = EarlyAccesses(batch, self.early_reads, self._recorder.record)
         self._asynchrony = None
         if self._asynchronous:
             self._asynchrony = Asynchrony(batch, self._warps, self._layout, self._clocks, self._recorder.record)
@@ -165,7 +115,7 @@ class Checking(Observer):
         lanes = self._batch.spread(mask).reshape(-1)
         self._multiplying.enter(lanes.reshape(self._batch.shape), step)
         for misuse, own in self._registers.enter(self._states, lanes, step):
-            clause = f"{misuse.clause} (there{_at_line(misuse.other)})"
+            clause = f"{misuse.clause} (there{at_line(misuse.other)})"
             found = LaneViolation(
                 "wgmma-order", None, misuse.at, own.reshape(self._batch.shape), always(clause), misuse.other
             )
@@ -173,7 +123,8 @@ class Checking(Observer):
 
     def happened(self, event: Event) -> None:
         if isinstance(event, GridAwaited):
-            self._awaited = self._awaited | self._batch.spread(event.mask).any(axis=THREAD_AXES, keepdims=True)
+            if self._early is not None:
+                self._early.waited(event.mask)
         elif self._asynchrony is not None:
             self._asynchrony.happened(event)
 
@@ -231,19 +182,13 @@ class Checking(Observer):
         if access.space in ("global", "shared"):
             for hit in self._hits(access):
                 look(hit)
-                if access.space == "global":
-                    self._early(hit)
-
-    def _early(self, hit: _Hit) -> None:
-        """Accesses before the launch in front is over."""
-        readable = hit.access.kind == "load" and any(hit.array is each for each in self.early_reads or ())
-        if self.early_reads is not None and not readable:
-            early = ~self._awaited.reshape(-1)[hit.lane]
-            self._record("early-access", hit, early, lambda entry: f"{hit.what(entry)} {_TOO_EARLY}")
+                if access.space == "global" and self._early is not None:
+                    self._early.access(hit)
 
     def bulk_copy(self, transfer: BulkTransfer) -> None:
         if transfer.action == "load":
-            self._copied_early(transfer)
+            if self._early is not None:
+                self._early.copied(transfer)
             self._loaded(transfer)
 
     def _loaded(self, transfer: BulkTransfer) -> None:
@@ -262,21 +207,7 @@ class Checking(Observer):
                 ):
                     self._fetched(hit)
 
-    def _copied_early(self, transfer: BulkTransfer) -> None:
-        """Bulk copies that begin before the launch in front is over."""
-        if self.early_reads is None:
-            return
-        allowed = transfer.nbytes == 0
-        for array in self.early_reads:
-            allowed |= (transfer.begin >= array.base) & (transfer.begin < array.base + array.readable)
-        early = np.zeros(self._batch.shape, np.bool_)
-        early[tuple(transfer.lanes[~allowed.all(axis=1)].T)] = True
-        early &= ~self._awaited
-        if early.any():
-            text = always(f"copies global memory in bulk {_TOO_EARLY}")
-            self._recorder.record(LaneViolation("early-access", None, transfer.at, early, text))
-
-    def _hits(self, access: Access) -> Iterator[_Hit]:
+    def _hits(self, access: Access) -> Iterator[Hit]:
         """The permitted accesses, array by array; of the others :meth:`violation` is told."""
         lanes = self._batch.spread(access.mask)
         address = np.broadcast_to(access.address, self._batch.shape)
@@ -293,7 +224,7 @@ class Checking(Observer):
                 if size >= access.nbytes and inside.any():
                     yield self._hit(access, array, address, inside)
 
-    def _hit(self, access: Access, array: Array, address: Values, inside: Flags) -> _Hit:
+    def _hit(self, access: Access, array: Array, address: Values, inside: Flags) -> Hit:
         piece = self._global.piece
         index = np.broadcast_to(array.index(address, piece), self._batch.shape)[inside]
         index = (index[:, np.newaxis] + np.arange(access.nbytes // piece)).reshape(-1)
@@ -302,7 +233,7 @@ class Checking(Observer):
         who = Accesses(self._clocks, *(numbers.reshape(-1)[lane] for numbers in every))
         shared_name = self._layout.shared_name(array.base) if access.space == "shared" else ""
         name = shared_name or array.label
-        return _Hit(access, array, name, self._shadow(access.space, array), address, index, lane, who)
+        return Hit(access, array, name, self._shadow(access.space, array), address, index, lane, who)
 
     def _shadow(self, space: str, array: Array) -> Shadow:
         if space == "global":
@@ -311,7 +242,7 @@ class Checking(Observer):
             self._shared[array.base] = Shadow(array, self._global.piece)
         return self._shared[array.base]
 
-    def _load(self, hit: _Hit) -> None:
+    def _load(self, hit: Hit) -> None:
         shadow, at = hit.shadow, hit.access.at
         self._unwritten(hit)
         strong = self._strong(at)
@@ -325,7 +256,7 @@ class Checking(Observer):
             shadow.strong_stores.made_in_turn(hit.index, hit.who, self._number(at), stores=False, sees=True)
             self._flags(hit, reads=True, writes=False)
 
-    def _store(self, hit: _Hit) -> None:
+    def _store(self, hit: Hit) -> None:
         shadow, at = hit.shadow, hit.access.at
         atomic = hit.access.kind == "atomic" or reduces(at)
         if atomic and "mbarrier" in at.opcode:
@@ -365,7 +296,7 @@ class Checking(Observer):
         if hit.access.kind != "copy":
             self._flags(hit, reads=sees, writes=True)
 
-    def _copied(self, hit: _Hit) -> None:
+    def _copied(self, hit: Hit) -> None:
         """What a copy writes; who reads it has waited for it (:class:`Asynchrony`)."""
         opcode = hit.access.at.opcode
         if hit.access.space == "global":  # it has landed
@@ -379,7 +310,7 @@ class Checking(Observer):
             hit.shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
         hit.shadow.written[hit.index] = hit.shadow.stored[hit.index] = hit.shadow.unread[hit.index] = True
 
-    def _fetched(self, hit: _Hit) -> None:
+    def _fetched(self, hit: Hit) -> None:
         """What an asynchronous instruction reads; who may write there again, :class:`Asynchrony` knows."""
         self._unwritten(hit)
         self._races(hit, hit.shadow.stores)
@@ -392,17 +323,17 @@ class Checking(Observer):
             return id(at) in self._compared
         return not STRONG.isdisjoint(at.opcode)
 
-    def _places(self, hit: _Hit) -> Iterator[tuple[tuple[int, ...], int]]:
+    def _places(self, hit: Hit) -> Iterator[tuple[tuple[int, ...], int]]:
         """For each piece that is accessed, what tells it from all others, and its lane."""
         for index, lane, block in zip(hit.index.tolist(), hit.lane.tolist(), hit.who.block.tolist(), strict=True):
             yield (hit.array.base, index, -1 if hit.access.space == "global" else block), lane
 
-    def _flags(self, hit: _Hit, *, reads: bool, writes: bool) -> None:
+    def _flags(self, hit: Hit, *, reads: bool, writes: bool) -> None:
         """Strong accesses, one after the other: each may tell its thread what others have told, or the others."""
         if not self.talking:
             return
         at = hit.access.at
-        acquires, releases = _scope(at, "acquire"), _scope(at, "release")
+        acquires, releases = scope(at, "acquire"), scope(at, "release")
         threads, blocks = self._thread.reshape(-1), self._block.reshape(-1)
         if writes:
             self._order.tick()
@@ -412,21 +343,21 @@ class Checking(Observer):
             if writes:
                 self._clocks.write(where, lane, releases, adds=hit.access.kind == "atomic")
 
-    def _unwritten(self, hit: _Hit) -> None:
+    def _unwritten(self, hit: Hit) -> None:
         what = ", where nothing has been written: its value may be anything"
         self._record("uninitialized-read", hit, ~hit.shadow.written[hit.index], lambda entry: hit.what(entry) + what)
 
-    def _lost(self, hit: _Hit, lost: Flags) -> None:
+    def _lost(self, hit: Hit, lost: Flags) -> None:
         what = " a second time; what was there has never been read, and is lost"
         self._record("overwritten-output", hit, lost, lambda entry: hit.what(entry) + what)
 
-    def _at_once(self, hit: _Hit) -> Flags:
+    def _at_once(self, hit: Hit) -> Flags:
         racing = hit.shadow.at_once(hit.index, hit.who)
         what = ", as other threads do at once: whose value stays is open"
         self._record(f"{hit.access.space}-race", hit, racing, lambda entry: hit.what(entry) + what)
         return racing
 
-    def _races(self, hit: _Hit, last: LastAccess, *, of_block: bool = True) -> Flags:
+    def _races(self, hit: Hit, last: LastAccess, *, of_block: bool = True) -> Flags:
         """Accesses that an earlier one is not in order with, told apart by the line of the earlier.
 
         Those of the same block are left out where ``of_block`` is false.
@@ -438,53 +369,44 @@ class Checking(Observer):
             self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, other), other)
         return racing
 
-    def _stale(self, hit: _Hit, last: LastAccess) -> None:
+    def _stale(self, hit: Hit, last: LastAccess) -> None:
         """Reads through the non-coherent cache, which no barrier puts in order with what the launch has written."""
         for other, found in self._by_earlier(hit, last, last.made(hit.index)):
             self._record(f"{hit.access.space}-race", hit, found, self._stale_text(hit, last, other), other)
 
-    def _by_earlier(self, hit: _Hit, last: LastAccess, chosen: Flags) -> Iterator[tuple[Instruction, Flags]]:
+    def _by_earlier(self, hit: Hit, last: LastAccess, chosen: Flags) -> Iterator[tuple[Instruction, Flags]]:
         """The earlier instructions that chosen accesses meet with, each with those accesses."""
         numbers = last.at[hit.index]
         for number in np.unique(numbers[chosen]).tolist():
             yield self._instructions[number], chosen & (numbers == number)
 
-    def _race_text(self, hit: _Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
+    def _race_text(self, hit: Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
             own, one = int(hit.who.thread[entry]), np.array([entry])
             block, thread = self._batch.of_number(last.someone_else(hit.index[one], hit.who[one]) - 1)
             between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
             return (
-                f"{hit.what(entry)}, which {place(block, thread)} {_verb(other)}{_at_line(other)}, "
+                f"{hit.what(entry)}, which {place(block, thread)} {verb(other)}{at_line(other)}, "
                 f"with no {between} between them: which comes first is open"
             )
 
         return text
 
-    def _stale_text(self, hit: _Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
+    def _stale_text(self, hit: Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
             writer = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
             return (
                 f"{hit.what(entry)} through the non-coherent cache ({hit.access.at.mnemonic}), "
-                f"which {writer} {_verb(other)}{_at_line(other)}, in the same launch: it may read what was there before"
+                f"which {writer} {verb(other)}{at_line(other)}, in the same launch: it may read what was there before"
             )
 
         return text
 
     def _record(
-        self, kind: str, hit: _Hit, found: Flags, text: Callable[[int], str], other: Instruction | None = None
+        self, kind: str, hit: Hit, found: Flags, text: Callable[[int], str], other: Instruction | None = None
     ) -> None:
-        if not found.any():
-            return
-        lanes = np.zeros(self._batch.lanes, np.bool_)
-        lanes[hit.lane[found]] = True
-
-        def of_lane(lane: tuple[int, ...]) -> str:
-            flat = np.ravel_multi_index(lane, self._batch.shape)
-            return text(int(np.flatnonzero(found & (hit.lane == flat))[0]))
-
-        lanes = lanes.reshape(self._batch.shape)
-        self._recorder.record(LaneViolation(kind, hit.array.label, hit.access.at, lanes, of_lane, other))
+        if found.any():
+            self._recorder.record(hit.violation(kind, found, text, other))
 
     def _number(self, at: Instruction) -> int:
         if id(at) not in self._numbers:
@@ -504,71 +426,5 @@ def _misplaced(layout: Layout) -> Iterator[Violation]:
 
 
 def _meets(other: Step) -> Callable[[tuple[int, ...]], str]:
-    where = _at_line(other.block.end) if other.block.end else ""
+    where = at_line(other.block.end) if other.block.end else ""
     return lambda _: f"comes to a barrier together with threads of its block that come to one{where}"
-
-
-def _verb(at: Instruction) -> str:
-    """What an instruction does to memory."""
-    if at.opcode[0] == "mbarrier":
-        return {"init": "makes", "inval": "gives up"}.get(at.opcode[1], "uses")
-    if at.opcode[0] in ("atom", "red") or reduces(at):
-        return "adds to" if "add" in at.opcode else "changes"
-    reading = at.opcode[0] in ("ld", "ldmatrix", "wmma", "wgmma")
-    return "reads" if reading and at.opcode[:2] != ("wmma", "store") else "writes"
-
-
-def _scope(at: Instruction, what: str) -> str:
-    """How far an access releases or acquires ("cta" or "gpu"); empty where it does not."""
-    if what not in at.opcode and "acq_rel" not in at.opcode:
-        return ""
-    return "cta" if "cta" in at.opcode else "gpu"
-
-
-def _seeing(instructions: Sequence[Instruction]) -> frozenset[int]:
-    """The atomics, by identity, whose result somebody reads."""
-    read = {register for each in instructions for register in reads(each)}
-    asking = (each for each in instructions if each.opcode[0] == "atom")
-    return frozenset(id(each) for each in asking if not read.isdisjoint(destinations(each)))
-
-
-def _compared(instructions: Sequence[Instruction]) -> frozenset[int]:
-    """The volatile reads, by identity, whose values are compared, perhaps after some integer arithmetic."""
-    wanted = {register for each in instructions if each.opcode[0] == "setp" for register in reads(each)}
-    passing = [each for each in instructions if each.opcode[0] in _PASSING and not _computes(each)]
-    while True:
-        more = {source for each in passing if not wanted.isdisjoint(destinations(each)) for source in reads(each)}
-        if more <= wanted:
-            break
-        wanted |= more
-    loads = (each for each in instructions if each.opcode[0] == "ld" and "volatile" in each.opcode)
-    return frozenset(id(each) for each in loads if not wanted.isdisjoint(destinations(each)))
-
-
-def _computes(at: Instruction) -> bool:
-    """Whether it makes another number of floating-point numbers."""
-    return at.opcode[-1] in FLOATS and at.opcode[0] in ("add", "sub")
-
-
-def _at_line(at: Instruction) -> str:
-    """Where an instruction stands, as a sentence goes on; nothing where it has no line."""
-    return f" at {at.source}:{at.line}" if at.line else ""
-
-
-def least_access(function: Function) -> int:
-    """Bytes of the smallest element that a function loads, stores or adds to."""
-    kinds = [at.opcode[-1] for at in function.body if at.opcode[0] in ("ld", "st", "red", "atom")]
-    return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
-
-
-def unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
-    """Whether there are elements of C that nobody has stored anything to."""
-    pieces = dtype_named(problem.output).itemsize // shadow.piece
-    down, along = problem.strides("C")
-    elements = np.arange(problem.m)[:, np.newaxis] * down + np.arange(problem.n) * along
-    stored = shadow.stored[(elements[..., np.newaxis] * pieces) + np.arange(pieces)].all(axis=2)
-    if stored.all():
-        return []
-    row, column = (int(index) for index in np.argwhere(~stored)[0])
-    message = f"no thread writes element ({row}, {column}) of C: the product is not complete"
-    return [Violation("unwritten-output", message, "C", count=int((~stored).sum()))]

@@ -238,3 +238,27 @@ class Shadow:
         self._scratch[index] = who.thread
         self._scratch[index[self._scratch[index] != who.thread]] = NOBODY
         return np.asarray(self._scratch[index] == NOBODY)
+
+
+class GlobalShadows:
+    """Shadows of all arrays in device memory, which outlive a launch."""
+
+    def __init__(self, piece: int, output: Array) -> None:
+        self.piece = piece
+        self.output = output
+        self._shadows: dict[int, Shadow] = {}
+
+    def of(self, array: Array) -> Shadow:
+        """The shadow of an array."""
+        if array.base not in self._shadows:
+            shadow = Shadow(array, self.piece)
+            shadow.written[: array.uploaded // self.piece] = True
+            # What a launch rule declares to be read past a matrix, may be.
+            shadow.written[array.writable // self.piece : array.readable // self.piece] = True
+            self._shadows[array.base] = shadow
+        return self._shadows[array.base]
+
+    def begin_launch(self) -> None:
+        """Launches come one after the other."""
+        for shadow in self._shadows.values():
+            shadow.begin_launch()
