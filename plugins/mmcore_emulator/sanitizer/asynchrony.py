@@ -38,6 +38,8 @@ from mmcore_emulator.observer import Access, LaneViolation
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.sanitizer.event_clocks import EventClocks, Kind, block_of
 from mmcore_emulator.sanitizer.ordering import Clocks
+from mmcore_emulator.sanitizer.origins import Origins
+from mmcore_emulator.sanitizer.proxies import Proxies
 from mmcore_emulator.warps import Warps
 
 Words = NDArray[np.int64]
@@ -74,11 +76,7 @@ class Asynchrony:
         words = batch.extent.size * BLOCK_WORDS
         # The number of a transfer that writes each word, and of the one that has written it last; 0 for none.
         self._pending, self._landed = (np.zeros(words, np.int32) for _ in range(2))
-        self._origin = np.zeros(words // 4, np.int64)
-        # Of the latest write by threads: who, when, and by which instruction.
-        self._writer, self._written, self._written_by = (np.zeros(words, np.int32) for _ in range(3))
-        self._instructions: list[Instruction] = []
-        self._numbers: dict[int, int] = {}
+        self._origins, self._proxies = Origins(batch.extent.size), Proxies(batch.lanes, batch.extent.size)
         self._readers: dict[Kind, _Reader] = {}
         # By number, without what is only needed when they begin and land.
         self._transfers: list[Transfer] = [Transfer(Instruction(("",), ()), _NONE, _NONE, False)]
@@ -91,9 +89,6 @@ class Asynchrony:
         # What lanes knew when they sent arrivals that have not come yet.
         self._words: dict[ArrivalSent, NDArray[np.int32]] = {}
         self._now = 0
-        self._fenced = np.zeros(batch.lanes, np.int32)
-        self._fenced_until = np.zeros(batch.extent.size, np.int32)
-        self._met = np.zeros(batch.lanes, np.int32)
         self._remote: dict[tuple[int, int], tuple[int, Instruction, int]] = {}
 
     @property
@@ -132,14 +127,13 @@ class Asynchrony:
                 self._passed(lanes, places)
             case ProxyFenced(mask):
                 lanes = self._lanes(mask)
-                self._fenced[lanes] = self._now
-                np.maximum.at(self._fenced_until, self.clocks.block[lanes], self._met[lanes])
+                self._proxies.fence(lanes, self.clocks.block[lanes], self._now)
 
     def barrier(self, lanes: NDArray[np.bool_], number: NDArray[np.uint32]) -> None:
         """Lanes leave barriers of their blocks."""
         flat = np.flatnonzero(lanes)
         self._now += 1
-        self._met[flat] = self._now
+        self._proxies.meet(flat, self._now)
         numbers = np.broadcast_to(number, self._batch.shape).reshape(-1)[flat].astype(np.int64)
         self.clocks.barrier(flat, numbers)
 
@@ -178,9 +172,8 @@ class Asynchrony:
             self._reaches(lanes, owner, access.at)
         if access.at.opcode[:2] == ("cp", "async"):
             self._pending[words] = 0
-            chunks = words[:, ::4] // 4
-            self._origin[chunks] = abs(self._origin[chunks]) if words.shape[1] == 4 else 0
-            self._note(words, lanes, access.at)
+            self._origins.land(words)
+            self._proxies.write(words, lanes, access.at, self._now)
         elif access.kind == "load":
             if not self.idle:
                 self._check_read(access.at, words, lanes[:, np.newaxis])
@@ -188,9 +181,9 @@ class Asynchrony:
             if not self.idle:
                 self._check_write(access.at, words, lanes[:, np.newaxis])
                 self._landed[words] = 0
-                self._origin[words // 4] = 0
+                self._origins.forget(words)
             if "mbarrier" not in access.at.opcode or "init" in access.at.opcode:
-                self._note(words, lanes, access.at)
+                self._proxies.write(words, lanes, access.at, self._now)
 
     def end(self) -> None:
         """The batch's threads have ended."""
@@ -223,13 +216,6 @@ class Asynchrony:
     def _lanes(self, mask: Mask | None) -> NDArray[np.int64]:
         return np.flatnonzero(self._batch.spread(mask))
 
-    def _note(self, words: Words, lanes: NDArray[np.int64], at: Instruction) -> None:
-        number = self._numbers.setdefault(id(at), len(self._instructions))
-        if number == len(self._instructions):
-            self._instructions.append(at)
-        self._writer[words], self._written[words] = lanes[:, np.newaxis], self._now
-        self._written_by[words] = number
-
     def _copies(self, transfer: Transfer) -> None:
         """Copies to shared memory begin."""
         self._check_write(transfer.at, transfer.words, transfer.lanes)
@@ -240,23 +226,18 @@ class Asynchrony:
             if "bulk" in transfer.at.opcode:
                 self._check_mbarriers(transfer)
         elif transfer.origin is not None:
-            # Less than 0 until it lands.
-            self._origin[transfer.words[:, ::4] // 4] = -transfer.origin
+            self._origins.send(transfer.words, transfer.origin)
 
     def _check_mbarriers(self, transfer: Transfer) -> None:
         """Who initialises an mbarrier must order that before what completes it asynchronously."""
         assert transfer.mbarriers is not None
         words = transfer.mbarriers // 4
-        late = (self._written[words] > 0) & (self._ordered(words) < self._written[words])
+        late = self._proxies.unfenced(words)
         if late.any():
-            writer = self._instructions[int(self._written_by[words[late.argmax()]])]
+            writer = self._proxies.writer(int(words[late.argmax()]))
             text = _UNFENCED_MBARRIER.format(self._name(words[late]))
             self._report("unfenced-mbarrier", transfer.at, transfer.lanes[late, 0], text, writer)
-        self._written[words] = 0
-
-    def _ordered(self, words: Words) -> NDArray[np.int32]:
-        """Until when fences between the proxies have ordered what was written to words."""
-        return np.maximum(self._fenced[self._writer[words]], self._fenced_until[words // BLOCK_WORDS])
+        self._proxies.forget(words)
 
     def _begun(self, transfer: Transfer) -> int:
         self._transfers.append(replace(transfer, words=_NONE, origin=None))
@@ -274,12 +255,11 @@ class Asynchrony:
         there = transfer.words >= 0
         words = transfer.words[there]
         self._pending[words[self._pending[words] == number]], self._landed[words] = 0, number
-        self._written[words] = 0
+        self._proxies.forget(words)
         if "bulk" not in transfer.at.opcode:
-            self._note(transfer.words, transfer.lanes[:, 0], transfer.at)
+            self._proxies.write(transfer.words, transfer.lanes[:, 0], transfer.at, self._now)
         if transfer.origin is not None:
-            chunks = transfer.words[:, ::4]
-            self._origin[chunks[chunks >= 0] // 4] = transfer.origin[:, : chunks.shape[1]][chunks >= 0]
+            self._origins.land_in_bulk(transfer.words, transfer.origin)
 
     def _reads(self, transfer: Transfer) -> None:
         """Asynchronous instructions begin to read shared memory."""
@@ -329,7 +309,7 @@ class Asynchrony:
             passed[lanes[here]] = parity[here]
 
     def _passed(self, lanes: NDArray[np.int64], places: NDArray[np.int64]) -> None:
-        self._met[lanes] = self._now
+        self._proxies.meet(lanes, self._now)
         self.clocks.told(lanes, places[lanes])
         for place in np.unique(places[lanes]).tolist():
             if place in self._landings:
@@ -391,29 +371,18 @@ class Asynchrony:
     def _check_fences(self, transfer: Transfer) -> None:
         """What threads have written must be ordered before asynchronous reads by a fence between the proxies."""
         words = transfer.words
-        written = np.where(words >= 0, self._written[words], 0)
-        late = (written > 0) & (self._ordered(words) < written)
+        late = self._proxies.unfenced(words)
         for row in np.flatnonzero(late.any(axis=1))[:1].tolist():
             word = int(words[row, late[row].argmax()])
-            writer = self._instructions[int(self._written_by[word])]
+            writer = self._proxies.writer(word)
             text = _UNFENCED.format(self._name(np.array([word])))
             lanes = transfer.lanes[late.any(axis=1), 0]
             self._report("missing-proxy-fence", transfer.at, lanes, text, writer)
 
     def _check_descriptor(self, transfer: Transfer) -> None:
         """What a matrix's neighbouring chunks hold must be neighbours in global memory."""
-        chunks = transfer.words[:, ::4].reshape(-1, *transfer.shape) // 4
-        origin = self._origin[chunks]
-        if not (origin > 0).any():
-            return
-        lines, along = np.arange(transfer.shape[0])[:, np.newaxis], np.arange(transfer.shape[1])
-        step = origin[:, 1:2, :1] - origin[:, :1, :1] if transfer.shape[0] > 1 else 0
-        expected = origin[:, :1, :1] + lines * step + along * 16
-        whole = (origin > 0).all(axis=(1, 2))
-        wrong = (origin != expected).any(axis=(1, 2)) & whole
-        if wrong.any():
-            row = int(wrong.argmax())
-            word = int(chunks[row].reshape(-1)[(origin[row] != expected[row]).reshape(-1).argmax()]) * 4
+        if (found := self._origins.misread(transfer)) is not None:
+            wrong, word = found
             by = self._transfers[int(self._landed[word])]
             text = _MISMATCH.format(self._name(np.array([word])), transfer.layout, by.layout or "threads' own order")
             self._report("descriptor-mismatch", transfer.at, transfer.lanes[wrong, 0], text, by.at)
