@@ -203,9 +203,19 @@ class Registry:
         kinds: tuple[Named[Any], ...] = (self.kernels, self.providers, self.compilers, self.commands)
         return [kind.conflict(name) for kind in kinds for name in sorted(kind.duplicates)]
 
-    def collected(self, hook: str) -> list[Registered[Any]]:
-        """What every plugin returns for a hook that another plugin declares, each item with its origin."""
-        return [Registered(item, self._origins[each]) for each in self._origins for item in self._returned(hook, each)]
+    def collected(self, hook: str, made: Callable[[Any], Any] = lambda item: item) -> list[Registered[Any]]:
+        """What every plugin returns for a hook that is asked late, each item with its origin.
+
+        ``made`` makes something else of an item; one for which that fails is left out, and a warning says so.
+        """
+        before, found = len(self.failed), []
+        for plugin, origin in self._origins.items():
+            for item in self._returned(hook, plugin):
+                with self.reported(origin):
+                    found.append(Registered(made(item), origin))
+        for failed in self.failed[before:]:
+            print(f"warning: {failed}", file=sys.stderr)
+        return found
 
     def asked(self, hook: str, **arguments: Any) -> list[Any]:
         """What plugins answer to a hook, None left out; one that fails costs its own answer, and a warning says so."""
@@ -251,7 +261,7 @@ class Registry:
                 with self.reported(self._origins[plugin]):
                     returned = implementation.function()
                     returned = [returned] if isinstance(returned, Kernel) else returned
-                    if not isinstance(returned, Iterable):
+                    if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
                         raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
                     items.extend(returned.items() if isinstance(returned, Mapping) else returned)
         return items
@@ -266,7 +276,8 @@ class Registry:
         except BaseException as error:
             text = str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}"
             text += f" ({where})" if (where := place(error)) else ""
-            self.failed.append(FailedPlugin(origin, " ".join(text.split())[:300]))
+            failed = FailedPlugin(origin, " ".join(text.split())[:300])
+            self.failed += [failed] if failed not in self.failed else []
 
     def _enter(self, hook: str, item: Any, origin: Origin, plugin: object) -> None:
         if hook == "mmcore_kernels":

@@ -6,7 +6,10 @@ writes, and those of the folders that plugins' ``mmcore_tuning`` returns.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
+import itertools
 import json
 import math
 import os
@@ -21,12 +24,13 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
 
 SCHEMA = 1
 """The version of a tuning file."""
 
+_LARGEST = 1 << 31  # extent of a matrix
+_LONGEST = 100  # name of a card in a file name
 _NEAR = 1.0  # a product that differs by a factor of two in all is one that a config was tuned for
 
 
@@ -67,6 +71,11 @@ class Tuned:
         pairs = (self.m, problem.m), (self.n, problem.n), (self.k, problem.k)
         return sum(abs(math.log2(mine / theirs)) for mine, theirs in pairs)
 
+    def far(self, problem: Problem) -> float:
+        """The distance of a product that the config was not tuned for; 0 of one that is near."""
+        distance = self.distance(problem)
+        return distance if distance > _NEAR else 0.0
+
     def to_json(self) -> dict[str, Any]:
         names = ("kernel", "config", "m", "n", "k", "seconds", "provenance")
         return {name: getattr(self, name) for name in names}
@@ -85,8 +94,10 @@ def file_of(card: str, folder: Path) -> Path:
 
 
 def in_file_names(card: str) -> str:
-    """A card model in the names of files and folders: "nvidia-h200"."""
-    return re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
+    """A card model in the names of files and folders: "nvidia-h200"; with a digest of one that is not told by that."""
+    words = re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")[:_LONGEST]
+    told = len(card) <= _LONGEST and re.fullmatch("[A-Za-z0-9 -]+", card)
+    return words if told else f"{words}-{hashlib.sha256(card.encode()).hexdigest()[:8]}".lstrip("-")
 
 
 def all_tuned() -> list[Tuned]:
@@ -95,9 +106,17 @@ def all_tuned() -> list[Tuned]:
     A file that cannot be read costs what it holds, and a sentence on stderr.
     """
     found = [(own_folder(), "your own")]
-    found += [(Path(item), origin.distribution) for item, origin in registry().collected("mmcore_tuning")]
+    found += [(item, origin.distribution) for item, origin in registry().collected("mmcore_tuning", Path)]
     files = [(path, origin) for folder, origin in found if folder.is_dir() for path in sorted(folder.glob("*.json"))]
-    return [tuned for path, origin in files for tuned in _entries(path, path.stat().st_mtime_ns, origin)]
+    return [tuned for path, origin in files for tuned in _entries(path, _changed(path), origin)]
+
+
+def _changed(path: Path) -> int:
+    """When a file was changed; 0 where it cannot be told."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 @functools.lru_cache(maxsize=64)
@@ -112,15 +131,19 @@ def _entries(path: Path, changed: int, origin: str) -> tuple[Tuned, ...]:
 def read(path: Path, origin: str) -> Iterator[Tuned]:
     """The entries of a tuning file; MmcoreError where it is none."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:
             raise MmcoreError(f"{path} is of version {document['schema']}; this mmcore reads version {SCHEMA}")
         for values in document["tuned"]:
             tuned = Tuned(**values, card=str(document["card"]), origin=origin)
-            if min(tuned.m, tuned.n, tuned.k) < 1 or not tuned.seconds > 0 or not isinstance(tuned.config, Mapping):
-                raise ValueError("an entry has no sizes, time or config")
+            sizes = all(type(each) is int and 0 < each < _LARGEST for each in (tuned.m, tuned.n, tuned.k))
+            timed = type(tuned.seconds) in (int, float) and 0 < tuned.seconds < math.inf
+            if not (sizes and timed and isinstance(tuned.kernel, str) and isinstance(tuned.config, Mapping)):
+                raise ValueError("an entry has no kernel, sizes, time or config")
             yield tuned
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MmcoreError(f"the tuning file {path} cannot be read: {type(error).__name__}: {error}") from None
 
 
@@ -128,37 +151,42 @@ def _nearest(several: Sequence[Tuned], kernel: Kernel, problem: Problem, card: s
     """Those of this card first, the kernel's own, those for such a product, the user's own, and then the nearest."""
 
     def rank(tuned: Tuned) -> tuple[bool, bool, float, bool, float]:
-        distance = tuned.distance(problem)
-        far = distance if distance > _NEAR else 0.0
+        distance, far = tuned.distance(problem), tuned.far(problem)
         return tuned.card != card, tuned.kernel != kernel.name, far, tuned.origin != "your own", distance
 
     return sorted(several, key=rank)
 
 
-def known_of(kernel: Kernel, tuned: Sequence[Tuned]) -> list[Tuned]:
-    """Of ``tuned`` what is of a kernel, or of one that differs from it in layout or type only."""
-    kernels = registry().kernels
-    return [each for each in tuned if each.kernel in kernels and _family(kernels[each.kernel].item) == _family(kernel)]
+def known_of(kernel: Kernel) -> list[Tuned]:
+    """What is known of a kernel, or of one that differs from it in layout or type only."""
+    return _by_family().get(_family(kernel), [])
+
+
+def _by_family() -> dict[str, list[Tuned]]:
+    """What is known, by the name of the kernel of which others are variants."""
+    kernels, found = registry().kernels, dict[str, list[Tuned]]()
+    for tuned in all_tuned():
+        if tuned.kernel in kernels:
+            found.setdefault(_family(kernels[tuned.kernel].item), []).append(tuned)
+    return found
 
 
 def _family(kernel: Kernel) -> str:
     return kernel.variant_of or kernel.name
 
 
-def tuned_config(kernel: Kernel, problem: Problem, card: str) -> tuple[Config, Tuned] | None:
-    """The tuned config of a kernel that fits a product best, on that very card; None where there is none."""
-    several = [tuned for tuned in known_of(kernel, all_tuned()) if tuned.card == card]
-    fitting = ((_fitting(tuned, kernel, problem), tuned) for tuned in _nearest(several, kernel, problem, card))
-    return next(((config, tuned) for config, tuned in fitting if config is not None), None)
+def tuned_configs(kernel: Kernel, problem: Problem, card: str) -> Iterator[tuple[Config, Tuned]]:
+    """The tuned configs of a kernel on that very card that the kernel allows, those that fit the product best first."""
+    return _allowed(kernel, problem, card, [tuned for tuned in known_of(kernel) if tuned.card == card])
 
 
-def _fitting(tuned: Tuned, kernel: Kernel, problem: Problem) -> Config | None:
-    """A tuned config, where its kernel still has such parameters and the product may run in it."""
-    try:
-        config = kernel.config(**tuned.config)
-        return None if kernel.violations(problem, config) else config
-    except MmcoreError:
-        return None
+def _allowed(kernel: Kernel, problem: Problem, card: str, several: Sequence[Tuned]) -> Iterator[tuple[Config, Tuned]]:
+    """The configs that their kernel still has, and in which the product may run by its constraints."""
+    for tuned in _nearest(several, kernel, problem, card):
+        with contextlib.suppress(MmcoreError):
+            config = kernel.all_configs.own(**tuned.config)
+            if not kernel.violations(problem, config):
+                yield config, tuned
 
 
 @dataclass(frozen=True)
@@ -173,24 +201,22 @@ class Choice:
         return f"{self.kernel.name} with {self.config}: {self.why}"
 
 
-def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
+def choices(wanted: Callable[[Kernel], bool], problem: Problem, card: str) -> Iterator[Choice]:
     """The tuned kernels for a product, the fastest first; those tuned on another card follow those of this one.
 
-    Each kernel is known by what was measured nearest to the product, of what fits it; kernels that were measured
-    further from it than another come after it, as rates of different products do not compare.
+    Each kernel is known by what was measured nearest to the product, of what fits it; kernels that were measured for
+    another product come after it, as rates of different products do not compare.
 
     Args:
         wanted: whether a kernel computes what is asked for: its types and layouts.
         problem: the product, in any type.
-        device: where.
+        card: the model of the card.
     """
-    kernels = [each.item for each in registry().kernels.values() if wanted(each.item)]
-    everything = all_tuned()
-    found = []
-    for kernel in kernels:
-        known = _nearest(known_of(kernel, everything), kernel, problem, device.card)
-        fitting = ((_fitting(tuned, kernel, problem), tuned) for tuned in known)
-        found += [(tuned, kernel, config) for config, tuned in fitting if config is not None][:1]
-    found.sort(key=lambda each: (each[0].card != device.card, each[0].distance(problem), -each[0].rate))
-    for tuned, kernel, config in found:
-        yield Choice(kernel, config, str(tuned))
+    found, known = [], _by_family()
+    for kernel in (each.item for each in registry().kernels.values()):
+        if _family(kernel) in known and wanted(kernel):
+            allowed = _allowed(kernel, problem, card, known[_family(kernel)])
+            found += [(first, kernel, itertools.chain([first], allowed)) for first in itertools.islice(allowed, 1)]
+    found.sort(key=lambda each: (each[0][1].card != card, each[0][1].far(problem), -each[0][1].rate))
+    for _, kernel, allowed in found:
+        yield from (Choice(kernel, config, str(tuned)) for config, tuned in allowed)

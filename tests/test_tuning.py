@@ -111,7 +111,10 @@ def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(wr
         ("{", "JSONDecodeError"),
         ("[]", "TypeError"),
         ('{"schema": 9, "tuned": []}', "is of version 9; this mmcore reads version 1"),
-        (json.dumps({"schema": 1, "card": CARD, "tuned": [{**entry(8), "seconds": 0}]}), "no sizes, time or config"),
+        (
+            json.dumps({"schema": 1, "card": CARD, "tuned": [{**entry(8), "seconds": 0}]}),
+            "no kernel, sizes, time or config",
+        ),
         (json.dumps({"schema": 1, "card": CARD, "tuned": [{"kernel": KERNEL}]}), "TypeError"),
     ],
 )

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,7 +41,7 @@ def describe(device: Device, phases: Phases) -> dict[str, Any]:
     peaks = device.peaks
     return {
         **{name: getattr(device, name) for name in ("name", "identity", "description", "supports_timing")},
-        "card": device.properties.card,
+        "properties": asdict(device.properties),
         "facts": dict(device.facts),
         "peaks": peaks and {"flops": dict(peaks.flops), "bytes_per_second": peaks.bytes_per_second},
     }

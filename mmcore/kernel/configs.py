@@ -108,19 +108,30 @@ class Space:
         """The parameters that follow from others."""
         return {name: value for name, value in self.parameters.items() if _is_derivation(value)}
 
+    @property
+    def free(self) -> dict[str, Any]:
+        """The values of those that do not."""
+        return {name: value for name, value in self.parameters.items() if not _is_derivation(value)}
+
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Every combination, the last parameter varying fastest."""
-        free: dict[str, Any] = {name: each for name, each in self.parameters.items() if name not in self.derivations}
+        free, derivations = self.free, self.derivations
         for values in itertools.product(*free.values()):
-            declared = {**dict(zip(free, values, strict=True)), **self.derivations}
-            config = resolve(declared)
-            try:
-                allowed = self.where is None or self.where(config)
-            except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
-                raise InvalidConfig(f"the condition of its space fails for {config}: {reason}") from None
-            if allowed:
+            declared = {**dict(zip(free, values, strict=True)), **derivations}
+            if self._allows(resolve(declared)):
                 yield declared
+
+    def has(self, config: Config) -> bool:
+        """Whether a config is a combination that there is."""
+        among = (config[name] in [_value(name, each) for each in values] for name, values in self.free.items())
+        return all(among) and self._allows(config)
+
+    def _allows(self, config: Config) -> bool:
+        try:
+            return self.where is None or bool(self.where(config))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise InvalidConfig(f"the condition of its space fails for {config}: {reason}") from None
 
 
 def _is_derivation(value: object) -> bool:
@@ -198,12 +209,20 @@ class Configs:
         self.usual = tuple(dict.fromkeys(map(resolve, self._declared)))
 
     def __iter__(self) -> Iterator[Config]:
-        """Every config, those of a space included."""
+        """Every config, those of a space included, the parameters of all in one order."""
         found: set[Config] = set()
         for config in map(resolve, itertools.chain(self._declared, self._space)):
             if config not in found:
                 found.add(config)
-                yield config
+                yield Config({name: config[name] for name in self.usual[0]}, config.derived)
+
+    def own(self, **asked: Any) -> Config:
+        """The config of these values, whatever those that follow from others are; InvalidConfig where there is none."""
+        free = {name: value for name, value in asked.items() if not _is_derivation(self._declared[0].get(name))}
+        config = self.matching(**free)[0]
+        if config not in self.usual and not (isinstance(self._space, Space) and self._space.has(config)):
+            raise InvalidConfig(f"{config} is none of its configs")
+        return config
 
     def block(self, shape: str | SupportsIndex | Shape) -> Dim3:
         """A block as a user gives it: "32x8", (32, 8), or 32 for 32×32 (32×1 where all usual blocks are rows)."""

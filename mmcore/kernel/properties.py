@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mmcore.kernel.geometry import Dim3
 
@@ -34,3 +36,9 @@ class DeviceProperties:
     memory_bytes: int = 1 << 40
     multiprocessors: int = 132
     card: str = ""
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> DeviceProperties:
+        """What :func:`dataclasses.asdict` has made of properties, and JSON lists of that."""
+        dims = {name: Dim3(*values[name]) for name in ("block", "grid")}
+        return cls(**{**values, **dims, "compute_capability": tuple(values["compute_capability"])})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mmcore.cell import Cell, referenced_kernel
-from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem, SharedMemoryExceeded
+from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem, MmcoreError, SharedMemoryExceeded
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, flattened, scalar_of, scalar_value
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
@@ -14,7 +15,7 @@ from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.tuning import tuned_config
+from mmcore.tuning import tuned_configs
 
 DEFAULT = "the kernel's default"
 """Where a config comes from that is not tuned."""
@@ -87,8 +88,11 @@ def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[C
 
 def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> tuple[Config, str]:
     """The config of a product where the user names none, and where it comes from: tuned, or the kernel's default."""
-    found = tuned_config(kernel, problem, device.card) if device.card else None
-    return (found[0], str(found[1])) if found else (kernel.fitting_config(problem), DEFAULT)
+    for config, tuned in tuned_configs(kernel, problem, device.card) if device.card else ():
+        with contextlib.suppress(MmcoreError):
+            plan(kernel, problem, config, device)
+            return config, str(tuned)
+    return kernel.fitting_config(problem), DEFAULT
 
 
 def plan(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties, *, force: bool = False) -> Plan:

@@ -9,7 +9,6 @@ import queue
 import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any
 
 from mmcore.cell import Cell
@@ -19,7 +18,6 @@ from mmcore.errors import LockFailed, MmcoreError, error_to_json
 from mmcore.executor.worker import describe as describe_device
 from mmcore.executor.worker_client import WorkerProcess
 from mmcore.file_locks import Lock
-from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
@@ -39,22 +37,15 @@ def identity() -> dict[str, str]:
 
 
 def describe(device: Device, phases: Phases) -> dict[str, Any]:
-    """What :func:`mmcore.executor.worker.describe` says, and what a process without the device plans with."""
-    properties = {"properties": asdict(device.properties), "architecture": device.architecture}
-    return {**describe_device(device, phases), **properties}
+    """What :func:`mmcore.executor.worker.describe` says, and what a process without the device compiles for."""
+    return {**describe_device(device, phases), "architecture": device.architecture}
 
 
 def compile_ahead(
     device: Device, phases: Phases, cell: Mapping[str, Any], properties: Mapping[str, Any], architecture: str
 ) -> None:
     """Compile a cell's kernel into the cache for a device with such properties."""
-    compile_plan(plan_cell(Cell.from_json(cell), properties_of(properties)), architecture)
-
-
-def properties_of(values: Mapping[str, Any]) -> DeviceProperties:
-    """The properties that :func:`describe` tells, which JSON has made lists of."""
-    dims = {name: Dim3(*values[name]) for name in ("block", "grid")}
-    return DeviceProperties(**{**values, **dims, "compute_capability": tuple(values["compute_capability"])})
+    compile_plan(plan_cell(Cell.from_json(cell), DeviceProperties.from_json(properties)), architecture)
 
 
 class Place:

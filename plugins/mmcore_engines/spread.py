@@ -15,7 +15,6 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import DeviceLost, LockFailed, MmcoreError, NoDevice
-from mmcore.executor import unfinished
 from mmcore.reproduce import reference_words
 from mmcore_engines.cards import is_doubtful
 from mmcore_engines.crew import ATTEMPTS, Crew, Seat
@@ -199,19 +198,16 @@ class Spread:
             self._again(task, answer["text"])
             return
         self._measured[seat.worker.name] += 1
-        if isinstance(outcome, MmcoreError):
-            task.future.set_exception(outcome)
-            return
         if self._journal is not None and error is None:
             self._journal.keep(task.cell, self._crew.first.result()["facts"], task.to_json(outcome))
-        task.future.set_result(outcome)
+        _settle(task, outcome)
 
     def _again(self, task: Task, why: str) -> None:
         """Have a cell measured elsewhere, or say that it takes every worker down."""
         if len(task.begun) < ATTEMPTS:
             self._tasks.retry(task)
         else:
-            task.future.set_result(unfinished(task.cell, DeviceLost(f"{why}; so it went {ATTEMPTS} times")))
+            _settle(task, task.unfinished(DeviceLost(f"{why}; so it went {ATTEMPTS} times")))
 
     def _give(self) -> None:
         """Give each worker that is free its next cell."""
@@ -249,3 +245,11 @@ class Spread:
         for task in left:
             if not task.future.done():
                 task.future.set_exception(NotMeasured(str(error)))
+
+
+def _settle(task: Task, outcome: Any) -> None:
+    """Give a task's future what came of it."""
+    if isinstance(outcome, MmcoreError):
+        task.future.set_exception(outcome)
+    else:
+        task.future.set_result(outcome)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.errors import TimeLimit, error_from_json
+from mmcore.errors import DeviceLost, TimeLimit, error_from_json
 from mmcore.executor import unfinished
 from mmcore.result import Result
 
@@ -39,7 +39,7 @@ class Task:
     def outcome(self, answer: Mapping[str, Any], place: str) -> Any:
         """What a worker's answer says: a result, or a MmcoreError; ValueError where it is another task's answer."""
         if answer.get("error") == TimeLimit.__name__:
-            return unfinished(self.cell, TimeLimit(answer["text"]))
+            return self.unfinished(TimeLimit(answer["text"]))
         if "error" in answer:
             return error_from_json(answer)
         if self.target != MEASURE:
@@ -48,6 +48,10 @@ class Task:
         if replace(result.cell, seed=self.cell.seed) != self.cell:
             raise ValueError("it is another cell's")
         return result
+
+    def unfinished(self, error: TimeLimit | DeviceLost) -> Any:
+        """What comes of it where it reached its time limit, or took its workers down."""
+        return unfinished(self.cell, error) if self.target == MEASURE else error
 
     def to_json(self, outcome: Any) -> Any:
         return outcome.to_json() if self.target == MEASURE else outcome

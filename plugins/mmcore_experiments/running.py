@@ -22,11 +22,12 @@ from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
 from mmcore.tuning import in_file_names
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
-from mmcore_pytest.collection import Benchmark, tuned_or
+from mmcore_pytest.collection import Benchmark, tuned
 
 Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
 """The results of a preset that was run to its end, their file, and how many cells had been measured before."""
@@ -48,7 +49,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
     usual_folder = Path("experiments") / in_file_names(found["facts"]["name"])
     form, lock = preset.form(quick=quick, timed=timed), Lock(f"device-{found['identity']}")
-    cells, missing = _planned(form, name, found["card"], timed=timed)
+    cells, missing = _planned(form, name, DeviceProperties.from_json(found["properties"]), timed=timed)
     with opened(folder or usual_folder, f"{preset.name}-quick" if quick else preset.name) as store:
         if fresh:
             store.forget()
@@ -81,7 +82,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
     return results, store.results, before
 
 
-def _benchmarks(preset: Preset, card: str) -> Iterator[Benchmark]:
+def _benchmarks(preset: Preset, properties: DeviceProperties) -> Iterator[Benchmark]:
     """Every kernel, config, size and measure, whether it can be launched or not; tuned configs for the usual ones.
 
     Raises UnknownKernel where there is no such kernel, InvalidConfig where it has no such parameter.
@@ -91,17 +92,17 @@ def _benchmarks(preset: Preset, card: str) -> Iterator[Benchmark]:
     for kernel in map(registry().kernel, preset.kernels):
         asked = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
         configs = dict.fromkeys(asked or kernel.usual_configs)
-        for config, sizes, timing in itertools.product(configs, preset.problems, timings):
-            problem = kernel.problem(*sizes)
-            origin, taken = ("", config) if asked else tuned_or(config, kernel, problem, lambda: card)
-            yield Benchmark(kernel, problem, taken, timing, origin=origin)
+        pairs = [(kernel.problem(*sizes), config) for config, sizes in itertools.product(configs, preset.problems)]
+        several = [(*pair, "") for pair in pairs] if asked else tuned(kernel, pairs, lambda: properties)
+        for (problem, config, origin), timing in itertools.product(several, timings):
+            yield Benchmark(kernel, problem, config, timing, origin=origin)
 
 
-def _planned(preset: Preset, device: str, card: str, *, timed: bool) -> tuple[_Cells, _Missing]:
+def _planned(preset: Preset, device: str, properties: DeviceProperties, *, timed: bool) -> tuple[_Cells, _Missing]:
     """The cells of a preset, and what cannot be measured of it."""
     cells: _Cells = {}
     missing: _Missing = {"refused": [], "failed": []}
-    for benchmark in _benchmarks(preset, card):
+    for benchmark in _benchmarks(preset, properties):
         cell = benchmark.cell(device, benchmark.timing, timeout=USUAL_SECONDS, baseline=preset.baseline)
         cell = cell if timed else replace(cell, timings=())
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,11 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import Registry, registry
 from mmcore.result import Result
-from mmcore.tuning import all_tuned, known_of, tuned_config
+from mmcore.tuning import known_of
 from mmcore_pytest.options import Selection
 
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
@@ -78,42 +80,59 @@ class Found:
 
 
 def find_benchmarks(
-    selection: Selection, registry: Registry, *, supports_timing: bool, card: Callable[[], str] = str
+    selection: Selection,
+    registry: Registry,
+    *,
+    supports_timing: bool,
+    device: Callable[[], DeviceProperties] = DeviceProperties,
 ) -> Found:
     """Every combination that the kernels' constraints allow; :class:`MmcoreError` where it names what is not there.
 
-    ``card`` tells the model that tuned configs are taken for; it is asked for only where a kernel has any.
+    ``device`` tells what tuned configs are taken for; it is asked for only where a kernel has any.
     """
     timings = _timings(selection, supports_timing)
     kernels, buggy = _kernels(selection, registry)
     named = bool(selection.configs or selection.blocks or selection.all_configs)
-    combinations = (
-        (kernel, problem, *(("", config) if named else tuned_or(config, kernel, problem, card)))
-        for kernel in kernels
-        for config in _configs(kernel, selection)
-        for problem in _problems(kernel, config, selection, supports_timing)
-    )
+
+    def cases(kernel: Kernel) -> Iterable[tuple[Problem, Config, str]]:
+        configs = _configs(kernel, selection)
+        pairs = [(each, config) for config in configs for each in _problems(kernel, config, selection, supports_timing)]
+        return [(*pair, "") for pair in pairs] if named else tuned(kernel, pairs, device)
+
     found: dict[tuple[str, ...], Benchmark] = {}
     refused = []
-    for kernel, problem, origin, config in combinations:
-        try:
-            violations = kernel.violations(problem, config)
-        except MmcoreError:
-            # A constraint that fails forbids nothing: the benchmark is run, and fails with what is wrong.
-            violations = []
-        if violations:
-            refused.append(f"{kernel.name} {problem} with {config}: {'; '.join(violations)}")
-        else:
-            benchmarks = (Benchmark(kernel, problem, config, timing, selection.inputs, origin) for timing in timings)
-            found.update({benchmark.parameters: benchmark for benchmark in benchmarks})
+    for kernel in kernels:
+        for problem, config, origin in cases(kernel):
+            try:
+                violations = kernel.violations(problem, config)
+            except MmcoreError:
+                # A constraint that fails forbids nothing: the benchmark is run, and fails with what is wrong.
+                violations = []
+            if violations:
+                refused.append(f"{kernel.name} {problem} with {config}: {'; '.join(violations)}")
+            else:
+                several = (Benchmark(kernel, problem, config, timing, selection.inputs, origin) for timing in timings)
+                found.update({benchmark.parameters: benchmark for benchmark in several})
     return Found(found, refused, [kernel.name for kernel in buggy])
 
 
-def tuned_or(config: Config, kernel: Kernel, problem: Problem, card: Callable[[], str]) -> tuple[str, Config]:
-    """The tuned config of a kernel with a single usual one, which is ``config``, and where it comes from."""
-    single = len(kernel.usual_configs) == 1 and bool(known_of(kernel, all_tuned()))
-    found = tuned_config(kernel, problem, card()) if single else None
-    return (str(found[1]), found[0]) if found else ("", config)
+def tuned(
+    kernel: Kernel, usual: Sequence[tuple[Problem, Config]], device: Callable[[], DeviceProperties]
+) -> Iterator[tuple[Problem, Config, str]]:
+    """Products in a kernel's usual configs, and in what is tuned: in their place where there is but one, else besides.
+
+    Each with where its config comes from, if it is tuned.
+    """
+    found: dict[Problem, tuple[Config, str]] = {}
+    for problem in dict.fromkeys(problem for problem, _ in usual) if known_of(kernel) else ():
+        config, origin = usual_config(kernel, problem, device())
+        found |= {problem: (config, origin)} if origin != DEFAULT else {}
+    single = len(kernel.usual_configs) == 1
+    for problem, config in usual:
+        if not (problem in found and (single or config == found[problem][0])):
+            yield problem, config, ""
+    for problem, (config, origin) in found.items():
+        yield problem, config, origin
 
 
 def _timings(selection: Selection, supports_timing: bool) -> list[Timing]:

@@ -17,6 +17,7 @@ from mmcore.executor import end_workers, measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.file_locks import Lock
 from mmcore.kernel.other_source import other_source
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
 from mmcore_pytest.benchmark_internals import measures
 from mmcore_pytest.collection import Benchmark, Found, find_benchmarks
@@ -92,10 +93,10 @@ class Session:
     def found(self) -> Found:
         """The benchmarks that the options select; :class:`MmcoreError` where they select nothing that is there."""
 
-        def card() -> str:
-            return str(self.described["card"]) if self.supports_timing else ""
+        def device() -> DeviceProperties:
+            return DeviceProperties.from_json(self.described["properties"])
 
-        return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing, card=card)
+        return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing, device=device)
 
     def cell(self, benchmark: Benchmark, marker: Mapping[str, Any]) -> Cell:
         """The cell of a benchmark, given the keyword arguments of its test's mark."""

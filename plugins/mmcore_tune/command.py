@@ -105,6 +105,8 @@ def tune(
                 run_final(tuning, spread, timeout)
             except NotMeasured:
                 raise
+            except OSError as error:  # of Optuna's storage
+                raise MmcoreError(f"the search can no longer be kept: {error.strerror}") from error
             except MmcoreError as error:
                 if len(found) * len(sizes) == 1:
                     raise
@@ -140,13 +142,13 @@ def _tuning(
     trials: int | None,
 ) -> Any:
     """A tuning that is to be begun; ``trials`` is the most, 0 for a third of the configs, None for all."""
-    from mmcore_engines.place import properties_of
+    from mmcore.kernel.properties import DeviceProperties
     from mmcore_tune.search import Search
     from mmcore_tune.space import SearchSpace
     from mmcore_tune.tuning import Tuning
 
     problem = kernel.problem(*size)
-    space = SearchSpace(kernel, problem, properties_of(described["properties"]), written)
+    space = SearchSpace(kernel, problem, DeviceProperties.from_json(described["properties"]), written)
     several = len(space.configs)
     most = several if trials is None else trials or max(_LEAST_TRIALS, math.ceil(several / 3))
     # Other code, of the kernel's source or of the package that brings it, another driver or other configs make another

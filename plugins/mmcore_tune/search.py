@@ -91,15 +91,18 @@ class Search:
         for trial in self._study.get_trials(deepcopy=False):
             id = trial.user_attrs.get(_CONFIG)
             if id in space.configs and trial.state in (TrialState.COMPLETE, TrialState.FAIL):
-                self.seconds[id] = trial.value if trial.state == TrialState.COMPLETE else self.seconds.get(id)
+                self.seconds[id] = trial.value if trial.state == TrialState.COMPLETE else None
                 if why := trial.user_attrs.get(_WRONG):
                     self.wrong[id] = why
             elif trial.state == TrialState.RUNNING:  # of a run that was interrupted
                 self._study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
         self.before = len(self.seconds)
+        self._climbs = sampler != "random"
         # What would be replaced has to be beaten; what is tuned for another product is often fast for this one.
-        first = dict.fromkeys([*space.written, *space.usual, *space.known])
-        self._first = [id for id in first if id not in self.seconds]
+        self._due, self._first = (
+            [id for id in dict.fromkeys(several) if id not in self.seconds]
+            for several in (space.written, [*space.usual, *space.known])
+        )
 
     @property
     def best(self) -> list[str]:
@@ -108,17 +111,24 @@ class Search:
         return sorted(measured, key=lambda id: measured[id])
 
     @property
+    def due(self) -> bool:
+        """Whether there is a config that is to be tried however many have been, since the result would replace it."""
+        return bool(self._due)
+
+    @property
     def left(self) -> int:
         """How many configs have not been tried."""
         return len(self.space.configs) - len(self.seconds) - len(self._pending)
 
     def ask(self) -> tuple[Trial, str] | None:
         """A config to be measured, which has not been before, and its trial; None where all have been tried."""
-        if self._first:
-            return self._fixed(self._first.pop(0))
+        for first in (self._due, self._first):
+            while first:
+                if (one := first.pop(0)) not in self.seconds and one not in self._pending:
+                    return self._fixed(one)
         # Every other trial is a step from the fastest so far: the sampler alone leaves the last of them to chance.
         self._steps = not self._steps
-        if self._steps and len(self.seconds) >= self._startup and (near := self._near()):
+        if self._climbs and self._steps and len(self.seconds) >= self._startup and (near := self._near()):
             return self._fixed(near)
         for _ in range(_REPEATED):
             if not self.left:
@@ -146,6 +156,11 @@ class Search:
         state = TrialState.COMPLETE if seconds is not None else TrialState.PRUNED if late else TrialState.FAIL
         # Somebody who tunes the same on another card may have taken it for a trial that was interrupted.
         self._study.tell(trial, seconds, state=state, skip_if_finished=True)
+
+    def withdraw(self, id: str, wrong: str, *, late: bool) -> None:
+        """A config that was right before is wrong, or was ``late``."""
+        trial, _ = self._fixed(id)
+        self.tell(trial, None, wrong, late=late)
 
     def _near(self) -> str | None:
         """An untried config that differs from one of the fastest in one parameter; None where all have been tried."""

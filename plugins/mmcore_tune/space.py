@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from mmcore.errors import ConstraintViolation, InvalidProblem, MmcoreError
+from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
@@ -47,9 +47,9 @@ class SearchSpace:
             try:
                 plan(kernel, problem, config, device)
                 self.configs[config.id] = config
-            except ConstraintViolation as violation:
+            except MmcoreError as error:  # a violation, or a launch rule that fails
                 self.refused += 1
-                reason = str(violation)
+                reason = str(error)
         if not self.configs:
             raise InvalidProblem(f"none of the {self.refused} configs can be launched for {problem}: {reason}")
         self.usual = [config.id for config in kernel.usual_configs if config.id in self.configs]
@@ -70,7 +70,7 @@ class SearchSpace:
     def _ids(self, kernel: Kernel, kin: Collection[str], several: Sequence[Tuned]) -> Iterator[str]:
         for tuned in several:
             with contextlib.suppress(MmcoreError):  # a parameter that the kernel has no more
-                if tuned.kernel in kin and (id := kernel.config(**tuned.config).id) in self.configs:
+                if tuned.kernel in kin and (id := kernel.all_configs.own(**tuned.config).id) in self.configs:
                     yield id
 
     def point(self, id: str) -> Point:

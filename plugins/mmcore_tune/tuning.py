@@ -7,7 +7,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -84,8 +84,9 @@ def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, told:
     while True:
         told(tuning)
         lanes += [0] * (spread.workers - len(lanes))  # workers join while it goes on
-        while time.monotonic() < end and len(pending) < len(lanes) * (1 + AHEAD):
-            if len(search.seconds) + len(pending) >= tuning.trials or (asked := search.ask()) is None:
+        while len(pending) < len(lanes) * (1 + AHEAD):
+            enough = time.monotonic() >= end or len(search.seconds) + len(pending) >= tuning.trials
+            if (enough and not search.due) or (asked := search.ask()) is None:
                 break
             trial, id = asked
             lane = lanes.index(min(lanes))
@@ -125,25 +126,39 @@ def _in_a_line(text: str) -> str:
 
 
 def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
-    """Time the fastest configs in turns, and the winner beside the library. MmcoreError where none is right."""
+    """Time the fastest configs in turns, and the winner, once more verified, beside the library.
+
+    One that turns out to be wrong makes room for the next. MmcoreError where none is right.
+    """
     search = tuning.search
-    if not search.best:
-        reasons = "; ".join(dict.fromkeys(list(search.wrong.values())[:2])) or "no config was measured in time"
-        raise MmcoreError(f"{tuning.label}: there is no right config: {reasons}")
-    fastest = search.seconds[search.best[0]] or 0.0
-    finalists = [id for id in search.best[:_FINALISTS] if (search.seconds[id] or 0.0) <= _NEAR * fastest]
+    while search.best:
+        fastest = search.seconds[search.best[0]] or 0.0
+        finalists = [id for id in search.best[:_FINALISTS] if (search.seconds[id] or 0.0) <= _NEAR * fastest]
+        tuning.times = _in_turns(tuning, finalists, spread, timeout)
+        tuning.winner = next(iter(tuning.times))
+        beside = tuning.cell(tuning.winner, FINAL, timeout=timeout, baseline=BASELINE)
+        tuning.beside = spread.add(beside, f"{tuning.label} final").result()
+        if tuning.beside.verified and tuning.beside.kernel_seconds is not None:
+            return
+        why = _in_a_line("; ".join(tuning.beside.failures()) or "it could not be timed")
+        search.withdraw(tuning.winner, why, late=tuning.beside.timed_out)
+    reasons = "; ".join(dict.fromkeys(list(search.wrong.values())[:2])) or "no config was measured in time"
+    raise MmcoreError(f"{tuning.label}: there is no right config: {reasons}")
+
+
+def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Spread, timeout: float) -> dict[str, float]:
+    """Seconds of the finalists, the fastest first; those of their trials where one of them stops the others."""
     first, *others = finalists
-    configs = [search.space.configs[id].to_json() for id in others]
+    configs = [tuning.search.space.configs[id].to_json() for id in others]
     cell = tuning.cell(first, FINAL, timeout=timeout)
-    compared = spread.add(cell, f"{tuning.label} final", TURNS, [configs]).result()
+    try:
+        compared = spread.add(cell, f"{tuning.label} final", TURNS, [configs]).result()
+    except NotMeasured:
+        raise
+    except MmcoreError:
+        return {id: tuning.search.seconds[id] or 0.0 for id in finalists}
     medians = [statistics.median(each["time"]["rounds"]) for each in compared]
-    ranked = sorted(zip(medians, finalists, strict=True))
-    tuning.times = {id: seconds for seconds, id in ranked}
-    tuning.winner = ranked[0][1]
-    beside = tuning.cell(tuning.winner, FINAL, timeout=timeout, baseline=BASELINE)
-    tuning.beside = spread.add(beside, f"{tuning.label} final").result()
-    if not tuning.beside.verified:
-        raise MmcoreError(f"{tuning.label}: the winner {tuning.winner} is wrong: {tuning.beside.failures()[0]}")
+    return {id: seconds for seconds, id in sorted(zip(medians, finalists, strict=True))}
 
 
 def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
@@ -171,7 +186,7 @@ def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
 
 def card_of(device: Mapping[str, Any]) -> str:
     """The model by which a tuned config of a device is known."""
-    return str(device["card"] or device["description"])
+    return str(device["properties"]["card"] or device["description"])
 
 
 def _others(tuning: Tuning) -> Iterator[tuple[str, float]]:
@@ -202,12 +217,17 @@ def write(found: Tuned, folder: Path) -> Path:
         of = (found.kernel, found.m, found.n, found.k)
         entries = [each for each in known if (each.kernel, each.m, each.n, each.k) != of]
         entries = sorted([*entries, found], key=lambda each: (each.kernel, each.m * each.n * each.k, each.m, each.n))
+        if others := {each.card for each in known} - {found.card}:
+            raise MmcoreError(f"{path} is of another card, {min(others)}")
         lines = ",\n".join(json.dumps(replace(each, card="", origin="").to_json()) for each in entries)
         folder.mkdir(parents=True, exist_ok=True)
         head = json.dumps({"schema": SCHEMA, "card": found.card})[:-1]
         temporary = path.with_suffix(".new")
-        temporary.write_text(f'{head}, "tuned": [\n{lines}\n]}}\n', encoding="utf-8")
-        temporary.replace(path)
+        try:
+            temporary.write_text(f'{head}, "tuned": [\n{lines}\n]}}\n', encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise MmcoreError(f"{path} cannot be written: {error.strerror}") from None
     finally:
