@@ -570,7 +570,7 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
         assert (MadeUpLock.taken, lines) == (taken, [] if said is None else [said])
     ended: list[str] = []
     monkeypatch.setattr("mmcore_pytest.session.end_workers", lambda: ended.append("workers"))
-    session.close(interrupted=False)
+    session.close()
     assert (MadeUpLock.taken, ended) == ([], ["workers"])
 
 
@@ -581,7 +581,7 @@ def test_a_cell_takes_as_long_as_its_set_up_its_call_and_its_teardown_together()
     for name, seconds in (("one", 1.0), ("one", 2.0), ("another", 8.0), ("one", 4.0)):
         config = SimpleNamespace(stash={plugin._SESSION: session})
         item: Any = SimpleNamespace(config=config, nodeid=f"test_bench.py::test_{name}")
-        report: Any = SimpleNamespace(duration=seconds)
+        report: Any = SimpleNamespace(duration=seconds, when="call")
         wrapper = plugin.pytest_runtest_makereport(item)
         next(wrapper)
         with pytest.raises(StopIteration) as done:

@@ -21,7 +21,7 @@ import pytest
 
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
-from mmcore.errors import MmcoreError, NoDevice, UnknownKernel
+from mmcore.errors import MmcoreError, NoDevice, TimeLimit, UnknownKernel
 from mmcore.result import Result
 from mmcore_engines import Request, Spread, connect
 from mmcore_engines.cards import compared_cards
@@ -248,7 +248,7 @@ def test_an_engine_that_cannot_end_loses_nothing() -> None:
 
 
 def test_a_worker_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_engines.spread._LATE_SECONDS", 0.0)
+    monkeypatch.setattr("mmcore_engines.crew._LATE_SECONDS", 0.0)
     told = threading.Event()
     slow = Scripted("a", answer=lambda asked: {} if told.wait(10) else {"error": ""})
 
@@ -259,9 +259,93 @@ def test_a_worker_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) 
 
     said = Said()
     results(spread(slow, said=said), {"one": [replace(CELL, timeout=0.05)]})
-    assert said == [
-        f"still waiting for a, though {CELL.kernel} {CELL.m}×{CELL.n}×{CELL.k} should have taken 0.05 s at most"
-    ]
+    assert said == [f"still waiting for a, which was asked for {CELL.kernel} {CELL.m}×{CELL.n}×{CELL.k}"]
+
+
+def test_a_worker_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_LATE_SECONDS", "_LOST_SECONDS"):
+        monkeypatch.setattr(f"mmcore_engines.crew.{name}", 0.0)
+    ended, said = threading.Event(), list[str]()
+    mute = Scripted("a", answer=lambda asked: {} if ended.wait(10) else {"error": ""})
+    found = spread(mute, later=[Scripted("b")], said=said)
+    (result,) = results(found, {"one": [replace(CELL, timeout=0.05)]})
+    ended.set()
+    assert result.place == "b"
+    assert said[-1] == "a is left out: the worker was lost (TimeoutError: it does not answer)"
+
+
+def test_an_engine_that_fails_later_costs_those_that_would_join() -> None:
+    class Failing(Several):
+        def workers(self) -> Sequence[Scripted]:
+            if self.new:
+                return super().workers()
+            raise ConnectionError("a hiccup")
+
+    said: list[str] = []
+    found = Spread(Failing(Scripted("a", answer=slowly)), said.append)
+    assert [each.place for each in results(found, {"one": cells(20)})] == ["a"] * 20
+    assert said == ["no further workers can join: ConnectionError: a hiccup"]
+
+
+def test_an_engine_may_tell_of_the_same_workers_again() -> None:
+    class Telling(Several):
+        def workers(self) -> Sequence[Scripted]:
+            return self.new[0]
+
+    said: list[str] = []
+    found = Spread(Telling(Scripted("a", answer=slowly), Scripted("b", answer=slowly)), said.append)
+    assert len(results(found, {"one": cells(10), "two": cells(10, 20)})) == 20
+    assert (said, found.report()) == ([], ["measured 10 by a, 10 by b"])
+
+
+@pytest.mark.parametrize("name", [5, None, "", "a\nb", ["a"]])
+def test_a_worker_without_a_name_is_left_out(name: Any) -> None:
+    said: list[str] = []
+    found = spread(Scripted("b"), Scripted(name), said=said)
+    assert len(results(found, {"one": cells(3)})) == 3
+    assert said == [f"{name} is left out: its name is no line of text"]
+    assert found.report() == ["measured 3 by b"]
+
+
+@pytest.mark.parametrize("part", ["figures", "phases", "conditions", "distributions"])
+def test_an_answer_of_other_types_is_none(part: str) -> None:
+    said: list[str] = []
+    found = spread(Scripted("a", answer=lambda asked: {part: 5}), later=[Scripted("b")], said=said)
+    (result,) = results(found, {"one": [CELL]})
+    assert (result.place, len(said)) == ("b", 1)
+
+
+def test_an_unfinished_question_that_is_no_measurement_has_an_error() -> None:
+    found = spread(Scripted("a", answer=lambda asked: {"error": "TimeLimit", "text": "after 5 s"}))
+    future = found.add(CELL, "one", "module:function")
+    found.start().result()
+    found.begin()
+    assert isinstance(future.exception(10), TimeLimit)
+    found.close()
+
+
+def test_a_journal_that_cannot_be_written_costs_only_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Journal, *of: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Journal, "keep", fail)
+    said: list[str] = []
+    found = spread(Scripted("a"), said=said)
+    assert len(results(found, {"one": cells(5)}, journal=tmp_path / "run.jsonl")) == 5
+    assert said == ["nothing more of this run is kept if it is interrupted: No space left on device"]
+    assert not found.keeps
+
+
+def test_a_damaged_result_of_a_journal_is_measured_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    first = spread(Scripted("a"))
+    results(first, {"one": []}, journal=path)
+    journal = Journal(path, identity())
+    journal.keep(CELL, FACTS, {"schema": 2})
+    journal.close(whole=False)
+    worker = Scripted("a")
+    assert len(results(spread(worker), {"one": [CELL]}, journal=path)) == 1
+    assert worker.sizes == [CELL.m]
 
 
 def test_a_group_whose_worker_was_lost_is_gone_on_with_by_another() -> None:
@@ -735,9 +819,45 @@ def test_pytests_own_thread_tells_what_there_is_to_say(monkeypatch: pytest.Monke
     measuring = measuring_on(engine, lambda text: said.append((threading.get_ident(), text)), monkeypatch)
     measuring.hand_out({"it": (CELL, "one")}, None)
     assert measuring.result("it", CELL).place == "b"
-    measuring.close(interrupted=False)
+    measuring.close({"it", "1", "2", "3"})
     lost = "mmcore: a is left out: the worker was lost (RuntimeError: the node is gone)"
     assert said == [(threading.get_ident(), lost)]
+
+
+def test_without_a_worker_the_engine_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Several()
+    with pytest.raises(NoDevice, match="the engine has no worker"):
+        measuring_on(engine, print, monkeypatch)
+    assert engine.closed
+
+
+@pytest.mark.parametrize(("reported", "kept"), [({"1"}, True), ({"1", "2"}, False)])
+def test_what_no_test_has_reported_is_kept(
+    reported: set[str], kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    measuring = measuring_on(Several(Scripted("a")), said.append, monkeypatch)
+    measuring.hand_out({str(cell.m): (cell, "one") for cell in cells(2)}, tmp_path)
+    for cell in cells(2):
+        measuring.result(str(cell.m), cell)
+    measuring.close(reported)
+    assert bool([*tmp_path.glob("*.jsonl")]) == kept
+    assert said == ["mmcore: 2 of 2 cells are measured; the same command goes on from there"] * kept
+
+
+def test_cells_that_lost_their_last_worker_are_measured_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = Scripted("a", answer=lambda asked: {} if asked["arguments"][0]["m"] == 1 else RuntimeError("gone"))
+    said: list[str] = []
+    measuring = measuring_on(Several(dying), said.append, monkeypatch)
+    measuring.hand_out({str(cell.m): (cell, "one") for cell in cells(3)}, tmp_path)
+    measuring.result("1", cells(1)[0])
+    with pytest.raises(MmcoreError):
+        measuring.result("3", cells(3)[2])
+    measuring.close({"1", "2", "3"})
+    assert said[-1] == "mmcore: 1 of 3 cells are measured; the same command goes on from there"
+    assert [*tmp_path.glob("*.jsonl")]
 
 
 def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -755,7 +875,7 @@ def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest
     measuring = measuring_on(Several(worker), say, monkeypatch)
     measuring.hand_out({str(cell.m): (cell, "one") for cell in several}, None)
     assert measuring.result("3", several[2]).cell.m == 3
-    measuring.close(interrupted=False)
+    measuring.close({"it", "1", "2", "3"})
     assert said[-1] == "mmcore: 2 of 3 cells are measured"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ ATTEMPTS = 3
 """How often a cell is begun whose worker, or device's process, dies; after the last the cell is to blame."""
 
 _HELLO = {"hello": True}
+_HELLO_SECONDS = 120.0  # that a worker may take to say what it is
+_LATE_SECONDS = 30.0  # behind a time limit, after which the user is told what is waited for
+_LOST_SECONDS = 300.0  # after that, when it is waited for no longer
 
 
 @dataclass(eq=False)
@@ -31,7 +35,9 @@ class Seat:
         device: what it has said of its device; empty before.
         busy: whether somebody else had its device.
         current: what it is measuring; None during its hello, and the reference cell.
+        asked: what it was asked for last, in words.
         due: when that should have ended, by :func:`time.monotonic`.
+        late: whether the user was told that it has not.
         reference: its time for the reference cell, in seconds.
         left_out: whether the run does without it.
         deaths: how often its device's process died while it was to say what it is.
@@ -41,7 +47,9 @@ class Seat:
     device: Mapping[str, Any] = field(default_factory=dict)
     busy: bool = False
     current: Task | None = None
+    asked: str = ""
     due: float = math.inf
+    late: bool = False
     reference: float | None = None
     left_out: bool = False
     deaths: int = 0
@@ -81,8 +89,10 @@ class Crew:
         self.seats: list[Seat] = []
         self.idle: list[Seat] = []
         self.first: Future[Mapping[str, Any]] = Future()
+        self._given: list[Worker] = []  # every worker that the engine has told of
         self._waiting: list[Seat] = []  # for a device that somebody else has
         self._reasons: list[str] = []  # why workers are left out
+        self._failures: set[str] = set()  # of the engine, that the user was told of
 
     def take_in(self) -> None:
         """Ask workers that are new, and those whose device somebody else had, what they are.
@@ -91,21 +101,59 @@ class Crew:
             NoDevice: there is none any more.
         """
         new = []
-        for worker in self._engine.workers():
+        for worker in self._new_workers():
             seat, names = Seat(worker), [each.worker.name for each in self.seats]
             self.seats.append(seat)
-            if worker.name in names:
+            if not (isinstance(worker.name, str) and worker.name.strip() and worker.name.isprintable()):
+                self._drop(seat, "its name is no line of text")
+            elif worker.name in names:
                 self._drop(seat, "another worker has its name")
             else:
                 new.append(seat)
         if not self.seats:
             raise NoDevice("; ".join(dict.fromkeys(self._reasons[-4:])) or "the engine has no worker")
         for seat in (*new, *self._waiting):
-            self.ask(seat, _HELLO)
+            self._greet(seat)
         self._waiting = []
 
-    def ask(self, seat: Seat, request: Mapping[str, Any]) -> None:
-        """Ask a worker; ``answered`` is called once it has answered, or is gone."""
+    def _new_workers(self) -> list[Worker]:
+        """The workers that have not been seen; an engine that fails later than at first costs those that would join."""
+        try:
+            new = [each for each in self._engine.workers() if not any(each is known for known in self._given)]
+        except Exception as error:
+            if not self.seats:
+                raise
+            what = f"no further workers can join: {type(error).__name__}: {error}".splitlines()[0]
+            if what not in self._failures:
+                self._failures.add(what)
+                self._say(what)
+            return []
+        self._given += new
+        return new
+
+    def _greet(self, seat: Seat) -> None:
+        self.ask(seat, _HELLO, "what it is", _HELLO_SECONDS)
+
+    def late(self) -> list[Seat]:
+        """Tell once of each worker that has not answered in time; those that nobody should wait for any longer."""
+        now = time.monotonic()
+        late = [seat for seat in self.seats if now > seat.due + _LATE_SECONDS]
+        for seat in late:
+            if not seat.late:
+                seat.late = True
+                self._say(f"still waiting for {seat.worker.name}, which was asked {seat.asked}")
+        return [seat for seat in late if now > seat.due + _LATE_SECONDS + _LOST_SECONDS]
+
+    def ask(self, seat: Seat, request: Mapping[str, Any], what: str, seconds: float | None) -> None:
+        """Ask a worker; ``answered`` is called once it has answered, or is gone.
+
+        Args:
+            seat: which.
+            request: as :meth:`~mmcore_engines.place.Place.answer` takes it.
+            what: the same in words.
+            seconds: that it may take; no limit when None.
+        """
+        seat.asked, seat.due, seat.late = what, time.monotonic() + (seconds or math.inf), False
         try:
             future = seat.worker.submit(json.dumps(request).encode())
             future.add_done_callback(lambda done: self._answered(seat, done))
@@ -117,7 +165,7 @@ class Crew:
     def doubt(self, seat: Seat) -> None:
         """Ask a worker again what it is: whether its card is still there, and still computes."""
         seat.device, seat.reference = {}, None
-        self.ask(seat, _HELLO)
+        self._greet(seat)
 
     def heard(self, seat: Seat, answer: Mapping[str, Any]) -> None:
         """Take a worker's answer to its hello, or of the reference cell."""
@@ -136,7 +184,7 @@ class Crew:
             return
         if answer.get("error") == DeviceLost.__name__ and seat.deaths < ATTEMPTS:
             seat.deaths += 1
-            self.ask(seat, _HELLO)
+            self._greet(seat)
             return
         first = self.first.result() if self.first.done() else None
         reason = answer["text"] if "error" in answer else stranger(answer["result"], self._common, first)
@@ -150,7 +198,8 @@ class Crew:
             self.idle.append(seat)
         else:
             cell = self._reference.on(seat.device["name"])
-            self.ask(seat, {"target": MEASURE, "arguments": [cell.to_json()], "timeout": cell.timeout})
+            request = {"target": MEASURE, "arguments": [cell.to_json()], "timeout": cell.timeout}
+            self.ask(seat, request, "for the reference kernel", cell.timeout)
 
     def _compare(self, seat: Seat, answer: Mapping[str, Any]) -> None:
         """Take the reference cell's time; leave out a card that does not compute it."""

@@ -56,7 +56,8 @@ class Journal:
 
     def close(self, *, whole: bool) -> None:
         """End it; remove the file of a run that is whole."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # of a full disk, for what is still to be written
+            self._file.close()
         if whole:
             self.path.unlink(missing_ok=True)
         self._lock.release()

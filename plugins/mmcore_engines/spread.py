@@ -15,7 +15,6 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import DeviceLost, LockFailed, MmcoreError, NoDevice
-from mmcore.reproduce import reference_words
 from mmcore_engines.cards import is_doubtful
 from mmcore_engines.crew import ATTEMPTS, Crew, Seat
 from mmcore_engines.engine import Engine
@@ -26,7 +25,7 @@ from mmcore_engines.tasks import MEASURE, Task, Tasks
 _POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
 _NAMED = 8  # workers at most whose counts are told one by one
 _SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
-_LATE_SECONDS = 30.0  # behind a cell's time limit, likewise
+_END_SECONDS = 10.0  # that an engine may take to end
 
 
 class NotMeasured(NoDevice):
@@ -107,9 +106,13 @@ class Spread:
         """End all workers at once; what is not measured fails. The journal of a run that is not ``whole`` stays."""
         self._closed = True
         self._events.put(None)
-        if self._thread.is_alive():
-            self._thread.join()
-        self._crew.end()
+        # Neither an engine that does not return nor a worker that does not end may hold up what is measured.
+        ending = threading.Thread(target=self._crew.end, name="end", daemon=True)
+        for thread in (self._thread, ending):
+            if thread is ending:
+                thread.start()
+            if thread.is_alive():
+                thread.join(_END_SECONDS)
         if self._journal is not None:
             self._journal.close(whole=whole)
 
@@ -130,7 +133,7 @@ class Spread:
             self._loop()
         except NoDevice as none:
             error = none
-        except Exception as failure:  # of an engine, which may raise anything
+        except BaseException as failure:  # of an engine, which may raise anything
             error = MmcoreError(f"the cells can no longer be spread: {type(failure).__name__}: {failure}")
         finally:
             self._closed = True
@@ -141,7 +144,8 @@ class Spread:
         while not self._closed:
             if time.monotonic() > asked + _POLL_SECONDS:
                 self._crew.take_in()
-                self._tell_late()
+                for seat in self._crew.late():
+                    self._events.put((seat, _failed(TimeoutError("it does not answer"))))
                 asked = time.monotonic()
             if silent and not self._crew.first.done() and time.monotonic() > began + _SILENCE_SECONDS:
                 silent = False
@@ -156,19 +160,9 @@ class Spread:
                 self._tasks.receive()
                 self._give()
 
-    def _tell_late(self) -> None:
-        """Tell once of each cell that a worker has beyond its time limit; who knows how long an engine's way is."""
-        for seat in self._crew.seats:
-            if seat.current is not None and time.monotonic() > seat.due:
-                seat.due, cell = math.inf, seat.current.cell
-                what = (
-                    f"{reference_words(cell.kernel)[0]} {cell.m}×{cell.n}×{cell.k} should have taken {cell.timeout:g} s"
-                )
-                self._say(f"still waiting for {seat.worker.name}, though {what} at most")
-
     def _answered(self, seat: Seat, future: Future[bytes]) -> None:
         """Take a worker's answer: to its hello, of the reference cell, or of a task."""
-        task, seat.current = seat.current, None
+        task, seat.current, seat.due = seat.current, None, math.inf
         what, answer, outcome = "the worker was lost", {}, None
         try:
             content = future.result()
@@ -198,9 +192,20 @@ class Spread:
             self._again(task, answer["text"])
             return
         self._measured[seat.worker.name] += 1
-        if self._journal is not None and error is None:
-            self._journal.keep(task.cell, self._crew.first.result()["facts"], task.to_json(outcome))
+        if error is None:
+            self._keep(task, outcome)
         _settle(task, outcome)
+
+    def _keep(self, task: Task, outcome: Any) -> None:
+        """Enter a result in the journal, while that can be written."""
+        if self._journal is None:
+            return
+        try:
+            self._journal.keep(task.cell, self._crew.first.result()["facts"], task.to_json(outcome))
+        except OSError as error:
+            self._say(f"nothing more of this run is kept if it is interrupted: {error.strerror}")
+            self._journal.close(whole=False)
+            self._journal = None
 
     def _again(self, task: Task, why: str) -> None:
         """Have a cell measured elsewhere, or say that it takes every worker down."""
@@ -223,18 +228,21 @@ class Spread:
             task.begun.append(seat.worker.name)
             ahead = [each.cell.to_json() for each in self._tasks.following(seat.worker.name, AHEAD)]
             task.cell = cell = task.cell.on(seat.device["name"])
-            seat.due = time.monotonic() + (cell.timeout or math.inf) + _LATE_SECONDS
             asked = {"target": task.target, "arguments": [cell.to_json(), *task.further], "timeout": cell.timeout}
-            self._crew.ask(seat, {**asked, "ahead": ahead})
+            self._crew.ask(seat, {**asked, "ahead": ahead}, f"for {task.label}", cell.timeout)
 
     def _next(self, seat: Seat) -> Task | None:
         """The next cell for a worker that is not in the journal."""
         while task := self._tasks.next(seat.worker.name, lambda: self._crew.others(seat)):
             known = self._journal and self._journal.result(task.cell, self._crew.first.result()["facts"])
-            if known is None:
+            try:
+                outcome = None if known is None else task.from_json(known)
+            except Exception:  # of a line that was damaged
+                outcome = None
+            if outcome is None:
                 break
             self._remembered += 1
-            task.future.set_result(task.from_json(known))
+            task.future.set_result(outcome)
         return task
 
     def _fail(self, error: MmcoreError) -> None:
@@ -253,3 +261,10 @@ def _settle(task: Task, outcome: Any) -> None:
         task.future.set_exception(outcome)
     else:
         task.future.set_result(outcome)
+
+
+def _failed(error: BaseException) -> Future[bytes]:
+    """What becomes of a request to a worker that is gone."""
+    future: Future[bytes] = Future()
+    future.set_exception(error)
+    return future

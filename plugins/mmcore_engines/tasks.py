@@ -36,6 +36,11 @@ class Task:
     future: Future[Any] = field(default_factory=Future)
     begun: list[str] = field(default_factory=list)
 
+    @property
+    def label(self) -> str:
+        kernel = self.cell.kernel
+        return f"{kernel if isinstance(kernel, str) else kernel['file']} {self.cell.m}×{self.cell.n}×{self.cell.k}"
+
     def outcome(self, answer: Mapping[str, Any], place: str) -> Any:
         """What a worker's answer says: a result, or a MmcoreError; ValueError where it is another task's answer."""
         if answer.get("error") == TimeLimit.__name__:
@@ -47,6 +52,9 @@ class Task:
         result = Result.from_json({**answer["result"], "place": place})
         if replace(result.cell, seed=self.cell.seed) != self.cell:
             raise ValueError("it is another cell's")
+        parts = (result.config, result.figures, result.phases, result.distributions, result.conditions)
+        if not all(isinstance(each, Mapping) for each in parts):
+            raise ValueError("its parts are of other types")
         return result
 
     def unfinished(self, error: TimeLimit | DeviceLost) -> Any:

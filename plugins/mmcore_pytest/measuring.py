@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from mmcore.cell import Cell, Timing
 from mmcore.result import Result
 from mmcore_engines import Request, Spread, connect
+from mmcore_engines.spread import NotMeasured
 from mmcore_pytest.options import Selection
 
 REFERENCE = Cell("upc.kernel11", 2048, 2048, 2048, timings=(Timing(max_seconds=0.2),), timeout=60)
@@ -43,7 +44,11 @@ class Measuring:
         self._say = say
         self._futures: dict[str, Future[Any]] = {}
         self._told, self._last = 0, time.monotonic()
-        self.described: Mapping[str, Any] = self._wait_for(self._spread.start())
+        try:
+            self.described: Mapping[str, Any] = self._wait_for(self._spread.start())
+        except BaseException:  # Ctrl-C too
+            self._spread.close()
+            raise
 
     def hand_out(self, cells: Mapping[str, tuple[Cell, str]], folder: Path | None) -> None:
         """Have cells measured, given with their groups by test; in ``folder`` lies what an interrupted run has."""
@@ -81,17 +86,24 @@ class Measuring:
 
     @property
     def _done(self) -> int:
-        return sum(future.done() for future in self._futures.values())
+        """How many cells are measured, or cannot be."""
+        done = (future for future in self._futures.values() if future.done())
+        return sum(not isinstance(future.exception(), NotMeasured) for future in done)
 
     def report(self) -> list[str]:
         """A sentence each on who measured what, and how much the cards differ."""
         self._tell()
         return self._spread.report()
 
-    def close(self, *, interrupted: bool) -> None:
-        """End all workers; what an interrupted run has measured stays where the next one finds it."""
+    def close(self, reported: Set[str]) -> None:
+        """End all workers; what a run has measured stays where the next one finds it, unless it is whole.
+
+        Args:
+            reported: the tests that have been run.
+        """
         done = self._done
-        if interrupted:
+        whole = self._futures.keys() <= reported and done == len(self._futures)
+        if not whole:
             rest = "; the same command goes on from there" if self.keeps else ""
             self._say(f"mmcore: {done} of {len(self._futures)} cells are measured{rest}")
-        self._spread.close(whole=not interrupted and done == len(self._futures))
+        self._spread.close(whole=whole)

@@ -151,9 +151,23 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.hold_device()
             if ours.engine:
                 cells = {item.nodeid: _cell_of(item, ours) for item in session.items if _is_measured(item)}
-                cache = getattr(session.config, "cache", None)  # none with -p no:cacheprovider
-                ours.engine.hand_out(cells, Path(cache.mkdir("mmcore")) if cache else None)
-    return (yield)
+                ours.engine.hand_out(cells, _kept_in(ours))
+    try:
+        return (yield)
+    except KeyboardInterrupt:
+        if ours:
+            ours.interrupted = True  # a second one may keep pytest from saying so
+        raise
+
+
+def _kept_in(session: Session) -> Path | None:
+    """The folder of what interrupted runs have measured; None where there is none."""
+    cache = getattr(session.config, "cache", None)  # none with -p no:cacheprovider
+    try:
+        return Path(cache.mkdir("mmcore")) if cache else None
+    except OSError as error:
+        session.problems.append(f"nothing of this run is kept if it is interrupted: {error}")
+        return None
 
 
 def _is_measured(item: pytest.Item) -> bool:
@@ -175,10 +189,13 @@ def _cell_of(item: pytest.Item, session: Session) -> tuple[Cell, str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add up where the time goes."""
+    """Add up where the time goes, and know which tests have been run."""
     report = yield
-    if (session := _used(item.config)) and item.nodeid in session.benchmarks:
-        session.benchmarks[item.nodeid].duration += report.duration
+    if session := _used(item.config):
+        if item.nodeid in session.benchmarks:
+            session.benchmarks[item.nodeid].duration += report.duration
+        if report.when == "teardown":
+            session.reported.add(item.nodeid)
     return report
 
 
@@ -201,13 +218,12 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     try:
         return (yield)
     finally:
-        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
         # What an engine keeps, the run that goes on from there saves.
-        if results and not ours.regressed and not (interrupted and ours.keeps):
+        if results and not ours.regressed and not (ours.interrupted and ours.keeps):
             save(config)
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        ours.close(interrupted=interrupted)
+        ours.close()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -39,6 +39,8 @@ class Session:
     items: int = 0  # how many tests measure a cell
     results: dict[str, Measured] = field(default_factory=dict)  # by test
     benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)  # the fixtures that were used, by test
+    reported: set[str] = field(default_factory=set)  # the tests that have been run
+    interrupted: bool = False  # by Ctrl-C
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
     problems: list[str] = field(default_factory=list)  # what could not be done at the end
     lock: Lock | None = None  # on the device, once a cell is to be measured
@@ -142,10 +144,10 @@ class Session:
                 terminal.write_line(text)
                 terminal.flush()
 
-    def close(self, *, interrupted: bool) -> None:
+    def close(self) -> None:
         """Free the device for others."""
         if "engine" in vars(self) and self.engine:
-            self.engine.close(interrupted=interrupted)
+            self.engine.close(self.reported)
         end_workers()
         if self.lock is not None:
             self.lock.release()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -74,12 +76,18 @@ class RayEngine:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         self._mine = not ray.is_initialized()
         if self._mine:
+            terminated = signal.getsignal(signal.SIGTERM)
             try:
                 _reach(request.address)
-                ray.init(request.address or None, log_to_driver=False, logging_level="ERROR")
+                # Without an address Ray would join what runs on this machine, or what it believes to run.
+                where = request.address or os.environ.get("RAY_ADDRESS") or "local"
+                ray.init(where, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 where = f" at {request.address!r}" if request.address else ""
-                raise MmcoreError(f"there is no Ray{where}: {str(error).splitlines()[0]}") from None
+                raise MmcoreError(f"there is no Ray{where}: {_reason(error)}") from None
+            # Ray's own handler raises SystemExit wherever the head is, in a test for example.
+            with contextlib.suppress(ValueError):  # not in the main thread
+                signal.signal(signal.SIGTERM, terminated)
         self._device = self._kind(request.device)
         self._slots: dict[tuple[str, int], list[RayWorker]] = {}  # by node and number, the last being the current one
 
@@ -113,6 +121,16 @@ class RayEngine:
     def close(self) -> None:
         if self._mine:
             ray.shutdown()
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of an error, and of what has caused it."""
+    cause = error
+    while (deeper := cause.__cause__ or cause.__context__) is not None:
+        cause = deeper
+    return "; ".join(
+        dict.fromkeys(str(each).strip().partition("\n")[0] for each in (error, cause) if str(each).strip())
+    )
 
 
 def _reach(address: str) -> None:
