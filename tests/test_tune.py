@@ -17,6 +17,7 @@ import pytest
 
 import mmcore
 from mmcore.cell import Cell
+from mmcore.errors import DeviceLost
 from mmcore.executor import IN_PROCESS
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import Phases
@@ -154,6 +155,52 @@ def test_no_config_is_asked_for_twice(sampler: str) -> None:
     search = Search("s", space(), optuna.storages.InMemoryStorage(), sampler, 1)
     asked = [search.ask() for _ in range(60)]
     assert len({id for _, id in filter(None, asked)}) == 60
+
+
+def test_a_config_that_was_right_before_is_wrong_from_then_on() -> None:
+    kept = optuna.storages.InMemoryStorage()
+    search = Search("s", space(), kept, "tpe", 1)
+    for seconds in (1.0, 2.0):
+        trial, _ = search.ask() or pytest.fail("there are configs")
+        search.tell(trial, seconds)
+    fastest, next_one = search.best
+    search.withdraw(fastest, "it is wrong", late=False)
+    for found in (search, Search("s", space(), kept, "tpe", 1)):
+        assert (found.best, found.wrong) == ([next_one], {fastest: "it is wrong"})
+
+
+def test_a_final_that_fails_is_decided_by_the_trials_and_a_wrong_winner_makes_room_for_the_next() -> None:
+    kernel = mmcore.kernels()["acme.valley"]
+    search = Search("s", space(), optuna.storages.InMemoryStorage(), "tpe", 1)
+    for seconds in (1.0, 1.01):
+        trial, _ = search.ask() or pytest.fail("there are configs")
+        search.tell(trial, seconds)
+    wrong = SimpleNamespace(verified=False, failures=lambda: ["it is wrong"], timed_out=False)
+    right = SimpleNamespace(verified=True, kernel_seconds=1.01)
+    answers = iter([DeviceLost("it died"), wrong, DeviceLost("it died"), right])
+
+    class Answering:
+        def add(self, *asked: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            answer = next(answers)
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+            return future
+
+    fastest, next_one = search.best
+    tuning = Tuning(kernel, kernel.problem(16, 16, 16), search, 2)
+    run_final(tuning, Answering(), 5.0)  # type: ignore[arg-type]
+    assert (tuning.winner, search.wrong) == (next_one, {fastest: "it is wrong"})
+
+
+def test_what_would_be_replaced_is_tried_though_enough_have_been(tmp_path: Path) -> None:
+    one, another = (("--storage", str(tmp_path / f"{name}.log")) for name in "ab")
+    document("--trials", "2", *one)
+    best = document(*another)
+    again = document("--trials", "2", *one)
+    assert (len(again["trials"]), again["config"]) == (3, best["config"])
 
 
 def test_what_an_interrupted_run_had_begun_is_not_measured() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -22,10 +23,10 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
-from mmcore.tuning import SCHEMA, all_tuned, file_of, own_folder
+from mmcore.tuning import SCHEMA, all_tuned, choices, file_of, own_folder
 from mmcore_emulator.device import Emulator
 from mmcore_experiments.results import benchmark_record
-from mmcore_pytest.collection import Benchmark
+from mmcore_pytest.collection import Benchmark, tuned
 from tests.command_line import mmcore as command
 from tests.test_api import normal
 from tests.test_matmul_in_place import PACKED, RIGHT, EmulatedGpu, WithDlpack
@@ -105,6 +106,62 @@ def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(wr
     assert [taken(size, multiples)[0] for size in (96, 48)] == ["b32", "b16"]
 
 
+def test_what_follows_from_other_parameters_does_so_today(write: Write) -> None:
+    write(entry(7, kernel=TILES, TILE=32))
+    found = mmcore.kernels()[TILES]
+    config, origin = usual_config(found, found.problem(64, 64, 64), DeviceProperties(card=CARD))
+    assert (config.block, origin) == ((32, 32, 1), "tuned for 64×64×64 on Test GPU (your own)")
+
+
+def test_a_config_that_is_none_of_the_kernels_own_is_not_taken(write: Write) -> None:
+    write(entry(24), entry(0, kernel="ladder.f64.03_ring", BM=9999))
+    assert taken() == ("b32", DEFAULT)
+    assert taken(kernel="ladder.f64.03_ring")[1] == DEFAULT
+
+
+def test_a_config_that_the_device_cannot_launch_makes_room_for_the_next(write: Write) -> None:
+    write(entry(32), entry(16, size=1024))
+    found = mmcore.kernels()[KERNEL]
+    small = DeviceProperties(card=CARD, threads_per_block=256)
+    assert usual_config(found, found.problem(64, 64, 64), small)[0].id == "b16"
+
+
+def test_every_config_has_one_id_however_it_is_named() -> None:
+    for kernel in mmcore.kernels().values():
+        for config in itertools.islice(kernel.all_configs, 20):
+            assert kernel.config(**config.to_json()).id == config.id
+            assert kernel.all_configs.own(**config.to_json()) == config
+
+
+def test_near_products_compare_by_rate(write: Write) -> None:
+    slow, fast = "ladder.f32.05_register_tile", "ladder.f32.06_vectors"
+    configs = {name: mmcore.kernels()[name].usual_configs[0].to_json() for name in (slow, fast)}
+    write(
+        {**entry(0, size=2000, kernel=fast, seconds=0.9e-3), "config": configs[fast]},
+        {**entry(0, size=2048, kernel=slow, seconds=50e-3), "config": configs[slow]},
+    )
+    problem = mmcore.kernels()[fast].problem(2048, 2048, 2048)
+    ranked = [each.kernel.name for each in choices(lambda kernel: kernel.name in (slow, fast), problem, CARD)]
+    assert ranked == [fast, slow]
+
+
+def test_tuned_configs_are_measured_beside_several_usual_ones_and_in_place_of_a_single_one(write: Write) -> None:
+    found = mmcore.kernels()
+    write(entry(16), {**entry(0, kernel="upc.kernel00"), "config": {"block": [8, 8, 1]}})
+    for kernel, several in ((found[KERNEL], 3), (found["upc.kernel00"], len(found["upc.kernel00"].usual_configs))):
+        pairs = [(kernel.problem(64, 64, 64), config) for config in kernel.usual_configs]
+        cases = [*tuned(kernel, pairs, lambda: DeviceProperties(card=CARD))]
+        assert len(cases) == len({config for _, config, _ in cases}) >= several
+        assert [origin for *_, origin in cases if origin] == ["tuned for 64×64×64 on Test GPU (your own)"]
+
+
+def test_two_cards_have_two_files() -> None:
+    names = ("NVIDIA H200", "カード A", "卡 A", "日本", "Test GPU (MIG 1g.5gb)", "Test GPU-MIG 1g 5gb", "x" * 300)
+    assert len({file_of(name, Path()) for name in names}) == len(names)
+    assert file_of("NVIDIA H200", Path()) == Path("nvidia-h200.json")
+    assert all(len(file_of(name, Path()).name) < 128 for name in names)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -116,6 +173,14 @@ def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(wr
             "no kernel, sizes, time or config",
         ),
         (json.dumps({"schema": 1, "card": CARD, "tuned": [{"kernel": KERNEL}]}), "TypeError"),
+        *(
+            (
+                json.dumps({"schema": 1, "card": CARD, "tuned": [{**entry(8), **wrong}]}),
+                "no kernel, sizes, time or config",
+            )
+            for wrong in ({"m": 10**400}, {"m": True}, {"m": 16.5}, {"kernel": ["a"]}, {"seconds": float("inf")})
+        ),
+        ("[" * 100_000, "RecursionError"),
     ],
 )
 def test_a_damaged_file_costs_what_it_holds_and_a_sentence(
@@ -129,6 +194,32 @@ def test_a_damaged_file_costs_what_it_holds_and_a_sentence(
     assert warning.startswith("warning: ")
     assert said in warning
     assert str(path) in warning
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])
+def test_what_is_no_file_costs_a_sentence(
+    write: Write, capsys: pytest.CaptureFixture[str], make: Callable[[Path], None]
+) -> None:
+    path = write()
+    path.unlink()
+    make(path)
+    assert taken() == ("b32", DEFAULT)
+    assert f"the tuning file {path} cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("returned", [5, "/", Path("/"), [5], [None]])
+def test_a_hook_that_returns_no_folders_costs_a_sentence(returned: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    plugin = type("Plugin", (), {"mmcore_tuning": staticmethod(hookimpl(lambda: returned))})()
+    before = [*registry().failed]
+    registry().add(plugin, "tuned", "acme-tuned")
+    try:
+        for _ in range(3):
+            all_tuned()
+        assert capsys.readouterr().err.count("warning: plugin tuned of acme-tuned failed to load: ") == 1
+    finally:
+        registry().manager.unregister(plugin)
+        del registry()._origins[plugin]
+        registry().failed[:] = before
 
 
 def test_what_the_user_names_comes_first_and_the_result_says_which_it_was(write: Write) -> None:
@@ -322,10 +413,10 @@ def test_an_out_that_is_no_array_is_told(out: Any) -> None:
 
 
 def test_shipped_files_name_kernels_that_there_are() -> None:
-    for tuned in all_tuned():
-        kernel: Kernel = mmcore.kernels()[tuned.kernel]
-        problem = kernel.problem(tuned.m, tuned.n, tuned.k)
-        assert not kernel.violations(problem, kernel.config(**tuned.config)), tuned
+    for each in all_tuned():
+        kernel: Kernel = mmcore.kernels()[each.kernel]
+        problem = kernel.problem(each.m, each.n, each.k)
+        assert not kernel.violations(problem, kernel.all_configs.own(**each.config)), each
 
 
 def test_an_experiments_results_say_where_a_tuned_config_comes_from() -> None:
