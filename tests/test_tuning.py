@@ -20,11 +20,12 @@ from mmcore import Config, InvalidProblem, Kernel, Launch, Problem, hookimpl
 from mmcore.cell import Cell, Timing
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.measure import measure
+from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
 from mmcore.tuning import SCHEMA, all_tuned, choices, file_of, own_folder
 from mmcore_emulator.device import Emulator
+from mmcore_emulator.launch_facts import Launched
 from mmcore_experiments.results import benchmark_record
 from mmcore_pytest.collection import Benchmark, tuned
 from tests.command_line import mmcore as command
@@ -220,6 +221,16 @@ def test_a_hook_that_returns_no_folders_costs_a_sentence(returned: Any, capsys: 
         registry().manager.unregister(plugin)
         del registry()._origins[plugin]
         registry().failed[:] = before
+
+
+def test_check_and_profile_say_which_config_is_tuned() -> None:
+    kernel = mmcore.kernels()[KERNEL]
+    for origin, said in (("tuned for it", "TILE=32\ntuned for it"), (DEFAULT, "TILE=32"), ("", "TILE=32")):
+        with prepared_cell(Cell(KERNEL, 32, 32, 32), Emulator()) as loaded:
+            told = Launched.of(loaded, Emulator())
+        assert kernel.usual_configs[0].to_json() == told.config
+        assert dict(replace(told, config_origin=origin).facts(auto=False))["config"] == said
+        assert told.to_json()["config_origin"] == DEFAULT
 
 
 def test_what_the_user_names_comes_first_and_the_result_says_which_it_was(write: Write) -> None:

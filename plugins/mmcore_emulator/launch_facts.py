@@ -10,6 +10,7 @@ from mmcore.cli.output import in_turn
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.measure import launch_records
+from mmcore.planning.plan import DEFAULT
 from mmcore.result import LaunchRecord
 
 
@@ -23,6 +24,7 @@ class Launched:
         problem: m, n and k, by name.
         device, device_description: where it was launched.
         config: every parameter by name, the block as [x, y, z].
+        config_origin: as :class:`mmcore.Result` has it.
         forced: whether the kernel's own constraints were passed over.
         violated: those of them that do not hold, a clause each.
         launches: in order.
@@ -35,6 +37,7 @@ class Launched:
     device: str
     device_description: str
     config: Mapping[str, Any]
+    config_origin: str
     forced: bool
     violated: tuple[str, ...]
     launches: tuple[LaunchRecord, ...]
@@ -52,6 +55,7 @@ class Launched:
             device=device.name,
             device_description=device.description,
             config=plan.config.to_json(),
+            config_origin=plan.config_origin,
             forced=plan.forced,
             violated=tuple(kernel.violations(problem, plan.config)) if plan.forced else (),
             launches=launch_records(loaded),
@@ -82,10 +86,12 @@ class Launched:
             auto: whether mmcore chose the device.
         """
         forced = "; ".join(self.violated) or "against nothing: its constraints hold"
+        parameters = ", ".join(f"{name}={value}" for name, value in self.config.items() if name != "block")
+        tuned = "" if self.config_origin == DEFAULT else self.config_origin
         return [
             ("device", f"{self.device}{' (chosen by auto)' if auto else ''}: {self.device_description}"),
             ("problem", self.product),
-            ("config", ", ".join(f"{name}={value}" for name, value in self.config.items() if name != "block")),
+            ("config", f"{parameters}\n{tuned}".strip()),
             ("forced", forced if self.forced else ""),
             ("block", in_turn([launch.block for launch in self.launches], "thread")),
             ("grid", in_turn([launch.grid for launch in self.launches], "block")),
