@@ -108,15 +108,8 @@ def all_tuned() -> list[Tuned]:
     found = [(own_folder(), "your own")]
     found += [(item, origin.distribution) for item, origin in registry().collected("mmcore_tuning", Path)]
     files = [(path, origin) for folder, origin in found if folder.is_dir() for path in sorted(folder.glob("*.json"))]
-    return [tuned for path, origin in files for tuned in _entries(path, _changed(path), origin)]
-
-
-def _changed(path: Path) -> int:
-    """When a file was changed; 0 where it cannot be told."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
+    changed = {path: path.stat().st_mtime_ns if path.exists() else 0 for path, _ in files}
+    return [tuned for path, origin in files for tuned in _entries(path, changed[path], origin)]
 
 
 @functools.lru_cache(maxsize=64)

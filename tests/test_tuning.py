@@ -115,7 +115,7 @@ def test_what_follows_from_other_parameters_does_so_today(write: Write) -> None:
 
 
 def test_a_config_that_is_none_of_the_kernels_own_is_not_taken(write: Write) -> None:
-    write(entry(24), entry(0, kernel="ladder.f64.03_ring", BM=9999))
+    write(entry(24), {**entry(8), "config": {"self": 1}}, entry(0, kernel="ladder.f64.03_ring", BM=9999))
     assert taken() == ("b32", DEFAULT)
     assert taken(kernel="ladder.f64.03_ring")[1] == DEFAULT
 

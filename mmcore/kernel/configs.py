@@ -216,7 +216,7 @@ class Configs:
                 found.add(config)
                 yield Config({name: config[name] for name in self.usual[0]}, config.derived)
 
-    def own(self, **asked: Any) -> Config:
+    def own(self, /, **asked: Any) -> Config:
         """The config of these values, whatever those that follow from others are; InvalidConfig where there is none."""
         free = {name: value for name, value in asked.items() if not _is_derivation(self._declared[0].get(name))}
         config = self.matching(**free)[0]
@@ -232,7 +232,7 @@ class Configs:
         flat = all(config.block.y == config.block.z == 1 for config in self.usual)
         return dim3(extents * 2 if isinstance(extents, tuple | list) and len(extents) == 1 and not flat else extents)
 
-    def matching(self, **asked: Any) -> tuple[Config, ...]:
+    def matching(self, /, **asked: Any) -> tuple[Config, ...]:
         """The usual configs that have the values; where none has, the first with these, its derived ones following."""
         unknown = [name for name in asked if name not in self.usual[0]]
         if unknown:

@@ -107,12 +107,11 @@ class Spread:
         self._closed = True
         self._events.put(None)
         # Neither an engine that does not return nor a worker that does not end may hold up what is measured.
+        if self._thread.is_alive():
+            self._thread.join(_END_SECONDS)
         ending = threading.Thread(target=self._crew.end, name="end", daemon=True)
-        for thread in (self._thread, ending):
-            if thread is ending:
-                thread.start()
-            if thread.is_alive():
-                thread.join(_END_SECONDS)
+        ending.start()
+        ending.join(_END_SECONDS)
         if self._journal is not None:
             self._journal.close(whole=whole)
 
