@@ -207,6 +207,48 @@ def test_a_regression_is_seen_on_a_new_host_beside_the_others(tmp_path: Path) ->
     assert series(tmp_path, exit_code=1)["differences"] == [{"what": "host", "before": "a", "now": "b"}]
 
 
+def nightly(folder: Path, slow: Mapping[str, float], days: int = 6) -> Path:
+    """Some days of three hosts, each an hour later, some of which take so many ms on the last day; the folder."""
+    for day in range(1, days + 1):
+        for hour, host in enumerate(("gpu01", "gpu02", "gpu03")):
+            ms = slow.get(host, 1.0) if day == days else 1.0
+            saved(folder, day, timed(ms), host=host, datetime=f"2001-02-{day:02}T{hour:02}:00:00+00:00")
+    return folder
+
+
+def test_every_hosts_newest_run_is_judged_whichever_ran_last(tmp_path: Path) -> None:
+    found = series(nightly(tmp_path, {"gpu01": 1.5, "gpu02": 1.6}), exit_code=1)
+    assert (found["state"], found["newest"]["host"], found["newest"]["median_ms"]) == ("slower", "gpu02", 1.6)
+    hosts = [(each["newest"]["host"], each["state"]) for each in found["hosts"]]
+    assert hosts == [("gpu02", "slower"), ("gpu01", "slower"), ("gpu03", "unchanged")]
+
+
+@pytest.mark.parametrize(
+    ("slow", "named"),
+    [
+        (("gpu02",), "gpu02"),
+        (("gpu01", "gpu03"), "gpu01, gpu03"),
+        (("gpu01", "gpu02", "gpu03"), "3 hosts"),
+        (("gpu01", "gpu02", "gpu03", "gpu04"), "gpu01, gpu02 and 2 more"),
+    ],
+)
+def test_a_row_names_the_hosts(slow: tuple[str, ...], named: str, tmp_path: Path) -> None:
+    nightly(tmp_path, dict.fromkeys(slow, 1.5))
+    if "gpu04" in slow:
+        runs(tmp_path, *STEADY, 1.5, host="gpu04")
+        runs(tmp_path, *STEADY, host="gpu05")
+    assert re.search(rf"^upc\.kernel11  1024  b32 +{named} +1\.5 ", shown(tmp_path).stdout, re.MULTILINE)
+
+
+def test_a_host_that_runs_no_longer_has_no_say_after_a_week_of_the_others(tmp_path: Path) -> None:
+    runs(tmp_path, *STEADY, 1.5, host="gone")
+    for day in range(7, 13):
+        saved(tmp_path, day, timed(1.0), host="here")
+    assert series(tmp_path, exit_code=1)["newest"]["host"] == "gone"
+    saved(tmp_path, 13, timed(1.0), host="here")
+    assert series(tmp_path)["newest"]["host"] == "here"
+
+
 def test_results_without_a_time_or_not_verified_are_left_out_and_counted(tmp_path: Path) -> None:
     runs(tmp_path, 1.0)
     counted = emulated(KERNEL, 64, 16)

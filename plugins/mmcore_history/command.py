@@ -14,7 +14,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, say, write, 
 from mmcore_history.hosts import outliers
 from mmcore_history.measurements import Measurement, Subject
 from mmcore_history.reading import History, InvalidHistory, read
-from mmcore_history.trends import SLOWER, Limits, Trend, trends
+from mmcore_history.trends import SLOWER, Limits, Trend, first_of_last_days, trends
 from mmcore_plots.files import PICTURES, picture, require_matplotlib, save
 
 
@@ -66,9 +66,9 @@ def bench_history(
 ) -> int:
     """Say which kernels became slower.
 
-    FOLDER holds saved runs of pytest, of any hosts and dates; .benchmarks by default. The newest run of each kernel,
-    size, config and model of card is compared with the runs before it. The exit status is 1 if any is slower by more
-    than --fail percent and than the noise.
+    FOLDER holds saved runs of pytest, of any hosts and dates; .benchmarks by default. Each host's newest run of each
+    kernel, size, config and model of card is compared with the host's runs before it. The exit status is 1 if any is
+    slower by more than --fail percent and than the noise.
     """
     if output and output.suffix.lower() not in PICTURES:
         raise click.UsageError(f"{str(output)!r} does not end in .png or .svg")
@@ -79,7 +79,8 @@ def bench_history(
     for problem in history.problems:
         say(f"warning: {problem}")
     series = _chosen(folder, history, kernels, size, cards)
-    found, standing_out = trends(series.items(), limits), outliers(series, fail)
+    lately = first_of_last_days(history.series.values())
+    found, standing_out = trends(series.items(), limits, lately), outliers(series, fail)
     drawn = "" if output is None else _draw(output, found, limits)
     from mmcore_history.report import report, to_json
 

@@ -14,8 +14,10 @@ from mmcore.cli.output import visible
 from mmcore_history.hosts import Outlier
 from mmcore_history.measurements import USUAL_MEASURE, Run
 from mmcore_history.reading import History
-from mmcore_history.trends import FASTER, NEW, SLOWER, Limits, Trend, counted
+from mmcore_history.trends import FASTER, NEW, SLOWER, Limits, Trend, Verdict, counted
 from mmcore_plots.results import number
+
+_MOST_HOSTS = 2  # that a row names
 
 
 def report(
@@ -47,23 +49,26 @@ def _counts(found: Iterable[Trend]) -> str:
 
 
 def _table(shown: Sequence[Trend], *, every: bool) -> Table:
-    """A row for each series, with the noise where ``every`` asks why some did not change."""
+    """A row for each series, with the runs and their noise where ``every`` asks why some did not change."""
     measures = any(each.subject.measure != USUAL_MEASURE for each in shown)
-    commits = any(each.since and each.since.commit for each in shown)
+    commits = any(each.worst.since and each.worst.since.commit for each in shown)
+    hosts = any(len(each.verdicts) > 1 for each in shown)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("kernel", "size", "config", *(["measure"] if measures else [])):
+    for name in ("kernel", "size", "config", *(["measure"] if measures else []), *(["on"] if hosts else [])):
         table.add_column(name, no_wrap=name == "kernel")
-    for name in ("runs", "now, ms", "change", *(["noise"] if every else [])):
+    for name in (*(["runs"] if every else []), "now, ms", "change", *(["noise"] if every else [])):
         table.add_column(name, justify="right")
     for name in ("since", *(["commit"] if commits else []), ""):
         table.add_column(name)
     notes = _numbered(shown)
     for each in shown:
-        subject, since = each.subject, each.since
+        subject, worst, since = each.subject, each.worst, each.worst.since
         table.add_row(
             *(subject.kernel, subject.size, subject.config, *([subject.measure] if measures else [])),
-            *(str(len(each.measurements)), number(each.newest.ms), _percent(each.change_percent, "+.1f")),
-            *([_percent(each.noise_percent, ".1f")] if every else []),
+            *([_hosts(each)] if hosts else []),
+            *([str(len(each.measurements))] if every else []),
+            *(number(worst.newest.ms), _percent(worst.change_percent, "+.1f")),
+            *([_percent(worst.noise_percent, ".1f")] if every else []),
             since.day if since else "",
             *([since.commit if since else ""] if commits else []),
             f"[{notes[text]}]" if (text := _text(each)) else "",
@@ -71,8 +76,17 @@ def _table(shown: Sequence[Trend], *, every: bool) -> Table:
     return table
 
 
+def _hosts(each: Trend) -> str:
+    """The hosts on which a series is what it is: how many if it is on all of them, or else the first few's names."""
+    if len(each.hosts) == len(each.verdicts) > 1:
+        return f"{len(each.hosts)} hosts"
+    names = [name or "?" for name in each.hosts]
+    more = f" and {len(names) - _MOST_HOSTS} more" if len(names) > _MOST_HOSTS else ""
+    return ", ".join(names[:_MOST_HOSTS]) + more
+
+
 def _text(each: Trend) -> str:
-    return ", ".join(map(str, each.differences))
+    return ", ".join(map(str, each.worst.differences))
 
 
 def _numbered(shown: Iterable[Trend]) -> dict[str, int]:
@@ -124,8 +138,15 @@ def _series(each: Trend) -> dict[str, Any]:
         "problem": {"m": subject.m, "n": subject.n, "k": subject.k},
         "config_id": subject.config,
         "measure": subject.measure,
-        "state": each.state,
         "runs": len(each.measurements),
+        **_verdict(each.worst),
+        "hosts": [_verdict(verdict) for verdict in each.verdicts],
+    }
+
+
+def _verdict(each: Verdict) -> dict[str, Any]:
+    return {
+        "state": each.state,
         "newest": {**_run(each.newest.run), "median_ms": each.newest.ms},
         "reference_ms": each.reference_ms,
         "change_percent": each.change_percent,
