@@ -249,6 +249,22 @@ def test_a_host_that_runs_no_longer_has_no_say_after_a_week_of_the_others(tmp_pa
     assert series(tmp_path)["newest"]["host"] == "here"
 
 
+def test_what_became_slower_and_is_measured_no_longer_is_told_apart_after_a_week_of_runs(tmp_path: Path) -> None:
+    runs(tmp_path, *STEADY, 1.2)
+    for day in range(7, 13):
+        saved(tmp_path, day, timed(1.0, kernel=OTHER))
+    assert history(tmp_path, exit_code=1)["slower"] == 1
+    saved(tmp_path, 13, timed(1.0, kernel=OTHER))
+    found = history(tmp_path)
+    assert (found["slower"], found["unchanged"], found["not measured lately"]) == (0, 1, 1)
+    assert series(tmp_path, "--kernel", KERNEL)["state"] == "not measured lately", "the others' runs count all the same"
+    result = shown(tmp_path, "--all")
+    assert re.search(r"^upc\.kernel11  1024  b32 +6 +1\.2 +2001-02-06  06c0ffee$", result.stdout, re.MULTILINE)
+    assert (
+        "2 series in 13 files: 1 unchanged, 1 not measured lately\nnot measured lately is what no run" in result.stdout
+    )
+
+
 def test_results_without_a_time_or_not_verified_are_left_out_and_counted(tmp_path: Path) -> None:
     runs(tmp_path, 1.0)
     counted = emulated(KERNEL, 64, 16)

@@ -51,7 +51,7 @@ def _percent_type(text: str) -> float:
     help="How many runs before it count, at most.",
 )
 @click.option("-o", "--output", type=Path, metavar="FILE", help="Draw it too; ends in .png or .svg.")
-@click.option("--all", "every", is_flag=True, help="List unchanged and new series too.")
+@click.option("--all", "every", is_flag=True, help="List the other series too.")
 @json_option
 def bench_history(
     folder: Path,

@@ -14,7 +14,7 @@ from mmcore.cli.output import visible
 from mmcore_history.hosts import Outlier
 from mmcore_history.measurements import USUAL_MEASURE, Run
 from mmcore_history.reading import History
-from mmcore_history.trends import FASTER, NEW, SLOWER, Limits, Trend, Verdict, counted
+from mmcore_history.trends import FASTER, LATELY, NEW, OLD, SLOWER, Limits, Trend, Verdict, counted
 from mmcore_plots.results import number
 
 _MOST_HOSTS = 2  # that a row names
@@ -30,7 +30,7 @@ def report(
         found: the trends to report, the worst first.
         standing_out: the hosts to name.
         limits: what counted as a change.
-        every: whether unchanged and new series have rows too.
+        every: whether series that are not slower and not faster have rows too.
     """
     cards = list(dict.fromkeys(each.subject.card for each in found))
     by_card = groupby(sorted(found, key=lambda each: cards.index(each.subject.card)), lambda each: each.subject.card)
@@ -108,6 +108,8 @@ def _summary(history: History, found: Sequence[Trend], limits: Limits) -> Iterat
     yield f"{len(found)} series in {history.files} files: {_counts(found)}"
     if any(each.state == NEW for each in found):
         yield f"new is what has fewer than {limits.fewest} runs before its newest one"
+    if any(each.state == OLD for each in found):
+        yield f"{OLD} is what no run has on the last {LATELY} days with runs: renamed or removed, perhaps"
     yield f"a change: more than {limits.percent:g} % and the noise, from the median of {runs} before"
     if history.left_out:
         yield f"left out: {history.what_was_left_out}"

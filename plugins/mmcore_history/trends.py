@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 from mmcore_history.measurements import Measurement, Run, Subject
 
-SLOWER, FASTER, UNCHANGED, NEW = "slower", "faster", "unchanged", "new"
-"""What a newest run is beside its reference; NEW where there are too few runs before it."""
+SLOWER, FASTER, UNCHANGED, NEW, OLD = "slower", "faster", "unchanged", "new", "not measured lately"
+"""What a newest run is beside its reference; NEW where there are too few runs before it, OLD where it is long ago."""
 
-STATES = (SLOWER, FASTER, UNCHANGED, NEW)
+STATES = (SLOWER, FASTER, UNCHANGED, NEW, OLD)
 
 # Runs that the reference has at least, unless the window is smaller: fewer say nothing of their noise.
 _FEWEST = 3
 # Times the median absolute deviation: 3.5 deviations of a normal distribution whose deviation it estimates.
 _NOISE = 3.5 * 1.4826
 # How many days with runs are lately: a week of nightly runs, so that a weekly one is among them.
-_LATELY = 7
+LATELY = 7
 # SM clocks differ by less from run to run, as a share.
 _SAME_CLOCK = 0.01
 
@@ -66,7 +66,7 @@ class Verdict:
         state: one of :data:`STATES`.
         reference_ms: median of the reference's runs, in ms; None where there is none.
         noise_ms: by how much the newest must differ from it to be no noise.
-        since: the first of the newest runs that all differ as the newest does; None where it does not.
+        since: the first of the newest runs that all differ as the newest does, or the newest if it is OLD; else None.
         differences: of the newest run from all of the reference's, other than in its time.
     """
 
@@ -95,7 +95,7 @@ class Trend:
     Attributes:
         subject: what was measured.
         measurements: all runs, in the order of their dates.
-        verdicts: that on each host that has run lately, one at least, the worst first.
+        verdicts: that on each host that has measured it lately, the worst first; one for its last run if it is OLD.
     """
 
     subject: Subject
@@ -119,17 +119,20 @@ class Trend:
 
 def first_of_last_days(series: Iterable[Sequence[Measurement]]) -> str:
     """The day, as YYYY-MM-DD, since which what is measured is measured lately: the first of the last with runs."""
-    return sorted({each.run.day for measurements in series for each in measurements})[-_LATELY:][0]
+    return sorted({each.run.day for measurements in series for each in measurements})[-LATELY:][0]
 
 
 def trend(subject: Subject, measurements: Sequence[Measurement], limits: Limits, lately: str) -> Trend:
     """The trend of a series' measurements, one at least, in the order of their dates.
 
-    Hosts without a run since the day ``lately`` have no say, unless there are no others.
+    Hosts without a run since the day ``lately`` have no say; it is OLD where there are no others, or what was renamed
+    or removed after it became slower would be slower for ever.
     """
     newest = {each.run.host: index for index, each in enumerate(measurements)}
-    verdicts = [_verdict(measurements[index], measurements[:index], limits) for index in newest.values()]
-    verdicts = [each for each in verdicts if each.newest.run.day >= lately] or verdicts
+    now = [index for index in newest.values() if measurements[index].run.day >= lately]
+    if not now:
+        return Trend(subject, measurements, [Verdict(measurements[-1], OLD, since=measurements[-1].run)])
+    verdicts = [_verdict(measurements[index], measurements[:index], limits) for index in now]
     order = {SLOWER: 0, FASTER: 1, UNCHANGED: 2, NEW: 3}
     verdicts.sort(key=lambda each: (order[each.state], -(each.change_percent or 0.0)))
     return Trend(subject, measurements, verdicts)
@@ -158,9 +161,9 @@ def _state(difference: float, margin: float) -> str:
 
 
 def trends(series: Iterable[tuple[Subject, Sequence[Measurement]]], limits: Limits, lately: str) -> list[Trend]:
-    """The trends of all series: those that became slower first, the worst on top; new ones last."""
+    """The trends of all series: those that became slower first, the worst on top; new ones and then old ones last."""
     found = [trend(subject, measurements, limits, lately) for subject, measurements in series]
-    order = {SLOWER: 0, UNCHANGED: 1, FASTER: 2, NEW: 3}
+    order = {SLOWER: 0, UNCHANGED: 1, FASTER: 2, NEW: 3, OLD: 4}
     return sorted(found, key=lambda each: (order[each.state], -(each.worst.change_percent or 0.0), each.subject))
 
 
