@@ -271,8 +271,49 @@ def test_results_without_a_time_or_not_verified_are_left_out_and_counted(tmp_pat
     counted["extra_info"]["verified"] = True
     saved(tmp_path, 2, timed(9.0, verified=False), timed(9.0, verified=None))
     saved(tmp_path, 3, counted, machine=EMULATOR)
-    assert history(tmp_path)["left_out"] == {"not verified": 2, "without device times": 1}
+    assert history(tmp_path, exit_code=1)["left_out"] == {"not verified": 2, "without device times": 1}
     assert "left out: 2 results not verified, 1 result without device times\n" in shown(tmp_path).stdout
+
+
+def test_what_is_not_verified_in_its_newest_run_is_named_and_is_no_success(tmp_path: Path) -> None:
+    runs(tmp_path, *STEADY, host="a")
+    saved(tmp_path, 6, timed(1.0, verified=False, median_ms=None, gflops=None), timed(1.0, n=512), host="a")
+    saved(tmp_path, 7, timed(1.0), host="b")
+    found = history(tmp_path, exit_code=1)
+    (wrong,) = found["not_verified"]
+    assert (wrong["kernel"], wrong["problem"]["n"], wrong["host"], wrong["date"][:10]) == (
+        KERNEL,
+        1024,
+        "a",
+        "2001-02-06",
+    )
+    assert found["slower"] == 0
+    result = shown(tmp_path)
+    assert f"\nnot verified in the newest run: 1\n  {KERNEL} 1024 b32 (a, 2001-02-06)\n" in result.stdout
+    assert history(tmp_path, "--size", "512")["not_verified"] == [], "only what was asked for"
+
+
+def test_of_many_that_are_not_verified_a_few_are_named(tmp_path: Path) -> None:
+    saved(tmp_path, 1, timed(1.0), *(timed(1.0, n=n, verified=False) for n in range(1, 9)))
+    result = shown(tmp_path)
+    assert (result.exit_code, result.stdout.count(" (2001-02-01)\n  ")) == (1, 5)
+    assert "  and 3 more\n" in result.stdout
+
+
+@pytest.mark.parametrize("days", [(1, 2), (1, *range(3, 10))])
+def test_what_was_verified_since_or_is_measured_no_longer_is_not_wrong(days: tuple[int, ...], tmp_path: Path) -> None:
+    for day in days:
+        if day == 1:
+            saved(tmp_path, day, timed(1.0, verified=False))
+        else:
+            saved(tmp_path, day, timed(1.0, kernel=KERNEL if day == 2 else OTHER))
+    assert history(tmp_path)["not_verified"] == []
+
+
+def test_the_emulators_wrong_products_are_not_of_this_history(tmp_path: Path) -> None:
+    saved(tmp_path, 1, timed(1.0))
+    saved(tmp_path, 2, emulated(KERNEL, 64, 16), machine=EMULATOR)
+    assert history(tmp_path)["not_verified"] == []
 
 
 @pytest.mark.parametrize("schema", [99, "2", None])

@@ -48,12 +48,14 @@ class History:
 
     Attributes:
         series: the measurements of each subject, in the order of their dates.
+        wrong: the runs of each subject in which its product was not verified, by a device that times.
         files: how many files were used.
         left_out: how many results were not, by the reason.
         problems: what is wrong with files, a sentence each.
     """
 
     series: Mapping[Subject, Sequence[Measurement]]
+    wrong: Mapping[Subject, Sequence[Run]]
     files: int
     left_out: Mapping[str, int]
     problems: Sequence[str]
@@ -67,9 +69,12 @@ class History:
 
 @dataclass(frozen=True)
 class _File:
-    """What a file holds: its measurements, a reason for each result left out, and what is wrong with benchmarks."""
+    """What a file holds: its measurements, whose products were not verified in what run, a reason for each result left
+    out, and what is wrong with benchmarks.
+    """
 
     measured: Mapping[Subject, Measurement]
+    wrong: Mapping[Subject, Run]
     left_out: Sequence[str]
     damage: Sequence[str]
 
@@ -83,6 +88,7 @@ def read(folder: Path) -> History:
     if not folder.is_dir():
         raise InvalidHistory(f"there is no folder {str(folder)!r}; pytest saves runs in the one of --benchmark-storage")
     series: dict[Subject, dict[tuple[datetime, str], Measurement]] = {}
+    wrong: dict[Subject, list[Run]] = {}
     files, left_out, problems = 0, Counter[str](), []
     for path in sorted(path for path in folder.rglob("*.json") if path.is_file()):
         try:
@@ -96,8 +102,10 @@ def read(folder: Path) -> History:
             problems.append(f"{path}: damaged benchmarks are left out, {len(found.damage)} in all; {found.damage[0]}")
         for subject, measurement in found.measured.items():
             series.setdefault(subject, {})[measurement.run.date, measurement.run.host] = measurement
+        for subject, run in found.wrong.items():
+            wrong.setdefault(subject, []).append(run)
     ordered = {subject: [each for _, each in sorted(found.items())] for subject, found in series.items()}
-    return History(ordered, files, left_out, problems)
+    return History(ordered, wrong, files, left_out, problems)
 
 
 def _host_folder(path: Path) -> str:
@@ -109,6 +117,7 @@ def _host_folder(path: Path) -> str:
 def _read(path: Path, host: str) -> _File:
     document = _document(path)
     measured: dict[Subject, Measurement] = {}
+    wrong: dict[Subject, Run] = {}
     left_out, damage = [], []
     try:
         card, run = _card(document), _run(document, host)
@@ -120,12 +129,14 @@ def _read(path: Path, host: str) -> _File:
             if "kernel" not in info:  # another test of the same session
                 continue
             if reason := _no_place(info):
+                if reason == UNVERIFIED and info.get("emulation_ms") is None:
+                    wrong[_subject(info, card)] = run
                 left_out.append(reason)
             else:
                 measured[_subject(info, card)] = _measurement(info, run)
         except (ValueError, TypeError, AttributeError, KeyError, MmcoreError) as error:
             damage.append(f"benchmark {index}: {_reason(error)}")
-    return _File(measured, left_out, damage)
+    return _File(measured, wrong, left_out, damage)
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -12,16 +12,24 @@ from rich.text import Text
 
 from mmcore.cli.output import visible
 from mmcore_history.hosts import Outlier
-from mmcore_history.measurements import USUAL_MEASURE, Run
+from mmcore_history.measurements import USUAL_MEASURE, Run, Subject
 from mmcore_history.reading import History
 from mmcore_history.trends import FASTER, LATELY, NEW, OLD, SLOWER, Limits, Trend, Verdict, counted
+from mmcore_history.unverified import Unverified
 from mmcore_plots.results import number
 
 _MOST_HOSTS = 2  # that a row names
+_MOST_UNVERIFIED = 5  # that are named
 
 
 def report(
-    history: History, found: Sequence[Trend], standing_out: Sequence[Outlier], limits: Limits, *, every: bool
+    history: History,
+    found: Sequence[Trend],
+    standing_out: Sequence[Outlier],
+    wrong: Sequence[Unverified],
+    limits: Limits,
+    *,
+    every: bool,
 ) -> list[RenderableType]:
     """The tables, the card with the worst series first; then hosts, and how much was read and left out.
 
@@ -29,6 +37,7 @@ def report(
         history: what was read.
         found: the trends to report, the worst first.
         standing_out: the hosts to name.
+        wrong: what was not verified in its newest run.
         limits: what counted as a change.
         every: whether series that are not slower and not faster have rows too.
     """
@@ -41,7 +50,7 @@ def report(
         if shown := [each for each in members if every or each.state in (SLOWER, FASTER)]:
             parts += [_table(shown, every=every), *_notes(shown)]
         parts += [*(str(host) for host in standing_out if host.card == card), ""]
-    return [*parts, *_summary(history, found, limits)]
+    return [*parts, *_unverified(wrong), *_summary(history, found, limits)]
 
 
 def _counts(found: Iterable[Trend]) -> str:
@@ -103,6 +112,14 @@ def _percent(value: float | None, form: str) -> str:
     return "" if value is None else f"{value:{form}} %"
 
 
+def _unverified(wrong: Sequence[Unverified]) -> Iterator[str]:
+    if wrong:
+        yield f"not verified in the newest run: {len(wrong)}"
+        yield from (f"  {each}" for each in wrong[:_MOST_UNVERIFIED])
+        if len(wrong) > _MOST_UNVERIFIED:
+            yield f"  and {len(wrong) - _MOST_UNVERIFIED} more"
+
+
 def _summary(history: History, found: Sequence[Trend], limits: Limits) -> Iterator[str]:
     runs = "the run" if limits.window == 1 else f"up to {limits.window} runs"
     yield f"{len(found)} series in {history.files} files: {_counts(found)}"
@@ -116,7 +133,11 @@ def _summary(history: History, found: Sequence[Trend], limits: Limits) -> Iterat
 
 
 def to_json(
-    history: History, found: Iterable[Trend], standing_out: Iterable[Outlier], limits: Limits
+    history: History,
+    found: Iterable[Trend],
+    standing_out: Iterable[Outlier],
+    wrong: Iterable[Unverified],
+    limits: Limits,
 ) -> dict[str, Any]:
     """What ``--json`` says: all series, the worst first; times in ms, changes and noise in percent."""
     found = list(found)
@@ -128,21 +149,27 @@ def to_json(
         "window": limits.window,
         **counted(found),
         "hosts": [{**each._asdict(), "card": each.card._asdict()} for each in standing_out],
+        "not_verified": [{**_subject(each.subject), **_run(each.run)} for each in wrong],
         "series": [_series(each) for each in found],
     }
 
 
 def _series(each: Trend) -> dict[str, Any]:
-    subject = each.subject
+    return {
+        **_subject(each.subject),
+        "runs": len(each.measurements),
+        **_verdict(each.worst),
+        "hosts": [_verdict(verdict) for verdict in each.verdicts],
+    }
+
+
+def _subject(subject: Subject) -> dict[str, Any]:
     return {
         "card": subject.card._asdict(),
         "kernel": subject.kernel,
         "problem": {"m": subject.m, "n": subject.n, "k": subject.k},
         "config_id": subject.config,
         "measure": subject.measure,
-        "runs": len(each.measurements),
-        **_verdict(each.worst),
-        "hosts": [_verdict(verdict) for verdict in each.verdicts],
     }
 
 
