@@ -237,7 +237,7 @@ def test_a_row_names_the_hosts(slow: tuple[str, ...], named: str, tmp_path: Path
     if "gpu04" in slow:
         runs(tmp_path, *STEADY, 1.5, host="gpu04")
         runs(tmp_path, *STEADY, host="gpu05")
-    assert re.search(rf"^upc\.kernel11  1024  b32 +{named} +1\.5 ", shown(tmp_path).stdout, re.MULTILINE)
+    assert re.search(rf" (b32|on) {named} (1\.5|1 series) ", " ".join(shown(tmp_path).stdout.split()))
 
 
 def test_a_host_that_runs_no_longer_has_no_say_after_a_week_of_the_others(tmp_path: Path) -> None:
@@ -478,6 +478,27 @@ def test_all_lists_what_did_not_change_too(tmp_path: Path) -> None:
     listed = shown(tmp_path, "--all").stdout
     assert re.search(r"^upc\.kernel11  1024  b32 +4 +1  \+0\.0 %  0\.0 %$", listed, re.MULTILINE)
     assert re.search(r"^upc\.kernel01  1024  b32 +1 +1$", listed, re.MULTILINE), "a new one"
+
+
+@pytest.mark.parametrize("options", [(), ("--all",)])
+def test_what_a_row_says_of_long_names_is_whole_in_eighty_columns(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
+    config = "b256x1-TILE_M128-TILE_N256-STAGES4"
+    for day, ms in enumerate((*STEADY, 1.2), 1):
+        commit = {"id": "c0ffee" * 7, "dirty": True}
+        result = timed(ms, kernel="ladder.bf16.07_any_nt", config_id=config, n=16384)
+        for host in ("gpu-node-0123.cluster", "b"):
+            machine = {**MACHINE, "driver": "590.1" if day == 6 else "580.1"}
+            saved(tmp_path, day, result, host=host, commit_info=commit, machine=machine)
+    lines = re.sub(r"\x1b\[[\d;]*m", "", shown(tmp_path, *options).stdout).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert re.fullmatch(r"ladder\.bf16\.07_any_nt .*\b1\.2 \+20\.0 % .*2001-02-06 c0ffeec0\+ \[1\]", lines[2])
+    first = "".join(line.strip() for line in lines[3:5])
+    assert first == f"16384 {config}"
+    assert lines[5] == "  on 2 hosts"
 
 
 def test_the_figure_has_a_panel_for_each_card_and_is_the_same_every_time(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
+from textwrap import wrap
 from typing import Any
 
 from rich.console import RenderableType
@@ -18,6 +20,8 @@ from mmcore_history.trends import FASTER, LATELY, NEW, OLD, SLOWER, Limits, Tren
 from mmcore_history.unverified import Unverified
 from mmcore_plots.results import number
 
+_WIDTH = 80  # that a table may have in every terminal
+_LINE_COLUMNS = 26  # of a line below a kernel's name
 _MOST_HOSTS = 2  # that a row names
 _MOST_UNVERIFIED = 5  # that are named
 
@@ -58,31 +62,69 @@ def _counts(found: Iterable[Trend]) -> str:
 
 
 def _table(shown: Sequence[Trend], *, every: bool) -> Table:
-    """A row for each series, with the runs and their noise where ``every`` asks why some did not change."""
-    measures = any(each.subject.measure != USUAL_MEASURE for each in shown)
-    commits = any(each.worst.since and each.worst.since.commit for each in shown)
-    hosts = any(len(each.verdicts) > 1 for each in shown)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("kernel", "size", "config", *(["measure"] if measures else []), *(["on"] if hosts else [])):
-        table.add_column(name, no_wrap=name == "kernel")
-    for name in (*(["runs"] if every else []), "now, ms", "change", *(["noise"] if every else [])):
-        table.add_column(name, justify="right")
-    for name in ("since", *(["commit"] if commits else []), ""):
-        table.add_column(name)
-    notes = _numbered(shown)
-    for each in shown:
-        subject, worst, since = each.subject, each.worst, each.worst.since
-        table.add_row(
-            *(subject.kernel, subject.size, subject.config, *([subject.measure] if measures else [])),
-            *([_hosts(each)] if hosts else []),
-            *([str(len(each.measurements))] if every else []),
-            *(number(worst.newest.ms), _percent(worst.change_percent, "+.1f")),
-            *([_percent(worst.noise_percent, ".1f")] if every else []),
-            since.day if since else "",
-            *([since.commit if since else ""] if commits else []),
-            f"[{notes[text]}]" if (text := _text(each)) else "",
+    """A row for each series, with the runs and their noise where ``every`` asks why some did not change.
+
+    Where eighty columns do not hold it, what does not fit beside a kernel's name stands below it.
+    """
+    names, figures, ends = _names(shown), _figures(shown, every=every), _ends(shown)
+    gap = 2
+    if sum(max(map(len, (name, *cells))) + gap for name, cells in {**names, **figures, **ends}.items()) - gap > _WIDTH:
+        names, gap = (
+            {"kernel": [_folded(dict(zip(names, cells, strict=True))) for cells in zip(*names.values(), strict=True)]},
+            1,
         )
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ends:
+        table.add_column(name, no_wrap=True)
+    for row in zip(*names.values(), *figures.values(), *ends.values(), strict=True):
+        table.add_row(*row)
     return table
+
+
+def _names(shown: Sequence[Trend]) -> dict[str, list[str]]:
+    """The columns that say what was measured: the way and the hosts only where they differ from the usual."""
+    subjects = [each.subject for each in shown]
+    columns = {
+        "kernel": [each.kernel for each in subjects],
+        "size": [each.size for each in subjects],
+        "config": [each.config for each in subjects],
+    }
+    if any(each.measure != USUAL_MEASURE for each in subjects):
+        columns["measure"] = [each.measure for each in subjects]
+    if any(len(each.verdicts) > 1 for each in shown):
+        columns["on"] = [_hosts(each) for each in shown]
+    return columns
+
+
+def _folded(row: Mapping[str, str]) -> str:
+    """A row's names in lines: the kernel's, the rest below it, broken where a word or a parameter ends, the hosts."""
+    lines = partial(wrap, width=_LINE_COLUMNS, initial_indent="  ", subsequent_indent="  ")
+    rest = " ".join(cell for name, cell in row.items() if name not in ("kernel", "on"))
+    hosts = lines(f"on {row['on']}", break_long_words=False, break_on_hyphens=False) if "on" in row else []
+    return "\n".join([row["kernel"], *lines(rest), *hosts])
+
+
+def _figures(shown: Sequence[Trend], *, every: bool) -> dict[str, list[str]]:
+    columns = {
+        "runs": [str(len(each.measurements)) for each in shown],
+        "now, ms": [number(each.worst.newest.ms) for each in shown],
+        "change": [_percent(each.worst.change_percent, "+.1f") for each in shown],
+        "noise": [_percent(each.worst.noise_percent, ".1f") for each in shown],
+    }
+    return {name: cells for name, cells in columns.items() if every or name not in ("runs", "noise")}
+
+
+def _ends(shown: Sequence[Trend]) -> dict[str, list[str]]:
+    """Since when, with the commits where any are known, and the notes' numbers."""
+    notes, since = _numbered(shown), [each.worst.since for each in shown]
+    columns = {"since": [run.day if run else "" for run in since]}
+    if any(run and run.commit for run in since):
+        columns["commit"] = [run.commit if run else "" for run in since]
+    return {**columns, "": [f"[{notes[text]}]" if (text := _text(each)) else "" for each in shown]}
 
 
 def _hosts(each: Trend) -> str:
