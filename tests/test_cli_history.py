@@ -6,6 +6,7 @@ import builtins
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -359,6 +360,16 @@ def test_a_damaged_or_foreign_file_is_told_by_one_sentence_and_the_others_are_us
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"warning: {damaged} ")
     assert said in line
+
+
+def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    runs(tmp_path, *STEADY)
+    saved(tmp_path, 6, timed(1.2), datetime=(now + timedelta(hours=23)).isoformat())
+    to_come = saved(tmp_path, 7, timed(1.0), datetime="2999-02-03T03:00:00+00:00")
+    found = history(tmp_path, exit_code=1)
+    assert found["problems"] == [f"{to_come} is left out: it is dated 2999-02-03, which is to come"]
+    assert found["series"][0]["newest"]["median_ms"] == 1.2, "a clock may be ahead by a time zone"
 
 
 @pytest.mark.parametrize(

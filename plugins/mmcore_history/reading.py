@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ _HOW = {"kernel": "caches", "end-to-end": "memory"}
 # The folder that pytest-benchmark makes in its storage for a kind of machine: "Linux-CPython-3.12-64bit".
 _MACHINE_FOLDER = re.compile(r".+-.+-[\d.]+-\d+bit")
 _COMMIT_DIGITS = 8
+# How far a host's clock may be ahead. A run dated later would be the newest until then.
+_AHEAD = timedelta(days=1)
 # What a device's facts say that may make a kernel slower or faster, and how it is called.
 _VERSIONS = {
     "driver": "driver",
@@ -82,8 +84,8 @@ class _File:
 def read(folder: Path) -> History:
     """The history that the .json files of a folder, and of the folders in it, hold; InvalidHistory for no folder.
 
-    A file that is damaged or another program's is a problem, and the others count. A run that was saved twice counts
-    once.
+    A file that is damaged, another program's or from the future is a problem, and the others count. A run that was
+    saved twice counts once.
     """
     if not folder.is_dir():
         raise InvalidHistory(f"there is no folder {str(folder)!r}; pytest saves runs in the one of --benchmark-storage")
@@ -123,6 +125,8 @@ def _read(path: Path, host: str) -> _File:
         card, run = _card(document), _run(document, host)
     except (ValueError, OverflowError, TypeError, AttributeError, KeyError) as error:
         raise InvalidHistory(f"{path} is damaged: {_reason(error)}") from None
+    if run.date - datetime.now(UTC) > _AHEAD:
+        raise InvalidHistory(f"{path} is left out: it is dated {run.day}, which is to come")
     for index, benchmark in enumerate(document["benchmarks"], 1):
         try:
             info = benchmark["extra_info"]
