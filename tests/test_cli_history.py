@@ -202,6 +202,14 @@ def test_of_two_hosts_the_slower_one_is_named_and_hosts_of_other_days_are_not_co
     assert [(each["host"], each["hosts"]) for each in history(tmp_path)["hosts"]] == [("b", 2)]
 
 
+def test_a_host_is_known_by_its_folder_whatever_name_the_machine_gives_itself(tmp_path: Path) -> None:
+    for day in range(1, 6):
+        for host, ms in (("a", 1.0), ("b", 1.5)):
+            saved(tmp_path, day, timed(ms), host=host, machine_info={"mmcore": MACHINE, "node": "container"})
+    found = series(tmp_path)
+    assert (found["runs"], [each["newest"]["host"] for each in found["hosts"]]) == (10, ["a", "b"])
+
+
 def test_a_regression_is_seen_on_a_new_host_beside_the_others(tmp_path: Path) -> None:
     runs(tmp_path, *STEADY, host="a")
     saved(tmp_path, 6, timed(1.2), host="b")

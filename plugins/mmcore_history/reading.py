@@ -173,7 +173,10 @@ def _card(document: Mapping[str, Any]) -> Card:
 
 
 def _run(document: Mapping[str, Any], host: str) -> Run:
-    """A document's run; ``host`` is what the folder says, which counts where the document does not."""
+    """A document's run; ``host`` is what the folder says, and where it says nothing, the document's own counts.
+
+    Containers of different hosts may have one name, and those of one host many.
+    """
     machine, commit = document["machine_info"], document.get("commit_info") or {}
     facts, date = machine[KEY], datetime.fromisoformat(_text(document["datetime"]))
     versions = {word: _text(str(facts[name])) for name, word in _VERSIONS.items() if facts.get(name) is not None}
@@ -182,7 +185,7 @@ def _run(document: Mapping[str, Any], host: str) -> Run:
     identity = _text(commit["id"])[:_COMMIT_DIGITS] + "+" * bool(commit.get("dirty")) if commit.get("id") else ""
     return Run(
         date=date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC),
-        host=_text(machine["node"]) if machine.get("node") else host,
+        host=host or (_text(machine["node"]) if machine.get("node") else ""),
         commit=identity,
         versions=versions | plugins,
     )
