@@ -113,6 +113,8 @@ def test_what_some_run_of_the_reference_had_is_no_difference(tmp_path: Path) -> 
     [
         ((*STEADY, 1.0299), "unchanged", "3 % are allowed"),
         ((*STEADY, 1.0301), "slower", "more are not"),
+        ((1.0, 1.0, 1.0, 1.03), "unchanged", "rounding makes no more of them"),
+        ((1.0, 1.0, 1.0, 0.97), "unchanged", "nor of 3 % less"),
         ((*STEADY, 0.9), "faster", "an improvement is no regression"),
         ((1.0, 1.1, 0.9, 1.05, 0.95, 1.12), "unchanged", "it is within the noise"),
         ((1.0, 1.0, 1.5, 1.001, 0.999, 1.05), "slower", "one odd run makes no noise"),
@@ -193,6 +195,13 @@ def test_a_host_that_is_always_slow_is_named_and_is_no_regression(tmp_path: Path
     assert result.exit_code == 0
     assert "\nhost c is 7.8 % slower than the median of 3 hosts, 2001-02-01 to 2001-02-05\n" in result.stdout
     assert result.stdout.count("host ") == 1
+
+
+def test_a_host_that_differs_by_what_is_no_change_is_not_named(tmp_path: Path) -> None:
+    for day in range(1, 6):
+        for host, ms in (("a", 1.0), ("b", 1.03)):
+            saved(tmp_path, day, timed(ms), host=host)
+    assert history(tmp_path)["hosts"] == []
 
 
 def test_of_two_hosts_the_slower_one_is_named_and_hosts_of_other_days_are_not_compared(tmp_path: Path) -> None:

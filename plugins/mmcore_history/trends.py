@@ -30,6 +30,8 @@ _FEWEST = 3
 _NOISE = 3.5 * 1.4826
 # How many days with runs are lately: a week of nightly runs, so that a weekly one is among them.
 LATELY = 7
+# What rounding adds to a change at most, as a share: 1.03 - 1.0 is more than 0.03.
+ROUNDING = 1e-9
 # SM clocks differ by less from run to run, as a share.
 _SAME_CLOCK = 0.01
 
@@ -146,7 +148,7 @@ def _verdict(newest: Measurement, earlier: Sequence[Measurement], limits: Limits
         return Verdict(newest)
     middle = statistics.median(each.ms for each in reference)
     noise = _NOISE * statistics.median(abs(each.ms - middle) for each in reference)
-    margin = max(middle * limits.percent / 100, noise)
+    margin = max(middle * limits.percent / 100, noise) + middle * ROUNDING
     state, since = _state(newest.ms - middle, margin), None
     if len(reference) < limits.fewest:
         state = NEW
