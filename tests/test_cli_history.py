@@ -6,6 +6,7 @@ import builtins
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,8 @@ def test_what_some_run_of_the_reference_had_is_no_difference(tmp_path: Path) -> 
     [
         ((*STEADY, 1.0299), "unchanged", "3 % are allowed"),
         ((*STEADY, 1.0301), "slower", "more are not"),
+        ((1.0, 1.0, 1.0, 1.03), "unchanged", "rounding makes no more of them"),
+        ((1.0, 1.0, 1.0, 0.97), "unchanged", "nor of 3 % less"),
         ((*STEADY, 0.9), "faster", "an improvement is no regression"),
         ((1.0, 1.1, 0.9, 1.05, 0.95, 1.12), "unchanged", "it is within the noise"),
         ((1.0, 1.0, 1.5, 1.001, 0.999, 1.05), "slower", "one odd run makes no noise"),
@@ -194,11 +197,26 @@ def test_a_host_that_is_always_slow_is_named_and_is_no_regression(tmp_path: Path
     assert result.stdout.count("host ") == 1
 
 
+def test_a_host_that_differs_by_what_is_no_change_is_not_named(tmp_path: Path) -> None:
+    for day in range(1, 6):
+        for host, ms in (("a", 1.0), ("b", 1.03)):
+            saved(tmp_path, day, timed(ms), host=host)
+    assert history(tmp_path)["hosts"] == []
+
+
 def test_of_two_hosts_the_slower_one_is_named_and_hosts_of_other_days_are_not_compared(tmp_path: Path) -> None:
     runs(tmp_path, *STEADY, host="a")
     saved(tmp_path, 1, timed(1.5), machine_info={"mmcore": MACHINE, "node": "b"})
     saved(tmp_path, 20, timed(1.005), host="c")
     assert [(each["host"], each["hosts"]) for each in history(tmp_path)["hosts"]] == [("b", 2)]
+
+
+def test_a_host_is_known_by_its_folder_whatever_name_the_machine_gives_itself(tmp_path: Path) -> None:
+    for day in range(1, 6):
+        for host, ms in (("a", 1.0), ("b", 1.5)):
+            saved(tmp_path, day, timed(ms), host=host, machine_info={"mmcore": MACHINE, "node": "container"})
+    found = series(tmp_path)
+    assert (found["runs"], [each["newest"]["host"] for each in found["hosts"]]) == (10, ["a", "b"])
 
 
 def test_a_regression_is_seen_on_a_new_host_beside_the_others(tmp_path: Path) -> None:
@@ -207,14 +225,113 @@ def test_a_regression_is_seen_on_a_new_host_beside_the_others(tmp_path: Path) ->
     assert series(tmp_path, exit_code=1)["differences"] == [{"what": "host", "before": "a", "now": "b"}]
 
 
+def nightly(folder: Path, slow: Mapping[str, float], days: int = 6) -> Path:
+    """Some days of three hosts, each an hour later, some of which take so many ms on the last day; the folder."""
+    for day in range(1, days + 1):
+        for hour, host in enumerate(("gpu01", "gpu02", "gpu03")):
+            ms = slow.get(host, 1.0) if day == days else 1.0
+            saved(folder, day, timed(ms), host=host, datetime=f"2001-02-{day:02}T{hour:02}:00:00+00:00")
+    return folder
+
+
+def test_every_hosts_newest_run_is_judged_whichever_ran_last(tmp_path: Path) -> None:
+    found = series(nightly(tmp_path, {"gpu01": 1.5, "gpu02": 1.6}), exit_code=1)
+    assert (found["state"], found["newest"]["host"], found["newest"]["median_ms"]) == ("slower", "gpu02", 1.6)
+    hosts = [(each["newest"]["host"], each["state"]) for each in found["hosts"]]
+    assert hosts == [("gpu02", "slower"), ("gpu01", "slower"), ("gpu03", "unchanged")]
+
+
+@pytest.mark.parametrize(
+    ("slow", "named"),
+    [
+        (("gpu02",), "gpu02"),
+        (("gpu01", "gpu03"), "gpu01, gpu03"),
+        (("gpu01", "gpu02", "gpu03"), "3 hosts"),
+        (("gpu01", "gpu02", "gpu03", "gpu04"), "gpu01, gpu02 and 2 more"),
+    ],
+)
+def test_a_row_names_the_hosts(slow: tuple[str, ...], named: str, tmp_path: Path) -> None:
+    nightly(tmp_path, dict.fromkeys(slow, 1.5))
+    if "gpu04" in slow:
+        runs(tmp_path, *STEADY, 1.5, host="gpu04")
+        runs(tmp_path, *STEADY, host="gpu05")
+    assert re.search(rf" (b32|on) {named} (1\.5|1 series) ", " ".join(shown(tmp_path).stdout.split()))
+
+
+def test_a_host_that_runs_no_longer_has_no_say_after_a_week_of_the_others(tmp_path: Path) -> None:
+    runs(tmp_path, *STEADY, 1.5, host="gone")
+    for day in range(7, 13):
+        saved(tmp_path, day, timed(1.0), host="here")
+    assert series(tmp_path, exit_code=1)["newest"]["host"] == "gone"
+    saved(tmp_path, 13, timed(1.0), host="here")
+    assert series(tmp_path)["newest"]["host"] == "here"
+
+
+def test_what_became_slower_and_is_measured_no_longer_is_told_apart_after_a_week_of_runs(tmp_path: Path) -> None:
+    runs(tmp_path, *STEADY, 1.2)
+    for day in range(7, 13):
+        saved(tmp_path, day, timed(1.0, kernel=OTHER))
+    assert history(tmp_path, exit_code=1)["slower"] == 1
+    saved(tmp_path, 13, timed(1.0, kernel=OTHER))
+    found = history(tmp_path)
+    assert (found["slower"], found["unchanged"], found["not measured lately"]) == (0, 1, 1)
+    assert series(tmp_path, "--kernel", KERNEL)["state"] == "not measured lately", "the others' runs count all the same"
+    result = shown(tmp_path, "--all")
+    assert re.search(r"^upc\.kernel11  1024  b32 +6 +1\.2 +2001-02-06  06c0ffee$", result.stdout, re.MULTILINE)
+    assert (
+        "2 series in 13 files: 1 unchanged, 1 not measured lately\nnot measured lately is what no run" in result.stdout
+    )
+
+
 def test_results_without_a_time_or_not_verified_are_left_out_and_counted(tmp_path: Path) -> None:
     runs(tmp_path, 1.0)
     counted = emulated(KERNEL, 64, 16)
     counted["extra_info"]["verified"] = True
     saved(tmp_path, 2, timed(9.0, verified=False), timed(9.0, verified=None))
     saved(tmp_path, 3, counted, machine=EMULATOR)
-    assert history(tmp_path)["left_out"] == {"not verified": 2, "without device times": 1}
+    assert history(tmp_path, exit_code=1)["left_out"] == {"not verified": 2, "without device times": 1}
     assert "left out: 2 results not verified, 1 result without device times\n" in shown(tmp_path).stdout
+
+
+def test_what_is_not_verified_in_its_newest_run_is_named_and_is_no_success(tmp_path: Path) -> None:
+    runs(tmp_path, *STEADY, host="a")
+    saved(tmp_path, 6, timed(1.0, verified=False, median_ms=None, gflops=None), timed(1.0, n=512), host="a")
+    saved(tmp_path, 7, timed(1.0), host="b")
+    found = history(tmp_path, exit_code=1)
+    (wrong,) = found["not_verified"]
+    assert (wrong["kernel"], wrong["problem"]["n"], wrong["host"], wrong["date"][:10]) == (
+        KERNEL,
+        1024,
+        "a",
+        "2001-02-06",
+    )
+    assert found["slower"] == 0
+    result = shown(tmp_path)
+    assert f"\nnot verified in the newest run: 1\n  {KERNEL} 1024 b32 (a, 2001-02-06)\n" in result.stdout
+    assert history(tmp_path, "--size", "512")["not_verified"] == [], "only what was asked for"
+
+
+def test_of_many_that_are_not_verified_a_few_are_named(tmp_path: Path) -> None:
+    saved(tmp_path, 1, timed(1.0), *(timed(1.0, n=n, verified=False) for n in range(1, 9)))
+    result = shown(tmp_path)
+    assert (result.exit_code, result.stdout.count(" (2001-02-01)\n  ")) == (1, 5)
+    assert "  and 3 more\n" in result.stdout
+
+
+@pytest.mark.parametrize("days", [(1, 2), (1, *range(3, 10))])
+def test_what_was_verified_since_or_is_measured_no_longer_is_not_wrong(days: tuple[int, ...], tmp_path: Path) -> None:
+    for day in days:
+        if day == 1:
+            saved(tmp_path, day, timed(1.0, verified=False))
+        else:
+            saved(tmp_path, day, timed(1.0, kernel=KERNEL if day == 2 else OTHER))
+    assert history(tmp_path)["not_verified"] == []
+
+
+def test_the_emulators_wrong_products_are_not_of_this_history(tmp_path: Path) -> None:
+    saved(tmp_path, 1, timed(1.0))
+    saved(tmp_path, 2, emulated(KERNEL, 64, 16), machine=EMULATOR)
+    assert history(tmp_path)["not_verified"] == []
 
 
 @pytest.mark.parametrize("schema", [99, "2", None])
@@ -260,6 +377,16 @@ def test_a_damaged_or_foreign_file_is_told_by_one_sentence_and_the_others_are_us
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"warning: {damaged} ")
     assert said in line
+
+
+def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    runs(tmp_path, *STEADY)
+    saved(tmp_path, 6, timed(1.2), datetime=(now + timedelta(hours=23)).isoformat())
+    to_come = saved(tmp_path, 7, timed(1.0), datetime="2999-02-03T03:00:00+00:00")
+    found = history(tmp_path, exit_code=1)
+    assert found["problems"] == [f"{to_come} is left out: it is dated 2999-02-03, which is to come"]
+    assert found["series"][0]["newest"]["median_ms"] == 1.2, "a clock may be ahead by a time zone"
 
 
 @pytest.mark.parametrize(
@@ -379,6 +506,27 @@ def test_all_lists_what_did_not_change_too(tmp_path: Path) -> None:
     listed = shown(tmp_path, "--all").stdout
     assert re.search(r"^upc\.kernel11  1024  b32 +4 +1  \+0\.0 %  0\.0 %$", listed, re.MULTILINE)
     assert re.search(r"^upc\.kernel01  1024  b32 +1 +1$", listed, re.MULTILINE), "a new one"
+
+
+@pytest.mark.parametrize("options", [(), ("--all",)])
+def test_what_a_row_says_of_long_names_is_whole_in_eighty_columns(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
+    config = "b256x1-TILE_M128-TILE_N256-STAGES4"
+    for day, ms in enumerate((*STEADY, 1.2), 1):
+        commit = {"id": "c0ffee" * 7, "dirty": True}
+        result = timed(ms, kernel="ladder.bf16.07_any_nt", config_id=config, n=16384)
+        for host in ("gpu-node-0123.cluster", "b"):
+            machine = {**MACHINE, "driver": "590.1" if day == 6 else "580.1"}
+            saved(tmp_path, day, result, host=host, commit_info=commit, machine=machine)
+    lines = re.sub(r"\x1b\[[\d;]*m", "", shown(tmp_path, *options).stdout).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert re.fullmatch(r"ladder\.bf16\.07_any_nt .*\b1\.2 \+20\.0 % .*2001-02-06 c0ffeec0\+ \[1\]", lines[2])
+    first = "".join(line.strip() for line in lines[3:5])
+    assert first == f"16384 {config}"
+    assert lines[5] == "  on 2 hosts"
 
 
 def test_the_figure_has_a_panel_for_each_card_and_is_the_same_every_time(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +15,8 @@ from mmcore.cli.output import json_option, loaded_registry, render, say, write, 
 from mmcore_history.hosts import outliers
 from mmcore_history.measurements import Measurement, Subject
 from mmcore_history.reading import History, InvalidHistory, read
-from mmcore_history.trends import SLOWER, Limits, Trend, trends
+from mmcore_history.trends import SLOWER, Limits, Trend, first_of_last_days, trends
+from mmcore_history.unverified import unverified
 from mmcore_plots.files import PICTURES, picture, require_matplotlib, save
 
 
@@ -51,7 +53,7 @@ def _percent_type(text: str) -> float:
     help="How many runs before it count, at most.",
 )
 @click.option("-o", "--output", type=Path, metavar="FILE", help="Draw it too; ends in .png or .svg.")
-@click.option("--all", "every", is_flag=True, help="List unchanged and new series too.")
+@click.option("--all", "every", is_flag=True, help="List the other series too.")
 @json_option
 def bench_history(
     folder: Path,
@@ -66,9 +68,9 @@ def bench_history(
 ) -> int:
     """Say which kernels became slower.
 
-    FOLDER holds saved runs of pytest, of any hosts and dates; .benchmarks by default. The newest run of each kernel,
-    size, config and model of card is compared with the runs before it. The exit status is 1 if any is slower by more
-    than --fail percent and than the noise.
+    FOLDER holds saved runs of pytest, of any hosts and dates; .benchmarks by default. Each host's newest run of each
+    kernel, size, config and model of card is compared with the host's runs before it. The exit status is 1 if any is
+    slower by more than --fail percent and than the noise, or if a newest result is not verified.
     """
     if output and output.suffix.lower() not in PICTURES:
         raise click.UsageError(f"{str(output)!r} does not end in .png or .svg")
@@ -78,34 +80,40 @@ def bench_history(
     history, limits = read(folder), Limits(fail, window)
     for problem in history.problems:
         say(f"warning: {problem}")
-    series = _chosen(folder, history, kernels, size, cards)
-    found, standing_out = trends(series.items(), limits), outliers(series, fail)
+    chosen = partial(_is_chosen, kernels=kernels, size=size, cards=cards)
+    series = _series(folder, history, chosen)
+    lately = first_of_last_days(history.series.values())
+    found, standing_out = trends(series.items(), limits, lately), outliers(series, fail)
+    wrong = unverified(series, {each: runs for each, runs in history.wrong.items() if chosen(each)}, lately)
     drawn = "" if output is None else _draw(output, found, limits)
     from mmcore_history.report import report, to_json
 
     if as_json:
-        write_json({"folder": str(folder), "figure": drawn or None, **to_json(history, found, standing_out, limits)})
+        document = to_json(history, found, standing_out, wrong, limits)
+        write_json({"folder": str(folder), "figure": drawn or None, **document})
     else:
-        render(*report(history, found, standing_out, limits, every=every))
+        render(*report(history, found, standing_out, wrong, limits, every=every))
         if drawn:
             write(f"{drawn}: drawn")
-    return 1 if any(each.state == SLOWER for each in found) else 0
+    return 1 if wrong or any(each.state == SLOWER for each in found) else 0
 
 
-def _chosen(
-    folder: Path, history: History, kernels: Sequence[str], size: tuple[int, ...] | None, cards: Sequence[str]
+def _is_chosen(subject: Subject, *, kernels: Sequence[str], size: tuple[int, ...] | None, cards: Sequence[str]) -> bool:
+    return (
+        _matches(subject.kernel, kernels)
+        and size in (None, (subject.m, subject.n, subject.k))
+        and _matches(subject.card.name, cards)
+    )
+
+
+def _series(
+    folder: Path, history: History, chosen: Callable[[Subject], bool]
 ) -> Mapping[Subject, Sequence[Measurement]]:
     """The series that were asked for; InvalidHistory where there are none."""
     if not history.series:
         there = f"; left out: {history.what_was_left_out}" if history.left_out else ""
         raise InvalidHistory(f"{str(folder)!r} holds no device times of verified products{there}")
-    series = {
-        subject: measurements
-        for subject, measurements in history.series.items()
-        if _matches(subject.kernel, kernels)
-        and size in (None, (subject.m, subject.n, subject.k))
-        and _matches(subject.card.name, cards)
-    }
+    series = {subject: measurements for subject, measurements in history.series.items() if chosen(subject)}
     if not series:
         said = zip(*((each.kernel, each.size, each.card.name) for each in history.series), strict=True)
         there = "; ".join(", ".join(sorted(set(names))) for names in said)

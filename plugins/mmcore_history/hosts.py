@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mmcore_history.measurements import Card, Measurement, Subject
+from mmcore_history.trends import ROUNDING
 
 
 class Outlier(NamedTuple):
@@ -53,7 +54,7 @@ def outliers(series: Mapping[Subject, Sequence[Measurement]], percent: float) ->
         for host, comparison in _compared(measurements):
             compared.setdefault((subject.card, host), []).append(comparison)
     found = [_outlier(card, host, each) for (card, host), each in compared.items()]
-    return sorted(each for each in found if abs(each.percent) > percent)
+    return sorted(each for each in found if abs(each.percent) > percent + 100 * ROUNDING)
 
 
 def _outlier(card: Card, host: str, compared: Sequence[_Comparison]) -> Outlier:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ _HOW = {"kernel": "caches", "end-to-end": "memory"}
 # The folder that pytest-benchmark makes in its storage for a kind of machine: "Linux-CPython-3.12-64bit".
 _MACHINE_FOLDER = re.compile(r".+-.+-[\d.]+-\d+bit")
 _COMMIT_DIGITS = 8
+# How far a host's clock may be ahead. A run dated later would be the newest until then.
+_AHEAD = timedelta(days=1)
 # What a device's facts say that may make a kernel slower or faster, and how it is called.
 _VERSIONS = {
     "driver": "driver",
@@ -48,12 +50,14 @@ class History:
 
     Attributes:
         series: the measurements of each subject, in the order of their dates.
+        wrong: the runs of each subject in which its product was not verified, by a device that times.
         files: how many files were used.
         left_out: how many results were not, by the reason.
         problems: what is wrong with files, a sentence each.
     """
 
     series: Mapping[Subject, Sequence[Measurement]]
+    wrong: Mapping[Subject, Sequence[Run]]
     files: int
     left_out: Mapping[str, int]
     problems: Sequence[str]
@@ -67,9 +71,12 @@ class History:
 
 @dataclass(frozen=True)
 class _File:
-    """What a file holds: its measurements, a reason for each result left out, and what is wrong with benchmarks."""
+    """What a file holds: its measurements, whose products were not verified in what run, a reason for each result left
+    out, and what is wrong with benchmarks.
+    """
 
     measured: Mapping[Subject, Measurement]
+    wrong: Mapping[Subject, Run]
     left_out: Sequence[str]
     damage: Sequence[str]
 
@@ -77,12 +84,13 @@ class _File:
 def read(folder: Path) -> History:
     """The history that the .json files of a folder, and of the folders in it, hold; InvalidHistory for no folder.
 
-    A file that is damaged or another program's is a problem, and the others count. A run that was saved twice counts
-    once.
+    A file that is damaged, another program's or from the future is a problem, and the others count. A run that was
+    saved twice counts once.
     """
     if not folder.is_dir():
         raise InvalidHistory(f"there is no folder {str(folder)!r}; pytest saves runs in the one of --benchmark-storage")
     series: dict[Subject, dict[tuple[datetime, str], Measurement]] = {}
+    wrong: dict[Subject, list[Run]] = {}
     files, left_out, problems = 0, Counter[str](), []
     for path in sorted(path for path in folder.rglob("*.json") if path.is_file()):
         try:
@@ -96,8 +104,10 @@ def read(folder: Path) -> History:
             problems.append(f"{path}: damaged benchmarks are left out, {len(found.damage)} in all; {found.damage[0]}")
         for subject, measurement in found.measured.items():
             series.setdefault(subject, {})[measurement.run.date, measurement.run.host] = measurement
+        for subject, run in found.wrong.items():
+            wrong.setdefault(subject, []).append(run)
     ordered = {subject: [each for _, each in sorted(found.items())] for subject, found in series.items()}
-    return History(ordered, files, left_out, problems)
+    return History(ordered, wrong, files, left_out, problems)
 
 
 def _host_folder(path: Path) -> str:
@@ -109,23 +119,28 @@ def _host_folder(path: Path) -> str:
 def _read(path: Path, host: str) -> _File:
     document = _document(path)
     measured: dict[Subject, Measurement] = {}
+    wrong: dict[Subject, Run] = {}
     left_out, damage = [], []
     try:
         card, run = _card(document), _run(document, host)
     except (ValueError, OverflowError, TypeError, AttributeError, KeyError) as error:
         raise InvalidHistory(f"{path} is damaged: {_reason(error)}") from None
+    if run.date - datetime.now(UTC) > _AHEAD:
+        raise InvalidHistory(f"{path} is left out: it is dated {run.day}, which is to come")
     for index, benchmark in enumerate(document["benchmarks"], 1):
         try:
             info = benchmark["extra_info"]
             if "kernel" not in info:  # another test of the same session
                 continue
             if reason := _no_place(info):
+                if reason == UNVERIFIED and info.get("emulation_ms") is None:
+                    wrong[_subject(info, card)] = run
                 left_out.append(reason)
             else:
                 measured[_subject(info, card)] = _measurement(info, run)
         except (ValueError, TypeError, AttributeError, KeyError, MmcoreError) as error:
             damage.append(f"benchmark {index}: {_reason(error)}")
-    return _File(measured, left_out, damage)
+    return _File(measured, wrong, left_out, damage)
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -158,7 +173,10 @@ def _card(document: Mapping[str, Any]) -> Card:
 
 
 def _run(document: Mapping[str, Any], host: str) -> Run:
-    """A document's run; ``host`` is what the folder says, which counts where the document does not."""
+    """A document's run; ``host`` is what the folder says, and where it says nothing, the document's own counts.
+
+    Containers of different hosts may have one name, and those of one host many.
+    """
     machine, commit = document["machine_info"], document.get("commit_info") or {}
     facts, date = machine[KEY], datetime.fromisoformat(_text(document["datetime"]))
     versions = {word: _text(str(facts[name])) for name, word in _VERSIONS.items() if facts.get(name) is not None}
@@ -167,7 +185,7 @@ def _run(document: Mapping[str, Any], host: str) -> Run:
     identity = _text(commit["id"])[:_COMMIT_DIGITS] + "+" * bool(commit.get("dirty")) if commit.get("id") else ""
     return Run(
         date=date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC),
-        host=_text(machine["node"]) if machine.get("node") else host,
+        host=host or (_text(machine["node"]) if machine.get("node") else ""),
         commit=identity,
         versions=versions | plugins,
     )
