@@ -572,7 +572,7 @@ def test_the_time_limit_is_for_what_comes_when_the_device_is_open(monkeypatch: p
 
 def test_a_device_is_described_by_its_name_its_facts_and_its_peaks() -> None:
     described = run("fragile:0", DESCRIBE)
-    assert described.keys() == {"name", "identity", "description", "supports_timing", "card", "facts", "peaks"}
+    assert described.keys() == {"name", "identity", "description", "supports_timing", "properties", "facts", "peaks"}
     assert (described["name"], described["supports_timing"]) == ("fragile:0", True)
     assert described["peaks"] == {"flops": {"float32": 1e15, "float64": 1e15}, "bytes_per_second": 1e12}
     assert run("emulator", DESCRIBE)["peaks"] is None
