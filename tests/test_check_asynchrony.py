@@ -237,6 +237,51 @@ extern "C" __global__ void f(float* work, float* out) {
     out[t] = tile[127 - t];
 }"""
 
+# Accesses of a block that the cluster of two does not have: ``there`` a word, ``told`` an mbarrier.
+ASTRAY = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
+    __shared__ __align__(128) unsigned mine[32];
+    __shared__ unsigned long long bar;
+    const int t = threadIdx.x;
+    unsigned got = 0, there, told;
+    mine[t] = t;
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&bar)));
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(mine + t)), "r"(RANK));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(told) : "r"(at(&bar)), "r"(RANK));
+    if (t == 0) ACCESS
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    out[blockIdx.x * 32 + t] = got;
+}"""
+OWN_BYTES = '"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 16, [%2];"'
+MULTICAST = (
+    '"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 16, [%2], 4;"'
+)
+STRAYS = {
+    "a read": ("read", 'asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(got) : "r"(there));'),
+    "a write": ("write", 'asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(there), "r"(t) : "memory");'),
+    "an addition": ("write", 'asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], 1;" :: "r"(there));'),
+    "an arrival": (
+        "write", 'asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(told) : "memory");'
+    ),
+    "a store that is sent": (
+        "write",
+        'asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];"'
+        ' :: "r"(there), "r"(t), "r"(told) : "memory");',
+    ),
+    "a bulk copy": (
+        "write", f'asm volatile({OWN_BYTES} :: "r"(there), "r"(at(mine)), "r"(told) : "memory");'
+    ),
+    "a copy to several": (
+        "write", f'asm volatile({MULTICAST} :: "r"(at(mine)), "l"(out), "r"(at(&bar)) : "memory");'
+    ),
+}  # fmt: skip
+
 HALF = np.ones((64, 16), np.float16).view(np.uint16)
 OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     PIPELINE: ([np.ones(1024, np.uint16), np.ones(512, np.uint16), np.zeros(128, np.float32)], {"block": (32,)}),
@@ -247,6 +292,7 @@ OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     NUMBERED: ([np.ones(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     RING: ([np.ones(768, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     SENT: ([np.zeros(64, np.uint32)], {"grid": (2,), "cluster": (2, 1, 1)}),
+    ASTRAY: ([np.zeros(128, np.uint32)], {"grid": (4,), "cluster": (2, 1, 1)}),
     ELECTED: ([np.zeros(64, np.int32)], {"block": (64,)}),
     FETCHED: ([np.zeros(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     CLAMPED: (
@@ -285,6 +331,7 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
         "barriers",
         "ring",
         "sent",
+        "of a cluster",
         "elected",
         "global",
         "edge",
@@ -292,7 +339,19 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
     ],
 )
 def test_nothing_is_wrong_with_a_right_kernel(source: str) -> None:
-    assert hazards(source, source) == []
+    right = source.replace("RANK", "1").replace("ACCESS", STRAYS["a read"][1])
+    assert hazards(right, source) == []
+
+
+@pytest.mark.parametrize("rank", [2, 5, 31, 2**32 - 1])
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_rank_that_no_block_of_the_cluster_has_is_told(name: str, rank: int) -> None:
+    kind, access = STRAYS[name]
+    source = ASTRAY.replace("ACCESS", access).replace("RANK", f"{rank}u")
+    found = hazards(source, ASTRAY)
+    (line,) = (number for number, text in enumerate(source.splitlines(), 1) if access in text)
+    assert [(each.kind, each.line, each.count) for each in found] == [(f"out-of-bounds-{kind}", line, 4)]
+    assert re.search(r"block of rank (2|5|30 or more) of its cluster, which has", found[0].message)
 
 
 GIVE_UP = "".join(

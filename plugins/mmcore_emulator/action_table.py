@@ -16,7 +16,7 @@ from mmcore_emulator.asynchronous.thread_copies import copy_action
 from mmcore_emulator.asynchronous.wgmma_actions import wgmma_action
 from mmcore_emulator.floats import Values
 from mmcore_emulator.register_pool import register_action
-from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
+from mmcore_emulator.step import LOCAL_WINDOW, MOST_RANK, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
 from mmcore_emulator.system_calls import system_action
 from mmcore_emulator.warp_matrices import matrix_action
 
@@ -74,7 +74,7 @@ def _leads_into(space: str, ports: Ports, mask: object, at: object, address: lis
 def _mapped(ports: Ports, mask: object, at: object, address: list[Values], rank: list[Values]) -> list[Values]:
     kind = address[0].dtype.type
     inside = address[0] & kind(RANK_BEGIN - 1 | (0 if kind is np.uint32 else 2**64 - 2**32))
-    return [inside | ((rank[0] + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
+    return [inside | ((np.minimum(rank[0], np.uint32(MOST_RANK)) + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
 
 
 def _rank_of(ports: Ports, mask: object, at: object, address: list[Values]) -> list[Values]:

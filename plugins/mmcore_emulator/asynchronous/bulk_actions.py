@@ -47,7 +47,7 @@ _PARTS = {
     "count": Part("source", "s32"),
 }
 
-
+_NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
@@ -108,10 +108,12 @@ def _to_shared(
     copy: BulkCopy, merge: Merge | None, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> Sequence[Any]:
     given = dict(zip(copy.operands, operands, strict=True))
+    target, mbarrier = given["target"][0], given["mbarrier"][0]
+    for each in (target, mbarrier):
+        mask = ports.in_cluster(each, mask, at)
     if mask is not None and not mask.count:
         return ()
     layout: TensorLayout | None
-    target, mbarrier = given["target"][0], given["mbarrier"][0]
     read: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
     if "tensor" in given:
         boxes = _boxes(ports, mask, at, target, *given["tensor"])
@@ -139,8 +141,11 @@ def _to_shared(
     for rank in ranks:
         which = np.ones(len(sent.lanes), np.bool_) if masks is None or rank is None else (masks >> rank) & 1 != 0
         if which.any():
-            delivered += int(sent.nbytes[which].sum())
             block = block_at(ports, target) if rank is None else ports.block_of_rank(rank)
+            if rank is not None and (block < 0).any():
+                sent.report("out-of-bounds-write", "shared", _NO_BLOCK.format(rank), which)
+                continue
+            delivered += int(sent.nbytes[which].sum())
             blocks, objects = each_of(ports, sent.lanes, block), each_of(ports, sent.lanes, mbarrier)
             land: Callable[[], None] = partial(_land, sent, which, read, merge, blocks, objects)
             if ports.watched:

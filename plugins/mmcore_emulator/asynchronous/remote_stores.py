@@ -77,6 +77,8 @@ def _send(
     values: list[Values],
     mbarrier: list[Values],
 ) -> Sequence[Values]:
+    for each in (address[0], mbarrier[0]):
+        mask = ports.in_cluster(each, mask, at)
     if mask is not None and not mask.count:
         return ()
     completes = MbarrierKind("complete_tx", space=space, scope="cluster")
