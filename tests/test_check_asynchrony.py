@@ -38,6 +38,27 @@ extern "C" __global__ void f(const float* in, float* out) {
     if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }"""
 
+# What a bulk copy has written to global memory is read by others of the block, and written again.
+COME_BACK = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(float* out) {
+    __shared__ __align__(128) float tile[64];
+    tile[threadIdx.x] = threadIdx.x;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;"
+                     :: "l"(out), "r"(at(tile)) : "memory");
+        asm volatile("cp.async.bulk.commit_group;");
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+    __syncthreads();
+    const float other = ((volatile float*)out)[63 - threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = other;
+    __syncthreads();
+}"""
+
 # Two products under way at a time, of tiles that take turns.
 TURNS = r"""
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -288,6 +309,7 @@ OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     HANDING_ON: ([STEPS, np.zeros(64, np.float32)], {"block": (96,)}),
     WARPGROUP: ([HALF, HALF[:8], np.zeros(512, np.float32)], {"block": (128,), "options": ("-DADD=1",)}),
     TURNS: ([HALF, HALF[:8], np.zeros(512, np.float32)], {"block": (128,)}),
+    COME_BACK: ([np.zeros(64, np.float32)], {"block": (64,)}),
     THROUGH: ([np.ones(256, np.float32), np.zeros(256, np.float32)], {"block": (64,)}),
     NUMBERED: ([np.ones(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     RING: ([np.ones(768, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
@@ -327,6 +349,7 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
         "mbarriers",
         "wgmma",
         "groups",
+        "come back",
         "stores",
         "barriers",
         "ring",
@@ -388,6 +411,16 @@ def test_a_bulk_store_is_behind_its_writers_wherever_the_tile_lies() -> None:
     assert behind in moved
     found = hazards(moved.replace(behind, '::: "memory");\n        if'), THROUGH)
     assert [each.kind for each in found] == ["shared-race"]
+
+
+def test_a_store_that_has_read_writes_what_it_has_read() -> None:
+    """Whatever is written to shared memory behind the wait for the reading."""
+    again = THROUGH.replace("wait_group 0;", "wait_group.read 0;").removesuffix("}")
+    again += "__syncthreads();\n tile[0][threadIdx.x] = tile[1][threadIdx.x] = -1;\n}"
+    values = np.arange(256, dtype=np.float32)
+    made = emulate(again, values, np.zeros(256, np.float32), block=(64,), architecture="90a")
+    np.testing.assert_array_equal(made.arrays[1], 2 * values)
+    assert hazards(again, THROUGH) == []
 
 
 def test_bulk_stores_for_which_no_block_ever_waits_are_told() -> None:
@@ -490,6 +523,9 @@ FAULTS = {
     "no barrier behind the wait for a store": Fault(
         THROUGH, '::: "memory");\n        __syncthreads();\n        mine', '::: "memory");\n        mine',
         "overwritten-in-flight", "2 * in["
+    ),
+    "a wait until a store has read, and no more": Fault(
+        COME_BACK, "wait_group 0", "wait_group.read 0", "global-race", "bulk_group [", "while that is under way"
     ),
     "no fence before a store": Fault(
         THROUGH, 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");', "", "missing-proxy-fence", "2 * in["

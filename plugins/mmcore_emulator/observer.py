@@ -31,9 +31,10 @@ class Access:
     nbytes: int  # bytes that each lane moves, a vector's elements together
     mask: Mask | None  # the lanes that take part; None for all
     at: Instruction  # the instruction
+    sent: BulkTransfer | None = None  # of a bulk copy that lands in global memory, what was told when it was sent
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class BulkTransfer:
     """One instruction's bulk copies, one for each lane that sends one, as they are sent."""
 

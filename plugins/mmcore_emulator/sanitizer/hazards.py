@@ -85,6 +85,8 @@ class Checking(Observer):
         self._batch = batch
         self._recorder = self._launch_recorder.of(batch)
         self._shared: dict[int, Shadow] = {}
+        # When bulk copies to global memory were sent.
+        self._stores_sent: dict[BulkTransfer, int] = {}
         self._warps = Warps(batch)
         in_block, in_grid = batch.thread_index(), batch.number_in_grid()
         self._thread = np.broadcast_to(in_grid * batch.block.size + in_block + 1, batch.shape)
@@ -190,6 +192,8 @@ class Checking(Observer):
             if self._early is not None:
                 self._early.copied(transfer)
             self._loaded(transfer)
+        else:
+            self._stores_sent[transfer] = self._order.tick()
 
     def _loaded(self, transfer: BulkTransfer) -> None:
         """Bulk copies of global memory that the launch has written."""
@@ -278,9 +282,11 @@ class Checking(Observer):
         racing = np.zeros(hit.index.shape, np.bool_) if strong else self._at_once(hit)
         if strong and "cta" in at.opcode and hit.access.space == "global":
             racing |= self._races(hit, shadow.strong_stores, of_block=False)
-        earlier = (shadow.stores, shadow.loads)
-        for last in earlier if strong else (*earlier, shadow.strong_stores, shadow.strong_loads):
-            racing |= self._races(hit, last)
+        earlier: tuple[LastAccess, ...] = (shadow.stores, shadow.loads)
+        if not strong:
+            earlier = (*earlier, shadow.strong_stores, shadow.strong_loads)
+        for last in earlier:
+            racing |= self._overtakes(hit, last) | self._races(hit, last)
         if hit.access.space == "global" and hit.array.label in ("A", "B"):
             what = ", which the kernel may only read"
             every = np.ones(hit.index.shape, np.bool_)
@@ -368,6 +374,25 @@ class Checking(Observer):
         for other, found in self._by_earlier(hit, last, racing):
             self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, other), other)
         return racing
+
+    def _overtakes(self, hit: Hit, last: LastAccess) -> Flags:
+        """Accesses of what a bulk copy was on its way to, which lands only now; no barrier puts these in order."""
+        if hit.access.sent is None:
+            return np.zeros(hit.index.shape, np.bool_)
+        early = last.made_since(self._stores_sent[hit.access.sent], hit.index)
+        for other, found in self._by_earlier(hit, last, early):
+            self._record("global-race", hit, found, self._overtaken_text(hit, last, other), other)
+        return early
+
+    def _overtaken_text(self, hit: Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
+        def text(entry: int) -> str:
+            who = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
+            return (
+                f"{hit.what(entry)}, which {who} {verb(other)}{at_line(other)} while that is under way: "
+                "cp.async.bulk.wait_group (without .read) is missing before, or waits for too few groups"
+            )
+
+        return text
 
     def _stale(self, hit: Hit, last: LastAccess) -> None:
         """Reads through the non-coherent cache, which no barrier puts in order with what the launch has written."""
