@@ -560,6 +560,12 @@ FAULTS = {
     "fewer bytes expected than another block sends": Fault(
         SENT, "[%0], 256;", "[%0], 128;", "unfinished-copy", "in[31 - t]", "reads sum"
     ),
+    "fewer bytes expected than the lanes of a warp store": Fault(
+        SENT, "[%0], 256;", "[%0], 64;", "mbarrier-misuse", "st.async", "told of fewer bytes"
+    ),
+    "fewer bytes expected than the lanes of a warp add": Fault(
+        SENT, "[%0], 256;", "[%0], 252;", "mbarrier-misuse", "red.async", "told of fewer bytes"
+    ),
     "no cluster barrier before another block sends": Fault(
         SENT,
         'asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");',
