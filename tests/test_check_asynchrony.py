@@ -599,6 +599,18 @@ def test_a_fault_is_found_on_its_line(name: str) -> None:
     assert any(fault.kind in ("", each.kind) and fault.says in each.message for each in named), found
 
 
+def test_a_block_that_waits_for_ever_does_not_leave_its_cluster() -> None:
+    behind = 'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); // end'
+    assert behind in NEIGHBOURS
+    for_ever = "volatile unsigned* flag = out; while (flag[blockIdx.x] == 0); "
+    assert {each.kind for each in hazards(NEIGHBOURS.replace(behind, f"{for_ever}{behind}"), NEIGHBOURS)} == {
+        "deadlock"
+    }
+    one = NEIGHBOURS.replace(behind, f"if (rank == 1) {{ {for_ever} }}")
+    left = [each for each in hazards(one, NEIGHBOURS) if each.kind == "cluster-exit"]
+    assert [(each.count, each.block and each.block.x) for each in left] == [(3, 1)]
+
+
 @pytest.mark.parametrize(("align", "found"), [(128, []), (1024, []), (2048, ["misplaced-array"])])
 def test_an_alignment_that_the_hardware_does_not_honour_is_told(align: int, found: list[str]) -> None:
     source = THROUGH.replace("__align__(128)", f"__align__({align})")

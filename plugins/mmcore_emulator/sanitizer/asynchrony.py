@@ -90,6 +90,7 @@ class Asynchrony:
         self._words: dict[ArrivalSent, NDArray[np.int32]] = {}
         self._now = 0
         self._remote: dict[tuple[int, int], tuple[int, Instruction, int]] = {}
+        self._stuck: set[int] = set()
 
     @property
     def idle(self) -> bool:
@@ -185,9 +186,15 @@ class Asynchrony:
             if "mbarrier" not in access.at.opcode or "init" in access.at.opcode:
                 self._proxies.write(words, lanes, access.at, self._now)
 
+    def stuck(self, lanes: NDArray[np.bool_]) -> None:
+        """Lanes wait for what never happens, so that their blocks do not end."""
+        self._stuck.update(self.clocks.block[lanes.reshape(-1)].tolist())
+
     def end(self) -> None:
-        """The batch's threads have ended."""
+        """The batch's threads have ended, or are stuck."""
         for (owner, block), (lane, at, number) in self._remote.items():
+            if owner in self._stuck:
+                continue
             column = self.clocks.column(int(self.clocks.rank[block]), ("remote", 0))
             if not (self.clocks.known[self.clocks.block == owner, column] >= number).any():
                 self._report("cluster-exit", at, [lane], _LEFT.format(self._block_name(owner)))

@@ -171,6 +171,8 @@ class Checking(Observer):
             self._asynchrony.meet_cluster(lanes)
 
     def violation(self, found: LaneViolation) -> None:
+        if found.kind == "deadlock" and self._asynchrony is not None:
+            self._asynchrony.stuck(np.broadcast_to(found.lanes, self._batch.shape))
         meaning = _MEANINGS.get(found.kind)
         if meaning is not None:
             found = replace(found, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", found.text))
