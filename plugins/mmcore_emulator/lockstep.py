@@ -124,8 +124,11 @@ class BatchRun(Ports):
         def text(lane: tuple[int, ...]) -> str:
             count = int(counts[lane])
             awaited = f"{count} threads" if count else "all threads of its block that have not ended"
-            come = self._barriers.come(lane, waiting)
-            return f"waits at barrier {int(numbers[lane])} for {awaited}; {come} have come, and no others will"
+            come, arrived = self._barriers.come(lane, waiting)
+            others = "and no others will"
+            if count and come > count:
+                others = f"more than that: the {arrived} that only arrive end the barrier without those who wait"
+            return f"waits at barrier {int(numbers[lane])} for {awaited}; {come} have come, {others}"
 
         return text
 
