@@ -131,6 +131,32 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
     out[blockIdx.x] = got;
 }"""
 
+# The same where the arrival releases nothing: a fence does, and one of its own what thread 0 makes.
+RELAXED = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
+    __shared__ unsigned mine[64];
+    __shared__ unsigned long long bar;
+    const int t = threadIdx.x;
+    unsigned rank, other, told, got;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" :: "r"(at(&bar)) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // made
+    }
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(told) : "r"(at(&bar)), "r"(rank ^ 1));
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(told) : "memory");
+    mine[t] = t;
+    asm volatile("fence.acq_rel.cluster;" ::: "memory"); // written
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(other) : "r"(at(mine + 63 - t)), "r"(rank ^ 1));
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(got) : "r"(other) : "memory");
+    got += mine[63 - t];
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    out[blockIdx.x * 64 + t] = got;
+}"""
+
 # Two warps hand tiles on to two others at numbered barriers.
 NUMBERED = r"""
 extern "C" __global__ void f(const float* in, float* out) {
@@ -314,6 +340,7 @@ OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     NUMBERED: ([np.ones(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     RING: ([np.ones(768, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     SENT: ([np.zeros(64, np.uint32)], {"grid": (2,), "cluster": (2, 1, 1)}),
+    RELAXED: ([np.zeros(256, np.uint32)], {"grid": (4,), "block": (64,), "cluster": (2, 1, 1)}),
     ASTRAY: ([np.zeros(128, np.uint32)], {"grid": (4,), "cluster": (2, 1, 1)}),
     ELECTED: ([np.zeros(64, np.int32)], {"block": (64,)}),
     FETCHED: ([np.zeros(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
@@ -354,6 +381,7 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
         "barriers",
         "ring",
         "sent",
+        "relaxed",
         "of a cluster",
         "elected",
         "global",
@@ -537,6 +565,17 @@ FAULTS = {
         NEIGHBOURS,
         'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); // end', "",
         "cluster-exit", "ld.shared::cluster"
+    ),
+    "no fence before a relaxed arrival": Fault(
+        RELAXED, 'asm volatile("fence.acq_rel.cluster;" ::: "memory"); // written', "", "shared-race",
+        "ld.shared::cluster", "with no order between"
+    ),
+    "no fence before a relaxed arrival, seen in the block": Fault(
+        RELAXED, 'asm volatile("fence.acq_rel.cluster;" ::: "memory"); // written', "", "shared-race", "got += mine"
+    ),
+    "no fence of what a relaxed arrival tells of": Fault(
+        RELAXED, 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // made', "", "shared-race",
+        "mbarrier.arrive"
     ),
     "a barrier of half the threads": Fault(NUMBERED, "bar.sync 2, 128", "bar.sync 2, 64", "shared-race", "63 - t"),
     "a barrier of more threads than come": Fault(

@@ -72,6 +72,8 @@ class Ports:
         self.initialised_at: dict[int, Instruction] = {}
         #: How often each lane has come to the barrier of its cluster.
         self.arrived_in_cluster: Values = np.zeros((1,) * 6, np.int64)
+        #: Which lanes have said, the last time, that this orders nothing.
+        self.relaxed_in_cluster: Values = np.zeros((1,) * 6, np.bool_)
 
     def load(
         self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
@@ -364,9 +366,12 @@ class Ports:
         """Number in the batch of the block of that rank in each lane's cluster."""
         return self._batch.block_of_rank(rank)
 
-    def arrive_in_cluster(self, mask: Mask | None) -> None:
+    def arrive_in_cluster(self, mask: Mask | None, *, relaxed: bool) -> None:
         """These lanes have come to the barrier of their cluster, and go on."""
-        self.arrived_in_cluster = self.arrived_in_cluster + self._batch.spread(mask)
+        lanes = self._batch.spread(mask)
+        self.arrived_in_cluster = self.arrived_in_cluster + lanes
+        if relaxed or self.relaxed_in_cluster.any():
+            self.relaxed_in_cluster = np.where(lanes, relaxed, self.relaxed_in_cluster)
 
     def tell(self, access: Access) -> None:
         """Tell of an access that was made in another way."""

@@ -296,12 +296,9 @@ class BatchRun(Ports):
             mask = self._at_barrier.pop(index)
             self._join(leaving, index, self.narrow(mask, going))
             self._join(self._at_barrier, index, self.narrow(mask, ~going))
+        left = [(self._run.translation.steps[index], mask) for index, mask in leaving.items()]
         for observer in self._observers:
-            observer.fence("gpu", self.narrow(None, going))
-            # The threads of each block have met, too.
-            left = [(self._run.translation.steps[index], mask) for index, mask in leaving.items()]
-            observer.synchronise(left, _NO_COUNT, _NO_COUNT)
-            observer.meet_cluster(going)
+            observer.meet_cluster(left, going & self.relaxed_in_cluster)
         for index, mask in leaving.items():
             self._enter(self._run.translation.steps[index].block.following, mask)
         return True

@@ -153,6 +153,8 @@ class Asynchrony:
         """Lanes leave the barrier of their clusters."""
         numbers = np.broadcast_to(self._batch.number_in_grid(), self._batch.shape)
         flat = np.flatnonzero(lanes)
+        self._now += 1
+        self._proxies.meet(flat, self._now)
         self.clocks.meet(flat, self._batch.by_cluster(np.min, numbers).reshape(-1)[flat])
 
     def access(self, access: Access) -> None:

@@ -165,8 +165,12 @@ class Checking(Observer):
         if self._asynchrony is not None:
             self._asynchrony.meet(lanes, named)
 
-    def meet_cluster(self, lanes: Values) -> None:
-        self._clocks.cluster(lanes)
+    def meet_cluster(self, left: Sequence[tuple[Step, Mask | None]], relaxed: Values) -> None:
+        lanes = np.logical_or.reduce([self._batch.spread(mask) for _, mask in left])
+        if not relaxed.any():
+            self._clocks.fence("gpu", lanes)
+            super().meet_cluster(left, relaxed)
+        self._clocks.cluster(lanes, relaxed)
         if self._asynchrony is not None:
             self._asynchrony.meet_cluster(lanes)
 

@@ -147,6 +147,11 @@ class Order:
             if near or far:
                 self._pending[thread] = _Pending(near, far)
 
+    def tell(self, threads: Sequence[int], told: Knowledge) -> None:
+        """Threads come to know something."""
+        for thread in threads if told else ():
+            self._learned[thread] = joined(self._learned.get(thread, NOTHING), told)
+
     def meet_blocks(self, threads: Sequence[int], blocks: Sequence[int]) -> None:
         """Threads know from now on what all of some blocks did, and may hand it on."""
         told: Knowledge = {("block", block): self.now for block in blocks}
@@ -284,15 +289,26 @@ class Clocks:
                 between[warps] = together
             self.order.meet(threads, [arrival.carried for arrival in before])
 
-    def cluster(self, lanes: Values) -> None:
-        """Lanes leave the barrier of their clusters, at which all of these have met."""
+    def cluster(self, lanes: Values, relaxed: Values) -> None:
+        """Lanes leave the barrier of their clusters, at which all of these have met.
+
+        Of the ``relaxed`` they learn what a fence has put before their coming.
+        """
         self.order.tick()
+        relaxed = np.broadcast_to(relaxed, self._batch.shape).reshape(-1)
         numbers = np.broadcast_to(self._batch.number_in_grid(), self._batch.shape)
         clusters, here = self._batch.by_cluster(np.min, numbers).reshape(-1), lanes.reshape(-1)
         for cluster in np.unique(clusters[here]).tolist():
             inside = clusters == cluster
-            blocks = np.unique(self._block[inside]).tolist()
-            self.order.meet_blocks(self._thread[here & inside].tolist(), blocks)
+            threads = self._thread[here & inside].tolist()
+            if (relaxed & inside).any():
+                told = [
+                    self._published(lane, "gpu", "" if relaxed[lane] else "gpu")
+                    for lane in np.flatnonzero(here & inside).tolist()
+                ]
+                self.order.tell(threads, joined(*told))
+            else:
+                self.order.meet_blocks(threads, np.unique(self._block[inside]).tolist())
 
     def arrive(self, lanes: Values, number: Values) -> None:
         """Lanes let those who wait at a barrier of their block know what they know, and go on."""
