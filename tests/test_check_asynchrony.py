@@ -157,6 +157,25 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
     out[blockIdx.x * 64 + t] = got;
 }"""
 
+# Threads tell each other by an mbarrier and fences that a tile is written.
+FENCED = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(float* out) {
+    __shared__ float tile[64];
+    __shared__ unsigned long long full;
+    const int t = threadIdx.x;
+    if (t == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" :: "r"(at(&full)) : "memory");
+    __syncthreads();
+    tile[t] = t;
+    asm volatile("fence.acq_rel.cta;" ::: "memory"); // written
+    asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];" :: "r"(at(&full)) : "memory");
+    asm volatile("{ .reg .pred p;"
+                 " again: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%0], 0; @!p bra again; }"
+                 :: "r"(at(&full)) : "memory");
+    asm volatile("fence.acq_rel.cta;" ::: "memory"); // seen
+    out[t] = tile[63 - t];
+}"""
+
 # Two warps hand tiles on to two others at numbered barriers.
 NUMBERED = r"""
 extern "C" __global__ void f(const float* in, float* out) {
@@ -341,6 +360,7 @@ OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     RING: ([np.ones(768, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     SENT: ([np.zeros(64, np.uint32)], {"grid": (2,), "cluster": (2, 1, 1)}),
     RELAXED: ([np.zeros(256, np.uint32)], {"grid": (4,), "block": (64,), "cluster": (2, 1, 1)}),
+    FENCED: ([np.zeros(64, np.float32)], {"block": (64,)}),
     ASTRAY: ([np.zeros(128, np.uint32)], {"grid": (4,), "cluster": (2, 1, 1)}),
     ELECTED: ([np.zeros(64, np.int32)], {"block": (64,)}),
     FETCHED: ([np.zeros(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
@@ -382,6 +402,7 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
         "ring",
         "sent",
         "relaxed",
+        "fenced",
         "of a cluster",
         "elected",
         "global",
@@ -576,6 +597,12 @@ FAULTS = {
     "no fence of what a relaxed arrival tells of": Fault(
         RELAXED, 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // made', "", "shared-race",
         "mbarrier.arrive"
+    ),
+    "no fence before a relaxed arrival at an mbarrier": Fault(
+        FENCED, 'asm volatile("fence.acq_rel.cta;" ::: "memory"); // written', "", "shared-race", "out[t] = tile"
+    ),
+    "no fence behind a relaxed wait for an mbarrier": Fault(
+        FENCED, 'asm volatile("fence.acq_rel.cta;" ::: "memory"); // seen', "", "shared-race", "out[t] = tile"
     ),
     "a barrier of half the threads": Fault(NUMBERED, "bar.sync 2, 128", "bar.sync 2, 64", "shared-race", "63 - t"),
     "a barrier of more threads than come": Fault(

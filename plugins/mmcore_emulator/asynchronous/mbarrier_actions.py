@@ -84,13 +84,14 @@ def change(
     of = combine(kind)
     assert of is not None
     mask = ports.in_cluster(address[0], mask, at)
-    ports.fence(_fenced(kind), mask)
+    if kind.semantics == "release":
+        ports.fence(_fenced(kind), mask)
     found = ports.atomic(
         _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
     )
     _tell(kind, ports, mask, at, found, operand)
     if ports.watched and kind.action in ("arrive", "arrive_drop"):
-        sent = ArrivalSent(ports.places(address[0]), mask, at)
+        sent = ArrivalSent(ports.places(address[0]), mask, at, _fenced(kind) if kind.semantics == "relaxed" else "")
         ports.happened(sent)
         ports.happened(Arrived(sent))
     return [found]
@@ -128,11 +129,14 @@ def _wait(
 
     ports.in_flight.land_at(address[0], asking)
     found = ports.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
-    ports.fence(_fenced(kind), mask)
+    relaxed = kind.semantics == "relaxed"
+    if not relaxed:
+        ports.fence(_fenced(kind), mask)
     _tell(kind, ports, mask, at, found, _ONE)
     done = over(found, phase[0])
     if ports.watched:
-        ports.happened(Passed(ports.places(address[0]), contents(found).parity, ports.narrow(mask, done), at))
+        passed = ports.narrow(mask, done)
+        ports.happened(Passed(ports.places(address[0]), contents(found).parity, passed, at, relaxed))
     ports.asked[id(at)] = address[0], found
     return [done]
 

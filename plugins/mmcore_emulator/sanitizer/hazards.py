@@ -158,7 +158,10 @@ class Checking(Observer):
             self._asynchrony.arrive(lanes, number)
 
     def fence(self, scope: str, mask: Mask | None) -> None:
-        self._clocks.fence(scope, self._batch.spread(mask))
+        lanes = self._batch.spread(mask)
+        self._clocks.fence(scope, lanes)
+        if self._asynchrony is not None:
+            self._asynchrony.fence(lanes)
 
     def meet(self, lanes: Values, named: Values) -> None:
         self._clocks.meet(lanes, named)

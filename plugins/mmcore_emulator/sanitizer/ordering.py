@@ -378,6 +378,19 @@ class Clocks:
         known[rows, in_block] = now
         return known[:, : self._batch.block.size]
 
+    def fenced_of_block(self, lanes: NDArray[np.int64], scope: str) -> NDArray[np.int64]:
+        """The same as far as fences of a scope have put it before what lanes do now.
+
+        Fences of other threads count where a barrier has been since.
+        """
+        none = np.zeros(self._batch.lanes, np.int64)
+        until, before = self._fenced.get(scope, none), self._fenced_before.get(scope, none)
+        of_block = np.zeros((self._batch.extent.size, self._warps.per_block * WARP), np.int64)
+        block, in_block = divmod(self._place, of_block.shape[1])
+        of_block[block, in_block] = before
+        known = np.minimum(self.of_block(lanes), until[lanes, np.newaxis])
+        return np.maximum(known, of_block[block[lanes], : known.shape[1]])
+
     def unknown_lanes(
         self, place: NDArray[np.int64], others: NDArray[np.uint32], time: NDArray[np.int32]
     ) -> NDArray[np.uint32]:
