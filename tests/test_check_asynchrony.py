@@ -644,6 +644,13 @@ FAULTS = {
     "no barrier before a copy of global memory": Fault(
         FETCHED, "__syncthreads(); // written", "", "global-race", "work[t] = t", "reads 16 bytes"
     ),
+    "no fence before a copy of global memory": Fault(
+        FETCHED, 'asm volatile("fence.proxy.async;" ::: "memory");', "", "missing-proxy-fence", "work[t] = t",
+        "threads have written at"
+    ),
+    "a fence of shared memory before a copy of global memory": Fault(
+        FETCHED, "fence.proxy.async;", "fence.proxy.async.shared::cta;", "missing-proxy-fence", "work[t] = t"
+    ),
     "fewer bytes expected than the lanes of a warp copy": Fault(
         FETCHED, "[%0], 512;", "[%0], 256;", "mbarrier-misuse", "cp.async.bulk", "told of fewer bytes"
     ),

@@ -99,7 +99,8 @@ def action_of(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | 
     if _WITHOUT_EFFECT.fullmatch(".".join(opcode)):
         return Action(lambda *_: (), (Part("ignored"),) * 3, least=0)
     if _PROXY_FENCE.fullmatch(".".join(opcode)):
-        return Action(lambda ports, mask, at: ports.happened(ProxyFenced(mask)) or ())
+        whole = not any("shared" in each for each in opcode)
+        return Action(lambda ports, mask, at: ports.happened(ProxyFenced(mask, whole)) or ())
     if ".".join(opcode) == _INIT_FENCE:
         return Action(_fence_init)
     if opcode == ("griddepcontrol", "wait"):

@@ -123,9 +123,10 @@ class Passed:
 
 @dataclass(frozen=True)
 class ProxyFenced:
-    """Lanes order what threads have written before what asynchronous instructions read."""
+    """Lanes order writes of threads before what asynchronous instructions read, of shared or ``whole`` memory."""
 
     mask: Mask | None
+    whole: bool = False
 
 
 @dataclass(frozen=True)

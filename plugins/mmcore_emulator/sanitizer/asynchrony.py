@@ -129,7 +129,7 @@ class Asynchrony:
                 parities = np.broadcast_to(parity, self._batch.shape).reshape(-1)
                 self._twice(lanes, places[lanes], parities[lanes], at)
                 self._passed(lanes, places, relaxed)
-            case ProxyFenced(mask):
+            case ProxyFenced(mask, _):
                 lanes = self._lanes(mask)
                 self._proxies.fence(lanes, self.clocks.block[lanes], self._now)
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from mmcore.devices.violations import Violation
-from mmcore_emulator.asynchronous.events import Event, GridAwaited, reduces
+from mmcore_emulator.asynchronous.events import Event, GridAwaited, ProxyFenced, reduces
 from mmcore_emulator.control_flow import STRONG
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
@@ -129,6 +129,8 @@ class Checking(Observer):
                 self._early.waited(event.mask)
         elif self._asynchrony is not None:
             self._asynchrony.happened(event)
+        if isinstance(event, ProxyFenced) and event.whole and self._batch.spread(event.mask).any():
+            self._order.proxies_fenced = self._order.tick()
 
     def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
         at = [self._batch.spread(mask) for _, mask in left]
@@ -219,6 +221,16 @@ class Checking(Observer):
                     Access("fetch", "global", memory, address, size, Mask(here, self._batch), transfer.at)
                 ):
                     self._fetched(hit)
+                    self._unfenced(hit)
+
+    def _unfenced(self, hit: Hit) -> None:
+        """Reads of what threads have written to global memory, with no fence between the proxies by anybody since."""
+        for last in (hit.shadow.stores, hit.shadow.strong_stores):
+            written = last.made_since(self._order.proxies_fenced, hit.index)
+            for other, found in self._by_earlier(hit, last, written):
+                if other.opcode[0] != "cp":  # bulk copies write as they read
+                    text = f", which threads have written{at_line(other)}: fence.proxy.async between is missing"
+                    self._record("missing-proxy-fence", hit, found, partial(_with, hit, text), other)
 
     def _hits(self, access: Access) -> Iterator[Hit]:
         """The permitted accesses, array by array; of the others :meth:`violation` is told."""
@@ -447,6 +459,10 @@ class Checking(Observer):
             self._numbers[id(at)] = len(self._instructions)
             self._instructions.append(at)
         return self._numbers[id(at)]
+
+
+def _with(hit: Hit, text: str, entry: int) -> str:
+    return hit.what(entry) + text
 
 
 def _misplaced(layout: Layout) -> Iterator[Violation]:

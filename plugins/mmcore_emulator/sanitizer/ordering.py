@@ -68,11 +68,12 @@ class Order:
         now: the time.
         blocks: how many blocks the grid has.
         block_size: threads of a block.
+        proxies_fenced: when anybody has last ordered writes to global memory before asynchronous reads of it.
     """
 
     def __init__(self) -> None:
         self.now = 1
-        self.blocks = self.block_size = 0
+        self.blocks = self.block_size = self.proxies_fenced = 0
         self._flags: dict[tuple[int, ...], Flag] = {}
         self._learned: dict[int, Knowledge] = {}
         self._fenced: dict[tuple[int, str], Knowledge] = {}
