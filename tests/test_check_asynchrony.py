@@ -38,6 +38,27 @@ extern "C" __global__ void f(const float* in, float* out) {
     if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }"""
 
+# What a bulk copy has written to global memory is read by others of the block, and written again.
+COME_BACK = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(float* out) {
+    __shared__ __align__(128) float tile[64];
+    tile[threadIdx.x] = threadIdx.x;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;"
+                     :: "l"(out), "r"(at(tile)) : "memory");
+        asm volatile("cp.async.bulk.commit_group;");
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+    __syncthreads();
+    const float other = ((volatile float*)out)[63 - threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = other;
+    __syncthreads();
+}"""
+
 # Two products under way at a time, of tiles that take turns.
 TURNS = r"""
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -108,6 +129,51 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
     asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(got) : "r"(other));
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); // end
     out[blockIdx.x] = got;
+}"""
+
+# The same where the arrival releases nothing: a fence does, and one of its own what thread 0 makes.
+RELAXED = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
+    __shared__ unsigned mine[64];
+    __shared__ unsigned long long bar;
+    const int t = threadIdx.x;
+    unsigned rank, other, told, got;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" :: "r"(at(&bar)) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // made
+    }
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(told) : "r"(at(&bar)), "r"(rank ^ 1));
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(told) : "memory");
+    mine[t] = t;
+    asm volatile("fence.acq_rel.cluster;" ::: "memory"); // written
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(other) : "r"(at(mine + 63 - t)), "r"(rank ^ 1));
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(got) : "r"(other) : "memory");
+    got += mine[63 - t];
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    out[blockIdx.x * 64 + t] = got;
+}"""
+
+# Threads tell each other by an mbarrier and fences that a tile is written.
+FENCED = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void f(float* out) {
+    __shared__ float tile[64];
+    __shared__ unsigned long long full;
+    const int t = threadIdx.x;
+    if (t == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" :: "r"(at(&full)) : "memory");
+    __syncthreads();
+    tile[t] = t;
+    asm volatile("fence.acq_rel.cta;" ::: "memory"); // written
+    asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];" :: "r"(at(&full)) : "memory");
+    asm volatile("{ .reg .pred p;"
+                 " again: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%0], 0; @!p bra again; }"
+                 :: "r"(at(&full)) : "memory");
+    asm volatile("fence.acq_rel.cta;" ::: "memory"); // seen
+    out[t] = tile[63 - t];
 }"""
 
 # Two warps hand tiles on to two others at numbered barriers.
@@ -237,16 +303,65 @@ extern "C" __global__ void f(float* work, float* out) {
     out[t] = tile[127 - t];
 }"""
 
+# Accesses of a block that the cluster of two does not have: ``there`` a word, ``told`` an mbarrier.
+ASTRAY = r"""
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* out) {
+    __shared__ __align__(128) unsigned mine[32];
+    __shared__ unsigned long long bar;
+    const int t = threadIdx.x;
+    unsigned got = 0, there, told;
+    mine[t] = t;
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&bar)));
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(mine + t)), "r"(RANK));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(told) : "r"(at(&bar)), "r"(RANK));
+    if (t == 0) ACCESS
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    out[blockIdx.x * 32 + t] = got;
+}"""
+OWN_BYTES = '"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 16, [%2];"'
+MULTICAST = (
+    '"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 16, [%2], 4;"'
+)
+STRAYS = {
+    "a read": ("read", 'asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(got) : "r"(there));'),
+    "a write": ("write", 'asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(there), "r"(t) : "memory");'),
+    "an addition": ("write", 'asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], 1;" :: "r"(there));'),
+    "an arrival": (
+        "write", 'asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(told) : "memory");'
+    ),
+    "a store that is sent": (
+        "write",
+        'asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];"'
+        ' :: "r"(there), "r"(t), "r"(told) : "memory");',
+    ),
+    "a bulk copy": (
+        "write", f'asm volatile({OWN_BYTES} :: "r"(there), "r"(at(mine)), "r"(told) : "memory");'
+    ),
+    "a copy to several": (
+        "write", f'asm volatile({MULTICAST} :: "r"(at(mine)), "l"(out), "r"(at(&bar)) : "memory");'
+    ),
+}  # fmt: skip
+
 HALF = np.ones((64, 16), np.float16).view(np.uint16)
 OPERANDS: dict[str, tuple[list[NDArray[Any]], dict[str, Any]]] = {
     PIPELINE: ([np.ones(1024, np.uint16), np.ones(512, np.uint16), np.zeros(128, np.float32)], {"block": (32,)}),
     HANDING_ON: ([STEPS, np.zeros(64, np.float32)], {"block": (96,)}),
     WARPGROUP: ([HALF, HALF[:8], np.zeros(512, np.float32)], {"block": (128,), "options": ("-DADD=1",)}),
     TURNS: ([HALF, HALF[:8], np.zeros(512, np.float32)], {"block": (128,)}),
+    COME_BACK: ([np.zeros(64, np.float32)], {"block": (64,)}),
     THROUGH: ([np.ones(256, np.float32), np.zeros(256, np.float32)], {"block": (64,)}),
     NUMBERED: ([np.ones(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     RING: ([np.ones(768, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     SENT: ([np.zeros(64, np.uint32)], {"grid": (2,), "cluster": (2, 1, 1)}),
+    RELAXED: ([np.zeros(256, np.uint32)], {"grid": (4,), "block": (64,), "cluster": (2, 1, 1)}),
+    FENCED: ([np.zeros(64, np.float32)], {"block": (64,)}),
+    ASTRAY: ([np.zeros(128, np.uint32)], {"grid": (4,), "cluster": (2, 1, 1)}),
     ELECTED: ([np.zeros(64, np.int32)], {"block": (64,)}),
     FETCHED: ([np.zeros(128, np.float32), np.zeros(128, np.float32)], {"block": (128,)}),
     CLAMPED: (
@@ -281,10 +396,14 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
         "mbarriers",
         "wgmma",
         "groups",
+        "come back",
         "stores",
         "barriers",
         "ring",
         "sent",
+        "relaxed",
+        "fenced",
+        "of a cluster",
         "elected",
         "global",
         "edge",
@@ -292,7 +411,19 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
     ],
 )
 def test_nothing_is_wrong_with_a_right_kernel(source: str) -> None:
-    assert hazards(source, source) == []
+    right = source.replace("RANK", "1").replace("ACCESS", STRAYS["a read"][1])
+    assert hazards(right, source) == []
+
+
+@pytest.mark.parametrize("rank", [2, 5, 31, 2**32 - 1])
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_rank_that_no_block_of_the_cluster_has_is_told(name: str, rank: int) -> None:
+    kind, access = STRAYS[name]
+    source = ASTRAY.replace("ACCESS", access).replace("RANK", f"{rank}u")
+    found = hazards(source, ASTRAY)
+    (line,) = (number for number, text in enumerate(source.splitlines(), 1) if access in text)
+    assert [(each.kind, each.line, each.count) for each in found] == [(f"out-of-bounds-{kind}", line, 4)]
+    assert re.search(r"block of rank (2|5|30 or more) of its cluster, which has", found[0].message)
 
 
 GIVE_UP = "".join(
@@ -329,6 +460,16 @@ def test_a_bulk_store_is_behind_its_writers_wherever_the_tile_lies() -> None:
     assert behind in moved
     found = hazards(moved.replace(behind, '::: "memory");\n        if'), THROUGH)
     assert [each.kind for each in found] == ["shared-race"]
+
+
+def test_a_store_that_has_read_writes_what_it_has_read() -> None:
+    """Whatever is written to shared memory behind the wait for the reading."""
+    again = THROUGH.replace("wait_group 0;", "wait_group.read 0;").removesuffix("}")
+    again += "__syncthreads();\n tile[0][threadIdx.x] = tile[1][threadIdx.x] = -1;\n}"
+    values = np.arange(256, dtype=np.float32)
+    made = emulate(again, values, np.zeros(256, np.float32), block=(64,), architecture="90a")
+    np.testing.assert_array_equal(made.arrays[1], 2 * values)
+    assert hazards(again, THROUGH) == []
 
 
 def test_bulk_stores_for_which_no_block_ever_waits_are_told() -> None:
@@ -432,6 +573,9 @@ FAULTS = {
         THROUGH, '::: "memory");\n        __syncthreads();\n        mine', '::: "memory");\n        mine',
         "overwritten-in-flight", "2 * in["
     ),
+    "a wait until a store has read, and no more": Fault(
+        COME_BACK, "wait_group 0", "wait_group.read 0", "global-race", "bulk_group [", "while that is under way"
+    ),
     "no fence before a store": Fault(
         THROUGH, 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");', "", "missing-proxy-fence", "2 * in["
     ),
@@ -442,6 +586,23 @@ FAULTS = {
         NEIGHBOURS,
         'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); // end', "",
         "cluster-exit", "ld.shared::cluster"
+    ),
+    "no fence before a relaxed arrival": Fault(
+        RELAXED, 'asm volatile("fence.acq_rel.cluster;" ::: "memory"); // written', "", "shared-race",
+        "ld.shared::cluster", "with no order between"
+    ),
+    "no fence before a relaxed arrival, seen in the block": Fault(
+        RELAXED, 'asm volatile("fence.acq_rel.cluster;" ::: "memory"); // written', "", "shared-race", "got += mine"
+    ),
+    "no fence of what a relaxed arrival tells of": Fault(
+        RELAXED, 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // made', "", "shared-race",
+        "mbarrier.arrive"
+    ),
+    "no fence before a relaxed arrival at an mbarrier": Fault(
+        FENCED, 'asm volatile("fence.acq_rel.cta;" ::: "memory"); // written', "", "shared-race", "out[t] = tile"
+    ),
+    "no fence behind a relaxed wait for an mbarrier": Fault(
+        FENCED, 'asm volatile("fence.acq_rel.cta;" ::: "memory"); // seen', "", "shared-race", "out[t] = tile"
     ),
     "a barrier of half the threads": Fault(NUMBERED, "bar.sync 2, 128", "bar.sync 2, 64", "shared-race", "63 - t"),
     "a barrier of more threads than come": Fault(
@@ -465,6 +626,12 @@ FAULTS = {
     "fewer bytes expected than another block sends": Fault(
         SENT, "[%0], 256;", "[%0], 128;", "unfinished-copy", "in[31 - t]", "reads sum"
     ),
+    "fewer bytes expected than the lanes of a warp store": Fault(
+        SENT, "[%0], 256;", "[%0], 64;", "mbarrier-misuse", "st.async", "told of fewer bytes"
+    ),
+    "fewer bytes expected than the lanes of a warp add": Fault(
+        SENT, "[%0], 256;", "[%0], 252;", "mbarrier-misuse", "red.async", "told of fewer bytes"
+    ),
     "no cluster barrier before another block sends": Fault(
         SENT,
         'asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");',
@@ -476,6 +643,13 @@ FAULTS = {
     ),
     "no barrier before a copy of global memory": Fault(
         FETCHED, "__syncthreads(); // written", "", "global-race", "work[t] = t", "reads 16 bytes"
+    ),
+    "no fence before a copy of global memory": Fault(
+        FETCHED, 'asm volatile("fence.proxy.async;" ::: "memory");', "", "missing-proxy-fence", "work[t] = t",
+        "threads have written at"
+    ),
+    "a fence of shared memory before a copy of global memory": Fault(
+        FETCHED, "fence.proxy.async;", "fence.proxy.async.shared::cta;", "missing-proxy-fence", "work[t] = t"
     ),
     "fewer bytes expected than the lanes of a warp copy": Fault(
         FETCHED, "[%0], 512;", "[%0], 256;", "mbarrier-misuse", "cp.async.bulk", "told of fewer bytes"
@@ -496,6 +670,18 @@ def test_a_fault_is_found_on_its_line(name: str) -> None:
     found = hazards(source, fault.source)
     named = [each for each in found if each.line in lines or any(f":{line}" in each.message for line in lines)]
     assert any(fault.kind in ("", each.kind) and fault.says in each.message for each in named), found
+
+
+def test_a_block_that_waits_for_ever_does_not_leave_its_cluster() -> None:
+    behind = 'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); // end'
+    assert behind in NEIGHBOURS
+    for_ever = "volatile unsigned* flag = out; while (flag[blockIdx.x] == 0); "
+    assert {each.kind for each in hazards(NEIGHBOURS.replace(behind, f"{for_ever}{behind}"), NEIGHBOURS)} == {
+        "deadlock"
+    }
+    one = NEIGHBOURS.replace(behind, f"if (rank == 1) {{ {for_ever} }}")
+    left = [each for each in hazards(one, NEIGHBOURS) if each.kind == "cluster-exit"]
+    assert [(each.count, each.block and each.block.x) for each in left] == [(3, 1)]
 
 
 @pytest.mark.parametrize(("align", "found"), [(128, []), (1024, []), (2048, ["misplaced-array"])])

@@ -122,6 +122,33 @@ def test_a_right_product_is_passed_with_a_note_on_what_check_finds(folder: Path)
     assert command("run", "tiles.cu", "--size", "65", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
 
 
+PADDED = """
+__global__ void padded(const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || col >= n) return;
+    float sum = 0;
+    int i = 0;
+    for (; i + 4 <= k; i += 4) {
+        float4 a = *(const float4*)(A + row * lda + i);
+        sum += a.x * B[i * ldb + col] + a.y * B[(i + 1) * ldb + col];
+        sum += a.z * B[(i + 2) * ldb + col] + a.w * B[(i + 3) * ldb + col];
+    }
+    for (; i < k; ++i) sum += A[row * lda + i] * B[i * ldb + col];
+    C[row * ldc + col] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("size", ["70x33x45", "350x97x45"])
+def test_rows_remain_aligned_where_a_right_product_is_tried_at_a_small_size(size: str, folder: Path) -> None:
+    (folder / "padded.cu").write_text(PADDED)
+    padded = ["--grid", "ceil(n/16),ceil(m/16)", "--block", "16x16", "--args", "A,B,C,m,n,k,lda,ldb,ldc"]
+    result = command("run", "padded.cu", "--size", size, "--lda", "48", "--quiet", "--device", "emulator", *padded)
+    assert result.stdout == "TEST PASS\n"
+    result = command("run", "padded.cu", "--size", size, "--lda", "47", "--quiet", "--device", "emulator", *padded)
+    assert "misaligned" in result.stdout
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["check", "profile", "show", "occupancy", "conform"])
 def test_every_command_that_takes_a_kernel_takes_a_file(name: str) -> None:

@@ -136,6 +136,21 @@ def test_who_waits_for_more_threads_than_there_are_waits_for_ever() -> None:
     assert "40 have come" in found.message
 
 
+def test_threads_that_only_arrive_may_end_a_barrier_without_those_who_wait() -> None:
+    source = r"""
+    extern "C" __global__ void f(int* out) {
+        if (threadIdx.x >= 32) asm volatile("bar.arrive 1, 64;" ::: "memory");
+        else asm volatile("bar.sync 1, 64;" ::: "memory");
+        out[threadIdx.x] = 1;
+    }"""
+    found = only(emulate(source, ints(96), block=(96,)))
+    assert found.kind == "deadlock"
+    text = (
+        "for 64 threads; 96 have come, more than that: the 64 that only arrive end the barrier without those who wait"
+    )
+    assert text in found.message
+
+
 @pytest.mark.parametrize(
     ("registers", "least", "most", "found"), [(168, 88, 248, 0), (168, 96, 248, 1), (167, 88, 248, 0), (0, 96, 248, 0)]
 )

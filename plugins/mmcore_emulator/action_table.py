@@ -15,8 +15,9 @@ from mmcore_emulator.asynchronous.remote_stores import remote_action
 from mmcore_emulator.asynchronous.thread_copies import copy_action
 from mmcore_emulator.asynchronous.wgmma_actions import wgmma_action
 from mmcore_emulator.floats import Values
+from mmcore_emulator.lanes import Mask
 from mmcore_emulator.register_pool import register_action
-from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
+from mmcore_emulator.step import LOCAL_WINDOW, MOST_RANK, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
 from mmcore_emulator.system_calls import system_action
 from mmcore_emulator.warp_matrices import matrix_action
 
@@ -28,9 +29,8 @@ _WITHOUT_EFFECT = re.compile(
     r"|griddepcontrol\.launch_dependents|nanosleep\.u32"
     r"|prefetchu?(\.(global|local|const|param))?(\.L[12]\S*|\.tensormap)?|applypriority\S*|discard\S*"
 )
-_PROXY_FENCE = re.compile(
-    r"fence\.proxy\.async(\.(shared::(cta|cluster)|global))?|fence\.mbarrier_init\.release\.cluster"
-)
+_PROXY_FENCE = re.compile(r"fence\.proxy\.async(\.(shared::(cta|cluster)|global))?")
+_INIT_FENCE = "fence.mbarrier_init.release.cluster"
 _POLICY = re.compile(r"createpolicy\.(fractional|range|cvt)\.\S*")
 
 
@@ -74,12 +74,19 @@ def _leads_into(space: str, ports: Ports, mask: object, at: object, address: lis
 def _mapped(ports: Ports, mask: object, at: object, address: list[Values], rank: list[Values]) -> list[Values]:
     kind = address[0].dtype.type
     inside = address[0] & kind(RANK_BEGIN - 1 | (0 if kind is np.uint32 else 2**64 - 2**32))
-    return [inside | ((rank[0] + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
+    return [inside | ((np.minimum(rank[0], np.uint32(MOST_RANK)) + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
 
 
 def _rank_of(ports: Ports, mask: object, at: object, address: list[Values]) -> list[Values]:
     rank = ((address[0] & address[0].dtype.type(2**32 - 1)) >> address[0].dtype.type(RANK_SHIFT)).astype(np.uint32)
     return [np.where(rank, rank - np.uint32(1), ports.special("%cluster_ctarank"))]
+
+
+def _fence_init(ports: Ports, mask: Mask | None, at: object) -> tuple[()]:
+    """What threads have made of mbarriers is ordered before what the cluster and asynchronous instructions do."""
+    ports.fence("gpu", mask)
+    ports.happened(ProxyFenced(mask))
+    return ()
 
 
 @functools.cache
@@ -92,14 +99,18 @@ def action_of(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | 
     if _WITHOUT_EFFECT.fullmatch(".".join(opcode)):
         return Action(lambda *_: (), (Part("ignored"),) * 3, least=0)
     if _PROXY_FENCE.fullmatch(".".join(opcode)):
-        return Action(lambda ports, mask, at: ports.happened(ProxyFenced(mask)) or ())
+        whole = not any("shared" in each for each in opcode)
+        return Action(lambda ports, mask, at: ports.happened(ProxyFenced(mask, whole)) or ())
+    if ".".join(opcode) == _INIT_FENCE:
+        return Action(_fence_init)
     if opcode == ("griddepcontrol", "wait"):
         return Action(lambda ports, mask, at: ports.happened(GridAwaited(mask)) or ())
     if _POLICY.fullmatch(".".join(opcode)):
         given = (Part("ignored"),) * 4
         return Action(lambda *_: [np.zeros((1,) * 6, np.uint64)], (Part("result", "b64"), *given), least=1)
     if opcode[:3] == ("barrier", "cluster", "arrive"):
-        return Action(lambda ports, mask, at: ports.arrive_in_cluster(mask) or ())
+        relaxed = "relaxed" in opcode
+        return Action(lambda ports, mask, at: ports.arrive_in_cluster(mask, relaxed=relaxed) or ())
     if opcode[0] in ("mapa", "getctarank"):
         return _address_action(opcode)
     if opcode[0] == "isspacep":

@@ -179,12 +179,14 @@ class BlockBarriers:
             ]
         return [(lanes, text) for lanes, text in found if lanes.any()]
 
-    def come(self, lane: tuple[int, ...], waiting: Values) -> int:
-        """How many threads have come to the barrier at which a lane waits."""
+    def come(self, lane: tuple[int, ...], waiting: Values) -> tuple[int, int]:
+        """How many threads have come to the barrier at which a lane waits, and how many of them only arrive there."""
         numbers = np.broadcast_to(self.number, self._batch.shape)
         number = int(numbers[lane])
-        come = self._threads(waiting & (numbers == number)) + self._arrived.get(number, 0)
-        return int(np.broadcast_to(come, self._batch.shape)[lane])
+        arrived = self._arrived.get(number, np.zeros((1,) * 6, np.int64))
+        come = self._threads(waiting & (numbers == number)) + arrived
+        come, arrived = (np.broadcast_to(each, self._batch.shape)[lane] for each in (come, arrived))
+        return int(come), int(arrived)
 
     def _threads(self, lanes: Values) -> Values:
         """How many threads of each block these are; the threads that its last warp lacks count as the warp's others."""

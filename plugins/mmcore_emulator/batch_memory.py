@@ -24,7 +24,7 @@ from mmcore_emulator.memory import Array, CopiedMemory, Space, StrayAccess, copi
 from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.register_pool import RegisterPool
-from mmcore_emulator.step import LOCAL_WINDOW, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
+from mmcore_emulator.step import LOCAL_WINDOW, MOST_RANK, PARAMETER_WINDOW, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.warps import BIT, PerWarp, Warps
 
 _WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
@@ -72,6 +72,8 @@ class Ports:
         self.initialised_at: dict[int, Instruction] = {}
         #: How often each lane has come to the barrier of its cluster.
         self.arrived_in_cluster: Values = np.zeros((1,) * 6, np.int64)
+        #: Which lanes have said, the last time, that this orders nothing.
+        self.relaxed_in_cluster: Values = np.zeros((1,) * 6, np.bool_)
 
     def load(
         self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
@@ -311,8 +313,27 @@ class Ports:
             yield "shared", self.spaces["shared"], address, lanes
         others = self.narrow(mask, ~own)
         if others is None or others.count:
-            remote = self.shared_of(self._batch.block_of_rank(np.where(own, 0, ranks.astype(np.int64) - 1)))
-            yield "shared", remote, address & np.uint64(RANK_BEGIN - 1), others
+            block = self._batch.block_of_rank(np.where(own, 0, ranks.astype(np.int64) - 1))
+            there, nowhere = self.narrow(others, block >= 0), self.narrow(others, block < 0)
+            if there is None or there.count:
+                yield "shared", self.shared_of(np.maximum(block, 0)), address & np.uint64(RANK_BEGIN - 1), there
+            if nowhere is None or nowhere.count:
+                yield "shared", _NoBlock(self._batch.cluster.size), address, nowhere
+
+    def in_cluster(self, address: Values, mask: Mask | None, at: Instruction) -> Mask | None:
+        """The lanes whose addresses in shared memory are of blocks that their cluster has; of others, it is told."""
+        address = address & np.uint64(SHARED_WINDOW - 1)
+        ranks = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
+        if not ranks.any():
+            return mask
+        absent = (ranks > 0) & (self._batch.block_of_rank(np.maximum(ranks - 1, 0)) < 0)
+        strays = self.narrow(mask, absent)
+        if strays is None or strays.count:
+            nowhere = _NoBlock(self._batch.cluster.size)
+            self.reporter(at, strays)(
+                StrayAccess("out-of-bounds-write", nowhere, None, self.spread(strays), address, 1)
+            )
+        return self.narrow(mask, ~absent)
 
     def places(self, address: Values) -> NDArray[np.int64]:
         """Where addresses in a cluster's shared memory lie in that of the batch, in bytes, along all axes in full."""
@@ -345,9 +366,12 @@ class Ports:
         """Number in the batch of the block of that rank in each lane's cluster."""
         return self._batch.block_of_rank(rank)
 
-    def arrive_in_cluster(self, mask: Mask | None) -> None:
+    def arrive_in_cluster(self, mask: Mask | None, *, relaxed: bool) -> None:
         """These lanes have come to the barrier of their cluster, and go on."""
-        self.arrived_in_cluster = self.arrived_in_cluster + self._batch.spread(mask)
+        lanes = self._batch.spread(mask)
+        self.arrived_in_cluster = self.arrived_in_cluster + lanes
+        if relaxed or self.relaxed_in_cluster.any():
+            self.relaxed_in_cluster = np.where(lanes, relaxed, self.relaxed_in_cluster)
 
     def tell(self, access: Access) -> None:
         """Tell of an access that was made in another way."""
@@ -409,5 +433,25 @@ class _Whole:
     range_bits = 63
     flushes = False
 
+    elsewhere = memory.far_from_every_array
+
     def at(self, address: int) -> Array | None:
         return self.array
+
+
+@dataclass(frozen=True)
+class _NoBlock:
+    """The shared memory of a block of a rank that a cluster of so many blocks has not."""
+
+    blocks: int
+    range_bits = 63
+    flushes = False
+
+    def at(self, address: int) -> Array | None:
+        return None
+
+    def elsewhere(self, address: int) -> str:
+        rank = (address >> RANK_SHIFT) - 1
+        named = f"{rank} or more" if rank == MOST_RANK else str(rank)
+        blocks = f"{self.blocks} block{'s' * (self.blocks > 1)}"
+        return f"shared memory of the block of rank {named} of its cluster, which has {blocks}"

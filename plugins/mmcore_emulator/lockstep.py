@@ -124,8 +124,11 @@ class BatchRun(Ports):
         def text(lane: tuple[int, ...]) -> str:
             count = int(counts[lane])
             awaited = f"{count} threads" if count else "all threads of its block that have not ended"
-            come = self._barriers.come(lane, waiting)
-            return f"waits at barrier {int(numbers[lane])} for {awaited}; {come} have come, and no others will"
+            come, arrived = self._barriers.come(lane, waiting)
+            others = "and no others will"
+            if count and come > count:
+                others = f"more than that: the {arrived} that only arrive end the barrier without those who wait"
+            return f"waits at barrier {int(numbers[lane])} for {awaited}; {come} have come, {others}"
 
         return text
 
@@ -293,12 +296,9 @@ class BatchRun(Ports):
             mask = self._at_barrier.pop(index)
             self._join(leaving, index, self.narrow(mask, going))
             self._join(self._at_barrier, index, self.narrow(mask, ~going))
+        left = [(self._run.translation.steps[index], mask) for index, mask in leaving.items()]
         for observer in self._observers:
-            observer.fence("gpu", self.narrow(None, going))
-            # The threads of each block have met, too.
-            left = [(self._run.translation.steps[index], mask) for index, mask in leaving.items()]
-            observer.synchronise(left, _NO_COUNT, _NO_COUNT)
-            observer.meet_cluster(going)
+            observer.meet_cluster(left, going & self.relaxed_in_cluster)
         for index, mask in leaving.items():
             self._enter(self._run.translation.steps[index].block.following, mask)
         return True

@@ -119,12 +119,22 @@ class Space(Protocol):
         """The array that an address lies in or ran out of."""
         ...
 
+    def elsewhere(self, address: int) -> str:
+        """One clause on an address that is near no array."""
+        ...
+
+
+def far_from_every_array(space: Space, address: int) -> str:
+    """One clause on an address of a memory that has arrays, but none near it."""
+    return f"address {address:#x}, far from every array"
+
 
 class DeviceMemory:
     """All arrays of the device."""
 
     range_bits = _RANGE_BITS
     flushes = True
+    elsewhere = far_from_every_array
 
     def __init__(self) -> None:
         self._arrays: dict[int, Array] = {}
@@ -190,6 +200,7 @@ class CopiedMemory:
 
     range_bits = _COPIED_RANGE_BITS
     flushes = False
+    elsewhere = far_from_every_array
 
     def __init__(
         self,
@@ -236,6 +247,7 @@ class StrayAccess:
     """Accesses of one instruction that must not happen."""
 
     kind: str  # "out-of-bounds-read", "out-of-bounds-write" or "misaligned"
+    space: Space  # the memory
     array: Array | None  # the array they ran out of, None where there is none near
     lanes: NDArray[np.bool_]  # the lanes that made them
     address: Values  # where each lane's went
@@ -247,7 +259,7 @@ class StrayAccess:
             near = self.array and f"an address {address - self.array.base} bytes into {self.array}"
             return f"{near or f'address {address:#x}'}, no multiple of {self.nbytes}"
         if self.array is None:
-            return f"address {address:#x}, far from every array"
+            return self.space.elsewhere(address)
         if self.kind == "out-of-bounds-write" and self.array.read_only:
             return f"to {self.array}, which is constant"
         return _where(self.array, address)
@@ -350,7 +362,7 @@ def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) ->
 
 def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> StrayAccess:
     """The violation of ``lanes`` whose address is no multiple of ``nbytes``."""
-    return StrayAccess("misaligned", space.at(int(address[lanes][0])), lanes, address, nbytes)
+    return StrayAccess("misaligned", space, space.at(int(address[lanes][0])), lanes, address, nbytes)
 
 
 def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None) -> None:
@@ -409,11 +421,11 @@ def _permitted(
         inside = lanes & (address >= np.uint64(array.base)) & (address + np.uint64(size) <= np.uint64(end))
         outside = lanes & ~inside
         if outside.any():
-            report(StrayAccess(kind, array, outside, address, size))
+            report(StrayAccess(kind, space, array, outside, address, size))
         if inside.any():
             yield array, inside
     if rest.any():
-        report(StrayAccess(kind, None, rest, address, size))
+        report(StrayAccess(kind, space, None, rest, address, size))
 
 
 def _where(array: Array, address: int) -> str:

@@ -19,6 +19,8 @@ from mmcore_emulator.step import Step
 if TYPE_CHECKING:
     from mmcore_emulator.asynchronous.tensor_maps import TensorLayout
 
+_NONE: Values = np.zeros((1,) * 6, np.uint32)
+
 
 @dataclass(slots=True)
 class Access:
@@ -31,9 +33,10 @@ class Access:
     nbytes: int  # bytes that each lane moves, a vector's elements together
     mask: Mask | None  # the lanes that take part; None for all
     at: Instruction  # the instruction
+    sent: BulkTransfer | None = None  # of a bulk copy that lands in global memory, what was told when it was sent
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class BulkTransfer:
     """One instruction's bulk copies, one for each lane that sends one, as they are sent."""
 
@@ -118,8 +121,14 @@ class Observer:
     def meet(self, lanes: Values, named: Values) -> None:
         """These lanes leave barriers of their warps, at which each has named a mask of lanes."""
 
-    def meet_cluster(self, lanes: Values) -> None:
-        """These lanes leave the barrier of their clusters, and with it one of their blocks."""
+    def meet_cluster(self, left: Sequence[tuple[Step, Mask | None]], relaxed: Values) -> None:
+        """Lanes leave barriers of their clusters, and with them one of their blocks.
+
+        Args:
+            left: the barriers, each with the lanes that leave it.
+            relaxed: the lanes that have come without a release of what they had done.
+        """
+        self.synchronise(left, _NONE, _NONE)
 
     def happened(self, event: Event) -> None:
         """An asynchronous instruction has done something."""

@@ -19,6 +19,8 @@ PARAMETER_WINDOW = 3 << 32
 # Addresses in shared memory of another block of the cluster have its rank, and one more, in their upper bits.
 RANK_SHIFT = 27
 RANK_BEGIN = 1 << RANK_SHIFT
+MOST_RANK = SHARED_WINDOW // RANK_BEGIN - 2
+"""What stands in an address for every rank from there on, which no cluster has."""
 
 
 Ports: TypeAlias = Any

@@ -31,7 +31,7 @@ def texts(ports: Ports, address: Values, mask: Mask | None, at: Instruction) -> 
             endless = here if array is None else _read(array, places, here, found)
             if endless.any():
                 past = places if array is None else np.full_like(places, array.base + array.readable)
-                ports.reporter(at, lanes)(StrayAccess("out-of-bounds-read", array, endless, past, 1))
+                ports.reporter(at, lanes)(StrayAccess("out-of-bounds-read", space, array, endless, past, 1))
             rest &= ~here
     return found
 

@@ -11,6 +11,7 @@ from mmcore.cell import Cell, FileKernel
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.reproduce import launch_command
 from mmcore.result import Result
@@ -31,12 +32,12 @@ def hints(result: Result) -> Iterator[str]:
         return
     if result.verified:
         yield from _edges(file, result)
-        yield from _hazards(result)
+        yield from _hazards(file, result)
         return
     guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
     if guessed:
         yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
-    small = _small(result.cell)
+    small = _small(result.cell, file.kernel)
     if _right(small) is not False:
         return
     for option, said in _others(file.kernel):
@@ -51,7 +52,7 @@ def _edges(file: FileKernel, result: Result) -> Iterator[str]:
     if any(size % 16 for size in (cell.m, cell.n, cell.k)):
         return
     for m, n, k in ((65, 66, 67), (67, 67, 67)):
-        small = replace(_small(cell), m=m, n=n, k=k)
+        small = _at(_small(cell, file.kernel), file.kernel, m, n, k)
         if not file.kernel.violations(small.problem(file.kernel), small.config_of(file.kernel)):
             if _right(small) is False:
                 again = launch_command("run", replace(small, device=cell.device, seed=None))
@@ -59,9 +60,9 @@ def _edges(file: FileKernel, result: Result) -> Iterator[str]:
             return
 
 
-def _hazards(result: Result) -> Iterator[str]:
+def _hazards(file: FileKernel, result: Result) -> Iterator[str]:
     """What the emulator's sanitizer finds at a small size."""
-    small = replace(_small(result.cell), device="emulator")
+    small = replace(_small(result.cell, file.kernel), device="emulator")
     try:
         violations = checked(small).violations
     except MmcoreError:
@@ -72,13 +73,31 @@ def _hazards(result: Result) -> Iterator[str]:
         yield f"note: mmcore check finds {first.kind}{at}, so that it may be wrong another time: {again}"
 
 
-def _small(cell: Cell) -> Cell:
+def _small(cell: Cell, kernel: Kernel) -> Cell:
     """The same launch for a small product: as far from whole blocks, and with sizes in the same order."""
     asked = (cell.m, cell.n, cell.k)
     ranks = [sum(size > other for other in asked) for size in asked]
     small = [_SMALL + _SMALL // 2 * rank + size % _SMALL for rank, size in zip(ranks, asked, strict=True)]
     m, n, k = asked if max(asked) <= 2 * _SMALL else small
-    return replace(cell, m=m, n=n, k=k, lda=0, ldb=0, ldc=0, timings=(), timeout=_SECONDS)
+    return _at(replace(cell, timings=(), timeout=_SECONDS), kernel, m, n, k)
+
+
+def _at(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
+    """The same launch for a product of other sizes, with gaps between rows where there are some."""
+    asked = cell.problem(kernel)
+    other = replace(asked, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
+    lda, ldb, ldc = (_leading(asked, other, matrix) for matrix in "ABC")
+    return replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)
+
+
+def _leading(asked: Problem, other: Problem, matrix: str) -> int:
+    """A leading dimension for another problem, as far from multiples of 64 as the one asked for; 0 without gaps.
+
+    It is longer than rows and columns, so that the matrix may lie either way.
+    """
+    _, length = asked.stored_shape(matrix)
+    least = max(other.shape(matrix)) + 1
+    return least + (asked.leading(matrix) - least) % _SMALL if asked.leading(matrix) > length else 0
 
 
 def _right(cell: Cell) -> bool | None:

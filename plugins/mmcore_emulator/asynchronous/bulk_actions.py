@@ -47,7 +47,7 @@ _PARTS = {
     "count": Part("source", "s32"),
 }
 
-
+_NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
@@ -62,7 +62,7 @@ def bulk_action(opcode: tuple[str, ...]) -> Action | None:
     if copy.action == "commit_group":
         return Action(_commit)
     if copy.action == "wait_group":
-        return Action(_wait, parts)
+        return Action(partial(_wait, copy.read), parts)
     merge = merge_of(copy.reduction, copy.kind, copy.target) if copy.kind else None
     if copy.kind and merge is None:
         return None
@@ -75,8 +75,9 @@ def _commit(ports: Ports, mask: Mask | None, at: Instruction) -> Sequence[Any]:
     return ()
 
 
-def _wait(ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Any]:
-    ports.bulk_groups.land(int(most[0].item()), mask)
+def _wait(read: bool, ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Any]:
+    groups = ports.bulk_groups
+    (groups.read if read else groups.land)(int(most[0].item()), mask)
     ports.happened(Waited("bulk", int(most[0].item()), mask))
     return ()
 
@@ -108,10 +109,12 @@ def _to_shared(
     copy: BulkCopy, merge: Merge | None, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> Sequence[Any]:
     given = dict(zip(copy.operands, operands, strict=True))
+    target, mbarrier = given["target"][0], given["mbarrier"][0]
+    for each in (target, mbarrier):
+        mask = ports.in_cluster(each, mask, at)
     if mask is not None and not mask.count:
         return ()
     layout: TensorLayout | None
-    target, mbarrier = given["target"][0], given["mbarrier"][0]
     read: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
     if "tensor" in given:
         boxes = _boxes(ports, mask, at, target, *given["tensor"])
@@ -139,8 +142,11 @@ def _to_shared(
     for rank in ranks:
         which = np.ones(len(sent.lanes), np.bool_) if masks is None or rank is None else (masks >> rank) & 1 != 0
         if which.any():
-            delivered += int(sent.nbytes[which].sum())
             block = block_at(ports, target) if rank is None else ports.block_of_rank(rank)
+            if rank is not None and (block < 0).any():
+                sent.report("out-of-bounds-write", "shared", _NO_BLOCK.format(rank), which)
+                continue
+            delivered += int(sent.nbytes[which].sum())
             blocks, objects = each_of(ports, sent.lanes, block), each_of(ports, sent.lanes, mbarrier)
             land: Callable[[], None] = partial(_land, sent, which, read, merge, blocks, objects)
             if ports.watched:
@@ -314,58 +320,68 @@ def _to_global(
         offsets = (targets - np.uint64(base_address)).astype(np.int64)[:, np.newaxis] + steps
         inside, shared = steps < sent.nbytes[:, np.newaxis], np.broadcast_to(steps, offsets.shape)
         layout, runs = None, (targets[:, np.newaxis].astype(np.int64), sent.nbytes[:, np.newaxis])
-    ports.tell_bulk_copy(
-        BulkTransfer("store", at, ports.spaces["global"], sent.lanes, sent.shared, *runs, int(runs[1].sum()), layout)
+    transfer = BulkTransfer(
+        "store", at, ports.spaces["global"], sent.lanes, sent.shared, *runs, int(runs[1].sum()), layout
     )
+    ports.tell_bulk_copy(transfer)
     if ports.watched:
         ports.happened(Issued(sent.transfer(np.ones(len(sent.lanes), np.bool_), sent.block, writes=False)))
         tell_fetched(sent, mask)
     for number, lane in enumerate(sent.lanes):
-        lands = partial(
-            _write_global, sent, number, base_address, offsets[number], inside[number], shared[number], itemsize, merge
-        )
-        ports.bulk_groups.send(tuple(lane.tolist()), lands)
+        write = partial(_write_global, sent, number, transfer, merge, base_address, offsets[number][inside[number]])
+        reads = partial(_read_for_global, sent, number, shared[number][inside[number]], itemsize, write)
+        ports.bulk_groups.send(tuple(lane.tolist()), reads)
     return ()
+
+
+def _read_for_global(
+    sent: Sent, number: int, shared: NDArray[np.int64], itemsize: int, write: Callable[[NDArray[Any]], None]
+) -> Callable[[], None]:
+    """Read what one thread copies from shared memory, elements at offsets; what is to ``write`` that."""
+    address = int(sent.shared[number]) & (RANK_BEGIN - 1)
+    source = sent.ports.spaces["shared"].at(address)
+    if not _fits(sent, np.intp(number), source, address, "read") or source is None:
+        return lambda: None
+    first = address - source.base + int(sent.block[number]) * source.stride
+    content = source.view(_dtype(itemsize))[(first + shared) // itemsize]
+    return partial(write, content)
 
 
 def _write_global(
     sent: Sent,
     number: int,
+    transfer: BulkTransfer,
+    merge: Merge | None,
     base: int,
     offsets: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    shared: NDArray[np.int64],
-    itemsize: int,
-    merge: Merge | None,
+    content: NDArray[Any],
 ) -> None:
-    """Read what one thread copies from shared memory, and write it."""
-    ports, dtype = sent.ports, _dtype(itemsize)
-    address = int(sent.shared[number]) & (RANK_BEGIN - 1)
-    source, target = ports.spaces["shared"].at(address), ports.spaces["global"].at(base)
-    if not _fits(sent, np.intp(number), source, address, "read"):
-        return
+    """Write what one thread copies, elements at offsets from a base."""
+    ports, itemsize = sent.ports, content.dtype.itemsize
+    target = ports.spaces["global"].at(base)
     if target is None:
         sent.report("out-of-bounds-write", None, f"copies to address {base:#x}, far from every array", [number])
         return
     places = base - target.base + offsets
-    stray = inside & ((places < 0) | (places + itemsize > target.permits("write")))
+    stray = (places < 0) | (places + itemsize > target.permits("write"))
     if stray.any():
         past = int(places[stray].max()) + itemsize - target.writable
         sent.report("out-of-bounds-write", target.label, f"copies {past} bytes past the end of {target}", [number])
-    going = inside & ~stray
-    first = address - source.base + int(sent.block[number]) * source.stride
-    content = source.view(dtype)[(first + shared[going]) // itemsize]
-    view, index = target.view(dtype), places[going] // itemsize
-    view[index] = content if merge is None else merge(view[index], content)
+    going = ~stray
+    view, index = target.view(content.dtype), places[going] // itemsize
+    view[index] = content[going] if merge is None else merge(view[index], content[going])
     ports.changed()
     if ports.watched:
-        _tell_written(sent, number, target, places[going], itemsize)
+        _tell_written(sent, number, transfer, target, places[going], itemsize)
 
 
-def _tell_written(sent: Sent, number: int, target: Array, places: NDArray[np.int64], itemsize: int) -> None:
+def _tell_written(
+    sent: Sent, number: int, transfer: BulkTransfer, target: Array, places: NDArray[np.int64], itemsize: int
+) -> None:
     """Tell observers of each run of bytes that a thread's copy has written to global memory."""
     mask, places = sent.mask([number]), np.sort(places, axis=None)
     for run in np.split(places, np.flatnonzero(np.diff(places) != itemsize) + 1):
         if run.size:
             address, nbytes = np.full((1,) * 6, target.base + run[0], np.uint64), run.size * itemsize
-            sent.ports.tell(Access("copy", "global", sent.ports.spaces["global"], address, nbytes, mask, sent.at))
+            memory = sent.ports.spaces["global"]
+            sent.ports.tell(Access("copy", "global", memory, address, nbytes, mask, sent.at, transfer))

@@ -88,11 +88,15 @@ class Made:
 
 @dataclass(frozen=True, eq=False)
 class ArrivalSent:
-    """Lanes arrive at mbarriers, at once or when their copies have landed; ``places`` as of :class:`Made`."""
+    """Lanes arrive at mbarriers, at once or when their copies have landed; ``places`` as of :class:`Made`.
+
+    Where they release nothing by that, ``relaxed`` is the scope ("cta", "gpu") of the fences that do.
+    """
 
     places: NDArray[np.int64]
     mask: Mask | None
     at: Instruction
+    relaxed: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,20 +110,23 @@ class Arrived:
 class Passed:
     """Lanes have found that a phase of an mbarrier is over; ``places`` as of :class:`Made`.
 
-    ``parity`` is that of the phases that are under way now, as lanes.
+    ``parity`` is that of the phases that are under way now, as lanes. Where they are ``relaxed``, it takes a fence
+    until they know of what others have done before they arrived.
     """
 
     places: NDArray[np.int64]
     parity: Values
     mask: Mask | None
     at: Instruction
+    relaxed: bool = False
 
 
 @dataclass(frozen=True)
 class ProxyFenced:
-    """Lanes order what threads have written before what asynchronous instructions read."""
+    """Lanes order writes of threads before what asynchronous instructions read, of shared or ``whole`` memory."""
 
     mask: Mask | None
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
 from mmcore_emulator.step import Ports
+
+Read: TypeAlias = Callable[[], Callable[[], None]]
+"""Reads what is copied; what it returns writes that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,37 +64,65 @@ class InFlight:
         return np.unique(keys)
 
 
+class _Store:
+    """A bulk copy to global memory: it reads what it copies at the latest when it lands."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._write: Callable[[], None] | None = None
+
+    def read(self) -> Callable[[], None]:
+        """What it reads is read; what writes that."""
+        if self._write is None:
+            self._write = self._read()
+        return self._write
+
+    def land(self) -> None:
+        """What it has read is written."""
+        self.read()()
+
+
 class BulkGroups:
     """Bulk copies to global memory under way, in groups that each thread commits."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         # Of each lane the copies that are in no group yet, and its groups, the oldest first.
-        self._open: dict[tuple[int, ...], list[Callable[[], None]]] = {}
-        self._groups: dict[tuple[int, ...], list[list[Callable[[], None]]]] = {}
+        self._open: dict[tuple[int, ...], list[_Store]] = {}
+        self._groups: dict[tuple[int, ...], list[list[_Store]]] = {}
 
-    def send(self, lane: tuple[int, ...], land: Callable[[], None]) -> None:
+    def send(self, lane: tuple[int, ...], read: Read) -> None:
         """A lane's copy is under way."""
-        self._open.setdefault(lane, []).append(land)
+        self._open.setdefault(lane, []).append(_Store(read))
 
     def commit(self, mask: Mask | None) -> None:
         """What these lanes have sent is a group."""
         for lane in self._of(mask, {**self._open, **self._groups}):
             self._groups.setdefault(lane, []).append(self._open.pop(lane, []))
 
+    def read(self, most: int, mask: Mask | None) -> None:
+        """All but so many of the latest groups of these lanes read what they copy, and may still land later."""
+        for lane in self._of(mask, self._groups):
+            for each in self._but(most, lane):
+                each.read()
+
     def land(self, most: int, mask: Mask | None) -> None:
         """All but so many of the latest groups of these lanes land."""
         for lane in self._of(mask, self._groups):
+            going = self._but(most, lane)
             groups = self._groups[lane]
-            going = groups[: max(0, len(groups) - most)]
-            self._groups[lane] = groups[len(going) :]
-            for each in [land for group in going for land in group]:
-                each()
+            self._groups[lane] = groups[max(0, len(groups) - most) :]
+            for each in going:
+                each.land()
 
     def land_all(self) -> None:
         """Everything lands, as the kernel ends."""
         self.commit(None)
         self.land(0, None)
+
+    def _but(self, most: int, lane: tuple[int, ...]) -> list[_Store]:
+        groups = self._groups[lane]
+        return [each for group in groups[: max(0, len(groups) - most)] for each in group]
 
     def _of(self, mask: Mask | None, lanes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
         spread = self._ports.spread(mask)

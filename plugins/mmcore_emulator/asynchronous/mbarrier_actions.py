@@ -66,6 +66,7 @@ def _init(
 ) -> Sequence[Values]:
     """An object begins."""
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
+    mask = ports.in_cluster(address[0], mask, at)
     _tell(kind, ports, mask, at, ports.peek(space, address[0], _OBJECT, mask), number[0])
     for each in np.unique(np.broadcast_to(address[0], ports.shape)[ports.spread(mask)]).tolist():
         ports.initialised_at[each & (BLOCK_BYTES - 1)] = at
@@ -82,13 +83,15 @@ def change(
     operand = number[0][0] if number else _ONE
     of = combine(kind)
     assert of is not None
-    ports.fence(_fenced(kind), mask)
+    mask = ports.in_cluster(address[0], mask, at)
+    if kind.semantics == "release":
+        ports.fence(_fenced(kind), mask)
     found = ports.atomic(
         _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
     )
     _tell(kind, ports, mask, at, found, operand)
     if ports.watched and kind.action in ("arrive", "arrive_drop"):
-        sent = ArrivalSent(ports.places(address[0]), mask, at)
+        sent = ArrivalSent(ports.places(address[0]), mask, at, _fenced(kind) if kind.semantics == "relaxed" else "")
         ports.happened(sent)
         ports.happened(Arrived(sent))
     return [found]
@@ -118,6 +121,7 @@ def _wait(
     """Whether a phase is over. If it is not, what is on its way to the object arrives first, until it is."""
     over = completed if kind.parity else completed_of_state
     space = _SPACES[kind.space]
+    mask = ports.in_cluster(address[0], mask, at)
 
     def asking() -> Mask | None:
         still: Mask | None = ports.narrow(mask, ~over(ports.peek(space, address[0], _OBJECT, mask), phase[0]))
@@ -125,11 +129,14 @@ def _wait(
 
     ports.in_flight.land_at(address[0], asking)
     found = ports.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
-    ports.fence(_fenced(kind), mask)
+    relaxed = kind.semantics == "relaxed"
+    if not relaxed:
+        ports.fence(_fenced(kind), mask)
     _tell(kind, ports, mask, at, found, _ONE)
     done = over(found, phase[0])
     if ports.watched:
-        ports.happened(Passed(ports.places(address[0]), contents(found).parity, ports.narrow(mask, done), at))
+        passed = ports.narrow(mask, done)
+        ports.happened(Passed(ports.places(address[0]), contents(found).parity, passed, at, relaxed))
     ports.asked[id(at)] = address[0], found
     return [done]
 
@@ -143,6 +150,7 @@ def _copies_arrive(
 ) -> Sequence[Values]:
     """When the copies land that these lanes have sent so far, they arrive at the object."""
     space, groups = _SPACES[kind.space], ports.thread_copies.committed
+    mask = ports.in_cluster(address[0], mask, at)
     if kind.increments:
         ports.atomic(space, address[0], [_ONE], _OBJECT, expect_arrival, mask, at)
     copies = ports.thread_copies

@@ -16,10 +16,11 @@ from mmcore_emulator.actions import Action, Part
 from mmcore_emulator.asynchronous.bulk_sent import each_of, issued, landed, sent_by
 from mmcore_emulator.asynchronous.events import BLOCK_BYTES, Transfer
 from mmcore_emulator.asynchronous.mbarrier_actions import change
-from mmcore_emulator.asynchronous.mbarriers import MbarrierKind
+from mmcore_emulator.asynchronous.mbarriers import MbarrierKind, contents
 from mmcore_emulator.atomics import atomic_operation
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import Mask
+from mmcore_emulator.observer import LaneViolation, always
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.ptx_types import NUMPY
 from mmcore_emulator.step import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
@@ -33,6 +34,7 @@ _REDUCTION = re.compile(
     r"\.(?P<name>inc|dec|min|max|add|and|or|xor)\.(?P<kind>[bus]32|u64)"
 )
 _LARGEST = 16
+_LATE = "sends to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
 def remote_action(opcode: tuple[str, ...]) -> Action | None:
@@ -77,13 +79,19 @@ def _send(
     values: list[Values],
     mbarrier: list[Values],
 ) -> Sequence[Values]:
+    for each in (address[0], mbarrier[0]):
+        mask = ports.in_cluster(each, mask, at)
     if mask is not None and not mask.count:
         return ()
     completes = MbarrierKind("complete_tx", space=space, scope="cluster")
 
     def land() -> None:
         write(ports, space, address[0], values, mask, at)
-        change(completes, ports, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
+        before = ports.peek(space, mbarrier[0], np.dtype(np.uint64), mask)
+        (found,) = change(completes, ports, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
+        late = ports.spread(ports.narrow(mask, contents(found).parity != contents(before).parity))
+        if late.any():
+            ports.report(LaneViolation("mbarrier-misuse", "shared", at, late, always(_LATE)))
 
     inside = mbarrier[0] & np.uint64(RANK_BEGIN - 1)
     lands: Callable[[], None] = land

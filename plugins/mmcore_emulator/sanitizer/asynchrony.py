@@ -88,8 +88,11 @@ class Asynchrony:
         self._groups: dict[str, NDArray[np.int64]] = {}
         # What lanes knew when they sent arrivals that have not come yet.
         self._words: dict[ArrivalSent, NDArray[np.int32]] = {}
+        # Of each mbarrier, the lanes that have waited for it without an acquire, and made no fence since.
+        self._unacquired: dict[int, NDArray[np.bool_]] = {}
         self._now = 0
         self._remote: dict[tuple[int, int], tuple[int, Instruction, int]] = {}
+        self._stuck: set[int] = set()
 
     @property
     def idle(self) -> bool:
@@ -112,20 +115,21 @@ class Asynchrony:
                 for place in np.unique(places.reshape(-1)[self._lanes(mask)]).tolist():
                     self._parities.pop(place, None)
                     self.clocks.forget(place)
-            case ArrivalSent(_, mask, _):
-                lanes = self._lanes(mask)
-                self._words[event] = self.clocks.word(lanes, self._ordinary.of_block(lanes))
+            case ArrivalSent(_, mask, _, relaxed):
+                lanes, known = self._lanes(mask), self._ordinary
+                of_block = known.fenced_of_block(lanes, relaxed) if relaxed else known.of_block(lanes)
+                self._words[event] = self.clocks.word(lanes, of_block)
             case Arrived(sent):
                 lanes = self._lanes(sent.mask)
                 objects = sent.places.reshape(-1)[lanes]
                 self._reaches(lanes, block_of(objects), sent.at)
                 self.clocks.deliver(self._words.pop(sent), objects)
-            case Passed(places, parity, mask, at):
+            case Passed(places, parity, mask, at, relaxed):
                 lanes, places = self._lanes(mask), places.reshape(-1)
                 parities = np.broadcast_to(parity, self._batch.shape).reshape(-1)
                 self._twice(lanes, places[lanes], parities[lanes], at)
-                self._passed(lanes, places)
-            case ProxyFenced(mask):
+                self._passed(lanes, places, relaxed)
+            case ProxyFenced(mask, _):
                 lanes = self._lanes(mask)
                 self._proxies.fence(lanes, self.clocks.block[lanes], self._now)
 
@@ -152,6 +156,8 @@ class Asynchrony:
         """Lanes leave the barrier of their clusters."""
         numbers = np.broadcast_to(self._batch.number_in_grid(), self._batch.shape)
         flat = np.flatnonzero(lanes)
+        self._now += 1
+        self._proxies.meet(flat, self._now)
         self.clocks.meet(flat, self._batch.by_cluster(np.min, numbers).reshape(-1)[flat])
 
     def access(self, access: Access) -> None:
@@ -185,9 +191,15 @@ class Asynchrony:
             if "mbarrier" not in access.at.opcode or "init" in access.at.opcode:
                 self._proxies.write(words, lanes, access.at, self._now)
 
+    def stuck(self, lanes: NDArray[np.bool_]) -> None:
+        """Lanes wait for what never happens, so that their blocks do not end."""
+        self._stuck.update(self.clocks.block[lanes.reshape(-1)].tolist())
+
     def end(self) -> None:
-        """The batch's threads have ended."""
+        """The batch's threads have ended, or are stuck."""
         for (owner, block), (lane, at, number) in self._remote.items():
+            if owner in self._stuck:
+                continue
             column = self.clocks.column(int(self.clocks.rank[block]), ("remote", 0))
             if not (self.clocks.known[self.clocks.block == owner, column] >= number).any():
                 self._report("cluster-exit", at, [lane], _LEFT.format(self._block_name(owner)))
@@ -308,9 +320,21 @@ class Asynchrony:
                 self._report("phase-waited-twice", at, again, _TWICE.format(self._name(np.array([place // 4]))))
             passed[lanes[here]] = parity[here]
 
-    def _passed(self, lanes: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+    def fence(self, lanes: NDArray[np.bool_]) -> None:
+        """Lanes come to know what those have told for whom they have waited without an acquire."""
+        fencing = np.flatnonzero(lanes)
+        for place, waited in self._unacquired.items():
+            self.clocks.told(fencing[waited[fencing]], np.full(np.count_nonzero(waited[fencing]), place))
+            waited[fencing] = False
+
+    def _passed(self, lanes: NDArray[np.int64], places: NDArray[np.int64], relaxed: bool) -> None:
         self._proxies.meet(lanes, self._now)
-        self.clocks.told(lanes, places[lanes])
+        if relaxed:
+            for place in np.unique(places[lanes]).tolist():
+                waited = self._unacquired.setdefault(place, np.zeros(len(self._thread), np.bool_))
+                waited[lanes[places[lanes] == place]] = True
+        else:
+            self.clocks.told(lanes, places[lanes])
         for place in np.unique(places[lanes]).tolist():
             if place in self._landings:
                 here = lanes[places[lanes] == place]

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from mmcore.devices.violations import Violation
-from mmcore_emulator.asynchronous.events import Event, GridAwaited, reduces
+from mmcore_emulator.asynchronous.events import Event, GridAwaited, ProxyFenced, reduces
 from mmcore_emulator.control_flow import STRONG
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
@@ -85,6 +85,8 @@ class Checking(Observer):
         self._batch = batch
         self._recorder = self._launch_recorder.of(batch)
         self._shared: dict[int, Shadow] = {}
+        # When bulk copies to global memory were sent.
+        self._stores_sent: dict[BulkTransfer, int] = {}
         self._warps = Warps(batch)
         in_block, in_grid = batch.thread_index(), batch.number_in_grid()
         self._thread = np.broadcast_to(in_grid * batch.block.size + in_block + 1, batch.shape)
@@ -127,6 +129,8 @@ class Checking(Observer):
                 self._early.waited(event.mask)
         elif self._asynchrony is not None:
             self._asynchrony.happened(event)
+        if isinstance(event, ProxyFenced) and event.whole and self._batch.spread(event.mask).any():
+            self._order.proxies_fenced = self._order.tick()
 
     def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
         at = [self._batch.spread(mask) for _, mask in left]
@@ -156,19 +160,28 @@ class Checking(Observer):
             self._asynchrony.arrive(lanes, number)
 
     def fence(self, scope: str, mask: Mask | None) -> None:
-        self._clocks.fence(scope, self._batch.spread(mask))
+        lanes = self._batch.spread(mask)
+        self._clocks.fence(scope, lanes)
+        if self._asynchrony is not None:
+            self._asynchrony.fence(lanes)
 
     def meet(self, lanes: Values, named: Values) -> None:
         self._clocks.meet(lanes, named)
         if self._asynchrony is not None:
             self._asynchrony.meet(lanes, named)
 
-    def meet_cluster(self, lanes: Values) -> None:
-        self._clocks.cluster(lanes)
+    def meet_cluster(self, left: Sequence[tuple[Step, Mask | None]], relaxed: Values) -> None:
+        lanes = np.logical_or.reduce([self._batch.spread(mask) for _, mask in left])
+        if not relaxed.any():
+            self._clocks.fence("gpu", lanes)
+            super().meet_cluster(left, relaxed)
+        self._clocks.cluster(lanes, relaxed)
         if self._asynchrony is not None:
             self._asynchrony.meet_cluster(lanes)
 
     def violation(self, found: LaneViolation) -> None:
+        if found.kind == "deadlock" and self._asynchrony is not None:
+            self._asynchrony.stuck(np.broadcast_to(found.lanes, self._batch.shape))
         meaning = _MEANINGS.get(found.kind)
         if meaning is not None:
             found = replace(found, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", found.text))
@@ -190,6 +203,8 @@ class Checking(Observer):
             if self._early is not None:
                 self._early.copied(transfer)
             self._loaded(transfer)
+        else:
+            self._stores_sent[transfer] = self._order.tick()
 
     def _loaded(self, transfer: BulkTransfer) -> None:
         """Bulk copies of global memory that the launch has written."""
@@ -206,6 +221,16 @@ class Checking(Observer):
                     Access("fetch", "global", memory, address, size, Mask(here, self._batch), transfer.at)
                 ):
                     self._fetched(hit)
+                    self._unfenced(hit)
+
+    def _unfenced(self, hit: Hit) -> None:
+        """Reads of what threads have written to global memory, with no fence between the proxies by anybody since."""
+        for last in (hit.shadow.stores, hit.shadow.strong_stores):
+            written = last.made_since(self._order.proxies_fenced, hit.index)
+            for other, found in self._by_earlier(hit, last, written):
+                if other.opcode[0] != "cp":  # bulk copies write as they read
+                    text = f", which threads have written{at_line(other)}: fence.proxy.async between is missing"
+                    self._record("missing-proxy-fence", hit, found, partial(_with, hit, text), other)
 
     def _hits(self, access: Access) -> Iterator[Hit]:
         """The permitted accesses, array by array; of the others :meth:`violation` is told."""
@@ -278,9 +303,11 @@ class Checking(Observer):
         racing = np.zeros(hit.index.shape, np.bool_) if strong else self._at_once(hit)
         if strong and "cta" in at.opcode and hit.access.space == "global":
             racing |= self._races(hit, shadow.strong_stores, of_block=False)
-        earlier = (shadow.stores, shadow.loads)
-        for last in earlier if strong else (*earlier, shadow.strong_stores, shadow.strong_loads):
-            racing |= self._races(hit, last)
+        earlier: tuple[LastAccess, ...] = (shadow.stores, shadow.loads)
+        if not strong:
+            earlier = (*earlier, shadow.strong_stores, shadow.strong_loads)
+        for last in earlier:
+            racing |= self._overtakes(hit, last) | self._races(hit, last)
         if hit.access.space == "global" and hit.array.label in ("A", "B"):
             what = ", which the kernel may only read"
             every = np.ones(hit.index.shape, np.bool_)
@@ -369,6 +396,25 @@ class Checking(Observer):
             self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, other), other)
         return racing
 
+    def _overtakes(self, hit: Hit, last: LastAccess) -> Flags:
+        """Accesses of what a bulk copy was on its way to, which lands only now; no barrier puts these in order."""
+        if hit.access.sent is None:
+            return np.zeros(hit.index.shape, np.bool_)
+        early = last.made_since(self._stores_sent[hit.access.sent], hit.index)
+        for other, found in self._by_earlier(hit, last, early):
+            self._record("global-race", hit, found, self._overtaken_text(hit, last, other), other)
+        return early
+
+    def _overtaken_text(self, hit: Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
+        def text(entry: int) -> str:
+            who = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
+            return (
+                f"{hit.what(entry)}, which {who} {verb(other)}{at_line(other)} while that is under way: "
+                "cp.async.bulk.wait_group (without .read) is missing before, or waits for too few groups"
+            )
+
+        return text
+
     def _stale(self, hit: Hit, last: LastAccess) -> None:
         """Reads through the non-coherent cache, which no barrier puts in order with what the launch has written."""
         for other, found in self._by_earlier(hit, last, last.made(hit.index)):
@@ -413,6 +459,10 @@ class Checking(Observer):
             self._numbers[id(at)] = len(self._instructions)
             self._instructions.append(at)
         return self._numbers[id(at)]
+
+
+def _with(hit: Hit, text: str, entry: int) -> str:
+    return hit.what(entry) + text
 
 
 def _misplaced(layout: Layout) -> Iterator[Violation]:

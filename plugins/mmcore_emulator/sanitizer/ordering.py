@@ -68,11 +68,12 @@ class Order:
         now: the time.
         blocks: how many blocks the grid has.
         block_size: threads of a block.
+        proxies_fenced: when anybody has last ordered writes to global memory before asynchronous reads of it.
     """
 
     def __init__(self) -> None:
         self.now = 1
-        self.blocks = self.block_size = 0
+        self.blocks = self.block_size = self.proxies_fenced = 0
         self._flags: dict[tuple[int, ...], Flag] = {}
         self._learned: dict[int, Knowledge] = {}
         self._fenced: dict[tuple[int, str], Knowledge] = {}
@@ -146,6 +147,11 @@ class Order:
                 self._learned[thread] = learned
             if near or far:
                 self._pending[thread] = _Pending(near, far)
+
+    def tell(self, threads: Sequence[int], told: Knowledge) -> None:
+        """Threads come to know something."""
+        for thread in threads if told else ():
+            self._learned[thread] = joined(self._learned.get(thread, NOTHING), told)
 
     def meet_blocks(self, threads: Sequence[int], blocks: Sequence[int]) -> None:
         """Threads know from now on what all of some blocks did, and may hand it on."""
@@ -284,15 +290,26 @@ class Clocks:
                 between[warps] = together
             self.order.meet(threads, [arrival.carried for arrival in before])
 
-    def cluster(self, lanes: Values) -> None:
-        """Lanes leave the barrier of their clusters, at which all of these have met."""
+    def cluster(self, lanes: Values, relaxed: Values) -> None:
+        """Lanes leave the barrier of their clusters, at which all of these have met.
+
+        Of the ``relaxed`` they learn what a fence has put before their coming.
+        """
         self.order.tick()
+        relaxed = np.broadcast_to(relaxed, self._batch.shape).reshape(-1)
         numbers = np.broadcast_to(self._batch.number_in_grid(), self._batch.shape)
         clusters, here = self._batch.by_cluster(np.min, numbers).reshape(-1), lanes.reshape(-1)
         for cluster in np.unique(clusters[here]).tolist():
             inside = clusters == cluster
-            blocks = np.unique(self._block[inside]).tolist()
-            self.order.meet_blocks(self._thread[here & inside].tolist(), blocks)
+            threads = self._thread[here & inside].tolist()
+            if (relaxed & inside).any():
+                told = [
+                    self._published(lane, "gpu", "" if relaxed[lane] else "gpu")
+                    for lane in np.flatnonzero(here & inside).tolist()
+                ]
+                self.order.tell(threads, joined(*told))
+            else:
+                self.order.meet_blocks(threads, np.unique(self._block[inside]).tolist())
 
     def arrive(self, lanes: Values, number: Values) -> None:
         """Lanes let those who wait at a barrier of their block know what they know, and go on."""
@@ -361,6 +378,19 @@ class Clocks:
         )
         known[rows, in_block] = now
         return known[:, : self._batch.block.size]
+
+    def fenced_of_block(self, lanes: NDArray[np.int64], scope: str) -> NDArray[np.int64]:
+        """The same as far as fences of a scope have put it before what lanes do now.
+
+        Fences of other threads count where a barrier has been since.
+        """
+        none = np.zeros(self._batch.lanes, np.int64)
+        until, before = self._fenced.get(scope, none), self._fenced_before.get(scope, none)
+        of_block = np.zeros((self._batch.extent.size, self._warps.per_block * WARP), np.int64)
+        block, in_block = divmod(self._place, of_block.shape[1])
+        of_block[block, in_block] = before
+        known = np.minimum(self.of_block(lanes), until[lanes, np.newaxis])
+        return np.maximum(known, of_block[block[lanes], : known.shape[1]])
 
     def unknown_lanes(
         self, place: NDArray[np.int64], others: NDArray[np.uint32], time: NDArray[np.int32]

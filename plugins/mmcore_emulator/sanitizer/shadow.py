@@ -91,6 +91,10 @@ class LastAccess:
             return np.zeros(index.shape, np.bool_)
         return np.asarray(self._thread[index] != NOBODY)
 
+    def made_since(self, time: int, index: Indices) -> Flags:
+        """Which of these pieces anybody has accessed at that time or later."""
+        return np.asarray(self.made(index) & (self._time[index] >= time))
+
     def unordered_with(self, index: Indices, who: Accesses) -> Flags:
         """Which of these accesses is not in order with an earlier one to the same piece."""
         if self.empty:
