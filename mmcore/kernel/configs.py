@@ -110,7 +110,7 @@ class Space:
 
     @property
     def free(self) -> dict[str, Any]:
-        """The values of those that do not."""
+        """The values of the parameters that do not follow from others."""
         return {name: value for name, value in self.parameters.items() if not _is_derivation(value)}
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:

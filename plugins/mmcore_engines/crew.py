@@ -24,7 +24,7 @@ ATTEMPTS = 3
 _HELLO = {"hello": True}
 _HELLO_SECONDS = 120.0  # that a worker may take to say what it is
 _LATE_SECONDS = 30.0  # behind a time limit, after which the user is told what is waited for
-_LOST_SECONDS = 300.0  # after that, when it is waited for no longer
+_LOST_SECONDS = 300.0  # after that, when a cell is waited for no longer
 
 
 @dataclass(eq=False)
@@ -135,14 +135,17 @@ class Crew:
         self.ask(seat, _HELLO, "what it is", _HELLO_SECONDS)
 
     def late(self) -> list[Seat]:
-        """Tell once of each worker that has not answered in time; those that nobody should wait for any longer."""
+        """Tell once of each worker that has not answered in time; those whose cell is waited for no longer.
+
+        One that has not said what it is may be in a queue for its card.
+        """
         now = time.monotonic()
         late = [seat for seat in self.seats if now > seat.due + _LATE_SECONDS]
         for seat in late:
             if not seat.late:
                 seat.late = True
                 self._say(f"still waiting for {seat.worker.name}, which was asked {seat.asked}")
-        return [seat for seat in late if now > seat.due + _LATE_SECONDS + _LOST_SECONDS]
+        return [seat for seat in late if seat.current and now > seat.due + _LATE_SECONDS + _LOST_SECONDS]
 
     def ask(self, seat: Seat, request: Mapping[str, Any], what: str, seconds: float | None) -> None:
         """Ask a worker; ``answered`` is called once it has answered, or is gone.
@@ -158,9 +161,7 @@ class Crew:
             future = seat.worker.submit(json.dumps(request).encode())
             future.add_done_callback(lambda done: self._answered(seat, done))
         except Exception as error:  # an engine may raise anything
-            failed: Future[bytes] = Future()
-            failed.set_exception(error)
-            self._answered(seat, failed)
+            self._answered(seat, failed(error))
 
     def doubt(self, seat: Seat) -> None:
         """Ask a worker again what it is: whether its card is still there, and still computes."""
@@ -242,6 +243,13 @@ class Crew:
             _end(seat.worker)
         with contextlib.suppress(Exception):  # what is measured is worth more than what an engine could not free
             self._engine.close()
+
+
+def failed(error: BaseException) -> Future[bytes]:
+    """What becomes of a request to a worker that is gone."""
+    future: Future[bytes] = Future()
+    future.set_exception(error)
+    return future
 
 
 def _end(worker: Worker) -> None:

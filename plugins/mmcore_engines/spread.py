@@ -16,7 +16,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.errors import DeviceLost, LockFailed, MmcoreError, NoDevice
 from mmcore_engines.cards import is_doubtful
-from mmcore_engines.crew import ATTEMPTS, Crew, Seat
+from mmcore_engines.crew import ATTEMPTS, Crew, Seat, failed
 from mmcore_engines.engine import Engine
 from mmcore_engines.journal import Journal
 from mmcore_engines.place import AHEAD, identity
@@ -144,7 +144,7 @@ class Spread:
             if time.monotonic() > asked + _POLL_SECONDS:
                 self._crew.take_in()
                 for seat in self._crew.late():
-                    self._events.put((seat, _failed(TimeoutError("it does not answer"))))
+                    self._events.put((seat, failed(TimeoutError("it does not answer"))))
                 asked = time.monotonic()
             if silent and not self._crew.first.done() and time.monotonic() > began + _SILENCE_SECONDS:
                 silent = False
@@ -260,10 +260,3 @@ def _settle(task: Task, outcome: Any) -> None:
         task.future.set_exception(outcome)
     else:
         task.future.set_result(outcome)
-
-
-def _failed(error: BaseException) -> Future[bytes]:
-    """What becomes of a request to a worker that is gone."""
-    future: Future[bytes] = Future()
-    future.set_exception(error)
-    return future
