@@ -7,7 +7,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -115,6 +115,11 @@ def fields(rows: Iterable[tuple[str, str]]) -> Table:
         if value:
             table.add_row(name, value)
     return table
+
+
+def parameters(config: Mapping[str, Any]) -> str:
+    """A config's parameters besides the block: "BM=128, BN=64"."""
+    return ", ".join(f"{name}={value}" for name, value in config.items() if name != "block")
 
 
 def in_turn(extents: list[Dim3], what: str) -> str:

@@ -9,7 +9,7 @@ import click
 
 from mmcore.cell import BASELINE, INPUTS, WAYS, KernelReference, brief_timings
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.other_source import other_source
@@ -92,10 +92,10 @@ def _answer(result: Result) -> list[RenderableType]:
 
 def _config(result: Result) -> str:
     """The parameters besides the block, and where a tuned config comes from, or that it is the default one."""
-    parameters = ", ".join(f"{name}={value}" for name, value in result.config.items() if name != "block")
-    if not result.config_origin or not (parameters or result.config_origin != DEFAULT):
-        return parameters
-    return f"{parameters}\n{result.config_origin}".lstrip()
+    told = parameters(result.config)
+    if not result.config_origin or not (told or result.config_origin != DEFAULT):
+        return told
+    return f"{told}\n{result.config_origin}".lstrip()
 
 
 def _problem(result: Result, kernel: Kernel) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mmcore.cli.output import in_turn
+from mmcore.cli.output import in_turn, parameters
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.measure import launch_records
@@ -86,12 +86,11 @@ class Launched:
             auto: whether mmcore chose the device.
         """
         forced = "; ".join(self.violated) or "against nothing: its constraints hold"
-        parameters = ", ".join(f"{name}={value}" for name, value in self.config.items() if name != "block")
         tuned = "" if self.config_origin == DEFAULT else self.config_origin
         return [
             ("device", f"{self.device}{' (chosen by auto)' if auto else ''}: {self.device_description}"),
             ("problem", self.product),
-            ("config", f"{parameters}\n{tuned}".strip()),
+            ("config", f"{parameters(self.config)}\n{tuned}".strip()),
             ("forced", forced if self.forced else ""),
             ("block", in_turn([launch.block for launch in self.launches], "thread")),
             ("grid", in_turn([launch.grid for launch in self.launches], "block")),

@@ -407,9 +407,8 @@ class Checking(Observer):
 
     def _overtaken_text(self, hit: Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
-            who = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
             return (
-                f"{hit.what(entry)}, which {who} {verb(other)}{at_line(other)} while that is under way: "
+                f"{hit.what(entry)}, which {self._earlier(hit, last, other, entry)} while that is under way: "
                 "cp.async.bulk.wait_group (without .read) is missing before, or waits for too few groups"
             )
 
@@ -440,13 +439,17 @@ class Checking(Observer):
 
     def _stale_text(self, hit: Hit, last: LastAccess, other: Instruction) -> Callable[[int], str]:
         def text(entry: int) -> str:
-            writer = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
             return (
-                f"{hit.what(entry)} through the non-coherent cache ({hit.access.at.mnemonic}), "
-                f"which {writer} {verb(other)}{at_line(other)}, in the same launch: it may read what was there before"
+                f"{hit.what(entry)} through the non-coherent cache ({hit.access.at.mnemonic}), which "
+                f"{self._earlier(hit, last, other, entry)}, in the same launch: it may read what was there before"
             )
 
         return text
+
+    def _earlier(self, hit: Hit, last: LastAccess, other: Instruction, entry: int) -> str:
+        """Who has accessed a piece before by another instruction, what that does, and where."""
+        who = place(*self._batch.of_number(last.someone(int(hit.index[entry])) - 1))
+        return f"{who} {verb(other)}{at_line(other)}"
 
     def _record(
         self, kind: str, hit: Hit, found: Flags, text: Callable[[int], str], other: Instruction | None = None
