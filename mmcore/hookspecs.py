@@ -5,7 +5,7 @@ A plugin can declare hooks of its own with :data:`hookspec`; others implement th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
+    from mmcore.devices.violations import Violation
     from mmcore.kernel.declaration import Kernel
     from mmcore.result import Result
 
@@ -63,6 +64,11 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 @hookspec
 def mmcore_command(command: Command) -> None:
     """Change a command, anybody's, before it reads its arguments; it may have been changed before."""
+
+
+@hookspec
+def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]] | None:
+    """Return the place where hazards of a launch were looked for, or why not; and the hazards: the launch is wrong."""
 
 
 @hookspec(firstresult=True)

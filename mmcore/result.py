@@ -50,6 +50,7 @@ class Result:
         strided, launched: whether the kernel takes leading dimensions (else its matrices were packed); its launches.
         verification: whether the product is right; None when a violation left no product.
         violations: what the launches did that they must not do.
+        hazards: where hazards were looked for, or why they were not; empty if nobody asked. They are violations.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
@@ -81,6 +82,7 @@ class Result:
     place: str = ""
     verification: Verification | None = None
     violations: tuple[Violation, ...] = ()
+    hazards: str = ""
     times: tuple[Time, ...] = ()
     compared: tuple[Compared, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -247,7 +249,7 @@ class Result:
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "place")),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "place", "hazards")),
 )
 
 

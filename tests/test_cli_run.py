@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +13,19 @@ from pathlib import Path
 import pytest
 
 import mmcore as api
-from mmcore import Dim3, Result
+from mmcore import Constraint, Dim3, Launch, Multiple, Result, Square
 from mmcore.cell import Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.cli.output import rendered
 from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
+from mmcore.registry import Origin, Registered, registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Mismatch
 from mmcore_cuda import CudaProvider
 from tests.command_line import install, kernel_module, mmcore, process
+from tests.own_kernel import own
 
 EMULATOR = ("--device", "emulator")
 
@@ -48,6 +51,67 @@ def test_a_right_product_passes() -> None:
     assert said["kernel time"] == said["end-to-end time"] == "none: the device supports no timing"
     assert said["seed"] == "7"
     assert said["verification"].startswith("every element against float64; largest error ")
+
+
+STAGED = """    __shared__ float a[8][8], b[8][8];
+    const int x = threadIdx.x, y = threadIdx.y, row = 8 * blockIdx.y + y, column = 8 * blockIdx.x + x;
+    float sum = 0;
+    for (int k = 0; k < n; k += 8) {
+        a[y][x] = A[row * n + k + x];
+        b[y][x] = B[(k + y) * n + column];
+        __syncthreads();
+        for (int i = 0; i < 8; i++)
+            sum += a[y][i] * b[i][x];
+        BARRIER
+    }
+    C[row * n + column] = sum;"""
+
+
+def register_staged(path: Path, monkeypatch: pytest.MonkeyPatch, barrier: str, *constraints: Constraint) -> str:
+    """Register a tiled kernel that ends each step with ``barrier``; return its name."""
+    kernel = own(
+        path / "staged.cu",
+        STAGED.replace("BARRIER", barrier),
+        block=(8, 8),
+        constraints=(Square(), Multiple("n", 8), *constraints),
+        launch=lambda problem, config, device: Launch(grid=(problem.n // 8, problem.n // 8), block=config.block),
+    )
+    monkeypatch.setenv("MMCORE_IN_PROCESS", "1")
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+    return kernel.name
+
+
+def test_a_registered_kernel_with_a_race_fails_although_its_product_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = register_staged(tmp_path, monkeypatch, "")
+    result = mmcore("run", name, "--size", "320", *EMULATOR)
+    assert result.exit_code == 1
+    assert "largest error" in facts(result.stdout)["verification"]
+    assert facts(result.stdout)["hazards"] == "found at 64×64×64 on the emulator"
+    assert re.search(r"^shared-race: .* at staged.cu:7$", result.stdout, re.MULTILINE)
+    assert result.stdout.endswith("\nTEST FAIL\n")
+    document = json.loads(mmcore("run", name, "--size", "320", "--json", *EMULATOR).stdout)
+    assert (document["verified"], document["wrong_elements"], document["kernel_ms"]) == (False, 0, None)
+    assert {each["kind"] for each in document["violations"]} == {"shared-race"}
+    (again,) = re.findall(r"mmcore (check .*)", result.stdout)
+    assert mmcore(*shlex.split(again)).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("constraint", "looked"),
+    [
+        (Multiple("n", 8), "none at 64×64×64 on the emulator"),
+        (Multiple("n", 20), "none at 40×40×40 on the emulator"),
+        (Multiple("n", 320), "not looked for: the constraints allow no small product"),
+    ],
+)
+def test_hazards_are_looked_for_at_a_small_size_that_the_constraints_allow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constraint: Multiple, looked: str
+) -> None:
+    name = register_staged(tmp_path, monkeypatch, "__syncthreads();", constraint)
+    result = mmcore("run", name, "--size", "320", *EMULATOR)
+    assert (facts(result.stdout)["hazards"], result.exit_code) == (looked, 0)
 
 
 def test_json_is_the_result_and_the_python_interfaces_is_the_same() -> None:

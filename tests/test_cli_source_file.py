@@ -109,15 +109,18 @@ def test_a_right_product_is_passed_with_a_note_where_it_is_wrong_beside_whole_ti
     assert command("run", "my.cu", "--size", "32", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
 
 
-def test_a_right_product_is_passed_with_a_note_on_what_check_finds(folder: Path) -> None:
+def test_a_race_is_not_a_pass(folder: Path) -> None:
     text = TILED.replace("    __syncthreads();  // until all have read\n", "")
     (folder / "race.cu").write_text(text)
     (folder / "tiles.cu").write_text(TILED)
     result = command("run", "race.cu", "--size", "65", "--quiet", "--device", "emulator")
     again = "mmcore check race.cu -m 65 -n 65 -k 65 --device emulator"
     line = text[: text.index("a[threadIdx.y][threadIdx.x] =")].count("\n") + 1
-    said = f"note: mmcore check finds shared-race at race.cu:{line}, so that it may be wrong another time: {again}"
-    assert result.stdout == f"{said}\nTEST PASS\n"
+    race, *_, answer = result.stdout.splitlines()
+    assert race.startswith("shared-race: thread (0, 0) of block (0, 0) writes element 0 of a, which thread (1, 0)")
+    assert f"at race.cu:{line}" in race
+    assert (answer, result.exit_code) == ("TEST FAIL", 1)
+    assert again in command("run", "race.cu", "--size", "65", "--device", "emulator").stdout
     assert command(*shlex.split(again)[1:]).exit_code == 1
     assert command("run", "tiles.cu", "--size", "65", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
 

@@ -113,6 +113,7 @@ def test_json_says_everything_by_these_names() -> None:
         "max_error": 2e-6,
         "first_mismatch": None,
         "violations": [],
+        "hazards": "",
         "supports_timing": True,
         "host_seconds": 0.25,
         "emulation_ms": None,

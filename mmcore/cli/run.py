@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,6 +42,10 @@ def run(
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
     timings = brief_timings(memory)
     result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))
+    if not result.violations:
+        for hazards, violations in registry().asked("mmcore_hazards", result=result, kernel=found):
+            untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
+            result = replace(result, hazards=hazards, violations=tuple(violations), **untimed)
     if as_json:
         write_json(result.to_json())
     else:
@@ -68,6 +73,7 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("conditions", conditions(result.conditions)),
         ("seed", "" if result.cell.seed is None else str(result.cell.seed)),
         ("verification", _verification(result)),
+        ("hazards", result.hazards),
     ]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result)]
 

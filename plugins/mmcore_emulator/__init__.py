@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmcore.errors import NoDevice
@@ -11,6 +11,8 @@ from mmcore.hookspecs import hookimpl, hookspec
 if TYPE_CHECKING:
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
+    from mmcore.devices.violations import Violation
+    from mmcore.kernel.declaration import Kernel
     from mmcore.result import Result
     from mmcore_emulator.api import check, profile
     from mmcore_emulator.profiler.profile import Profile
@@ -101,6 +103,14 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
     figures = kernel.module.figures.of(2 * problem.m * problem.n * problem.k)
     approximate = kernel.module.approximate_operations
     return {**figures, _APPROXIMATE: approximate} if approximate else figures
+
+
+@hookimpl
+def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]]:
+    """What the sanitizer finds at a small size of the same launch."""
+    from mmcore_emulator.sanitizer.verdict import hazards
+
+    return hazards(result, kernel)
 
 
 @hookimpl

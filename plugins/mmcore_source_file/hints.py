@@ -15,7 +15,6 @@ from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.reproduce import launch_command
 from mmcore.result import Result
-from mmcore_emulator.api import checked
 from mmcore_source_file.expressions import LaunchText
 from mmcore_source_file.files import inferred_of
 
@@ -24,15 +23,12 @@ _SECONDS = 10.0
 
 
 def hints(result: Result) -> Iterator[str]:
-    """Of a wrong product what was guessed, and options with which it is right; of a right one, where it is wrong, and
-    what its being right does not show: races, and reads of what nobody has written.
-    """
+    """Yield what was guessed of a wrong product, and options with which it is right; where a right one is wrong."""
     file = registry().files.get(result.kernel)
     if file is None or result.timed_out or result.cell.force:
         return
-    if result.verified:
+    if result.verification is not None and result.verification.verified:
         yield from _edges(file, result)
-        yield from _hazards(file, result)
         return
     guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
     if guessed:
@@ -58,19 +54,6 @@ def _edges(file: FileKernel, result: Result) -> Iterator[str]:
                 again = launch_command("run", replace(small, device=cell.device, seed=None))
                 yield f"note: at {m}×{n}×{k}, which whole tiles do not cover, it is wrong: {again}"
             return
-
-
-def _hazards(file: FileKernel, result: Result) -> Iterator[str]:
-    """What the emulator's sanitizer finds at a small size."""
-    small = replace(_small(result.cell, file.kernel), device="emulator")
-    try:
-        violations = checked(small).violations
-    except MmcoreError:
-        return
-    for first in violations[:1]:
-        again = launch_command("check", replace(small, seed=None))
-        at = f" at {first.source}:{first.line}" if first.source else ""
-        yield f"note: mmcore check finds {first.kind}{at}, so that it may be wrong another time: {again}"
 
 
 def _small(cell: Cell, kernel: Kernel) -> Cell:
