@@ -47,7 +47,7 @@ def verify_product(
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
         algorithm: the kernel's, where that has a tolerance of its own.
-        products: A·B in float64 and |A|·|B| in float32, as a device other than the kernel's code computed them.
+        products: A·B and |A|·|B| in float64, as a device other than the kernel's code computed them.
 
     Raises:
         InvalidProblem: for a ``c`` of another shape or type, or an unknown accumulator.
@@ -141,8 +141,7 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
         if matrices.rows is not None and matrices.columns is not None:
             kinds = matrices.rows[panel.rows]
             scattered = kinds == Kind.SCALED
-            magnitude = panel.magnitude[scattered] * np.float32(limit.scattered)
-            allowed[scattered] = limit(panel.product[scattered], magnitude)
+            allowed[scattered] = limit(panel.product[scattered], panel.magnitude[scattered] * limit.scattered)
             _narrow(allowed, problem, limit, kinds, matrices.columns, panel.product)
             carried = np.flatnonzero(kinds == Kind.NOT_FINITE)
             # Such a row makes every element NaN or infinite, but where it is only multiplied by zeros.
@@ -150,7 +149,7 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
             error[carried], allowed[carried] = np.where(lost, np.inf, 0), 0
         wrong = np.flatnonzero(~(error <= allowed))
         if not wrong.size and matrices.rows is None and error.size >= _MANY and math.isfinite(limit.together):
-            together = limit.together * panel.magnitude.astype(np.float64)
+            together = limit.together * panel.magnitude
             if np.square(error).sum() >= np.square(together).sum():
                 wrong, allowed = np.flatnonzero(error >= together), together
     largest = _largest(error, panel, matrices)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +50,8 @@ class Tolerance:
     scattered: float
     magnitude: float = 0.0
 
-    def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[Any]) -> NDArray[np.float64]:
+    def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
         """Largest |C - R| allowed; ``magnitude`` is |A|·|B| (+ |C0|), both of one shape."""
-        magnitude = magnitude.astype(np.float64)
         allowed = self.summing * (np.maximum(magnitude, self.magnitude) if self.magnitude else magnitude)
         if self.storing:
             allowed *= 1 + self.storing
