@@ -613,6 +613,42 @@ def test_a_mismatch_of_large_numbers_has_six_digits(value: float, text: str) -> 
     assert str(Mismatch(0, 0, value, 1.0)) == f"0:0: expected {text} - got 1.000000"
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "place", "ordinary"),
+    [
+        ([Kind.ZERO, Kind.SCALED, Kind.UNIFORM], [Kind.ZERO, Kind.UNIFORM], (2, 1), True),
+        ([Kind.ZERO, Kind.SCALED, Kind.ZERO], [Kind.ZERO, Kind.UNIFORM], (0, 0), False),
+    ],
+)
+@pytest.mark.parametrize("panel_elements", [1, 1000])
+def test_the_mismatch_that_is_reported_is_the_first_of_ordinary_size(
+    monkeypatch: pytest.MonkeyPatch,
+    rows: list[Kind],
+    columns: list[Kind],
+    place: tuple[int, int],
+    ordinary: bool,
+    panel_elements: int,
+) -> None:
+    monkeypatch.setattr(reference, "PANEL_ELEMENTS", panel_elements)
+    monkeypatch.setattr(reference, "_GOOD_ROWS", 1)
+    problem = Problem(3, 2, 4)
+    factors = {Kind.ZERO: 0.0, Kind.SCALED: 2.0**-40, Kind.UNIFORM: 1.0}
+    a = np.array([[factors[kind]] * 4 for kind in rows], np.float32)
+    b = np.array([[factors[kind] for kind in columns]] * 4, np.float32)
+    matrices = Matrices(a, b, poison((3, 2), "float32"), np.array(rows), np.array(columns))
+    verification = verify_product(problem, "float32", matrices, a @ b + np.float32(0.5))
+    mismatch = found(verification)
+    assert (mismatch.row, mismatch.column, mismatch.got) == (*place, mismatch.expected + 0.5)
+    note = "" if ordinary else ": those that should be zero, tiny or huge"
+    assert verification.extent == f"6 of the 6 elements compared are wrong{note}"
+
+
+def test_an_unwritten_element_is_reported_whatever_it_should_be() -> None:
+    matrices = Matrices(np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32), poison((2, 2), "float32"))
+    mismatch = found(verify_product(Problem(2, 2, 3), "float32", matrices, matrices.c))
+    assert str(mismatch) == "0:0: expected 0.000000 - got NaN (never written)"
+
+
 @pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf])
 def test_a_mismatch_that_is_not_finite_is_json_all_the_same(got: float) -> None:
     assert json.loads(json.dumps(Mismatch(1, 640, 1.0, got).to_json(), allow_nan=False))["got"] is None

@@ -14,7 +14,7 @@ from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
 from mmcore.verify.inputs import Kind, Matrices
-from mmcore.verify.outcome import Mismatch, Verification
+from mmcore.verify.outcome import LEAST_ORDINARY, MOST_ORDINARY, Mismatch, Verification
 from mmcore.verify.reference import PROJECTIONS, Panel, given_panels, panels, suspect_rows
 from mmcore.verify.tolerance import Tolerance, hides_a_term, tolerance
 
@@ -89,7 +89,7 @@ def verify_product(
     return Verification(
         verified=not mismatches,
         max_error=largest if math.isfinite(largest) else None,
-        mismatch=min(mismatches, key=lambda mismatch: mismatch.row, default=None),
+        mismatch=min(mismatches, key=lambda each: (not each.is_ordinary, each.row), default=None),
         method=method,
         wrong=sum(each.wrong for each in comparisons),
         compared=sum(each.compared for each in comparisons),
@@ -155,11 +155,15 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
     largest = _largest(error, panel, matrices)
     if not wrong.size:
         return _Comparison(largest, error.size)
-    at = index, column = divmod(int(wrong[0]), problem.n)
-    row = int(panel.rows[index])
-    expected, left, bound = float(panel.product[at]), float(got[at]), float(allowed[at])
-    unwritten = not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0])
-    mismatch = Mismatch(row, column, expected, left, unwritten, problem.output, bound)
+    index, column = np.divmod(wrong, problem.n)
+    unwritten = is_poison(c[panel.rows[index], column]) & (not problem.accumulate)
+    size = np.abs(panel.product[index, column])
+    ordinary = unwritten | ((size >= LEAST_ORDINARY) & (size <= MOST_ORDINARY))
+    first = int(np.argmax(ordinary))  # the very first where none is ordinary
+    at = int(index[first]), int(column[first])
+    expected, left, bound = (float(each[at]) for each in (panel.product, got, allowed))
+    place = int(panel.rows[at[0]]), at[1]
+    mismatch = Mismatch(*place, expected, left, bool(unwritten[first]), problem.output, bound)
     return _Comparison(largest, error.size, wrong.size, mismatch)
 
 
