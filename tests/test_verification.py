@@ -20,7 +20,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.verify import comparison, reference
 from mmcore.verify.comparison import sampled_rows, verify_product
 from mmcore.verify.elements import poison, widen
-from mmcore.verify.inputs import Kind, Matrices, draw, draw_wide
+from mmcore.verify.inputs import Kind, Matrices, draw, draw_mixed, draw_wide
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
@@ -362,6 +362,23 @@ def test_a_wrong_row_is_suspect_whatever_the_squares_of_its_numbers_are() -> Non
         c[::3, 5] *= 1 + 2.0**-30
         suspects = suspect_rows(problem, "float64", matrices, c, np.random.default_rng(1))
         assert suspects.tolist() == list(range(0, 100, 3))
+
+
+@pytest.mark.parametrize("k", [4, 8, 64, 640])
+def test_float32_in_parts_is_right_where_all_that_count_are_multiplied(k: int) -> None:
+    def parts(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Big and small parts of TF32, cut off."""
+        big = (numbers.copy().view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+        small = ((numbers - big).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+        return big.astype(float), small.astype(float)
+
+    problem = Problem(60, 50, k)
+    for seed in range(5):
+        matrices = draw_mixed(problem, "float32", seed, subnormal_bits=10)
+        (a, a_small), (b, b_small) = parts(matrices.a), parts(matrices.b)
+        for sums, verified in ((a @ b + a_small @ b + a @ b_small, True), (a @ b + a_small @ b, False)):
+            c = sums.astype(np.float32)
+            assert verify_product(problem, "float32", matrices, c, algorithm="parts").verified is verified
 
 
 @pytest.mark.parametrize("accumulate", [False, True])

@@ -46,7 +46,7 @@ def verify_product(
         matrices: the inputs as :func:`mmcore.verify.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
-        algorithm: the kernel's, where that has a tolerance of its own.
+        algorithm: the kernel's, where that has a tolerance of its own: "strassen", or "parts" of float32 numbers.
         products: A·B and |A|·|B| in float64, as a device other than the kernel's code computed them.
 
     Raises:
@@ -77,7 +77,7 @@ def verify_product(
             comparisons.append(comparison)
             if comparison.mismatch:
                 break
-    if algorithm:
+    if algorithm == "strassen":
         method += ", within the norm-wise bound of Strassen's algorithm"
     if hides_a_term(problem, accumulator, algorithm):
         narrowest = max(
