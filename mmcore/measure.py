@@ -94,8 +94,9 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
                 with phases("verify"):
                     warm = [seconds for time in times if str(time.timing) == "kernel-warm" for seconds in time.rounds]
                     shortest = min(warm, default=None)
-                    repeats = compare_repeats(loaded, problem, seed, device, verified.host_seconds, shortest)
-                verified = replace(verified, violations=(*_implausible(planned, times, device), *repeats))
+                    verified = compare_repeats(loaded, problem, seed, device, verified, shortest)
+                violations = (*_implausible(planned, times, device), *verified.violations)
+                verified = replace(verified, violations=violations)
             if verified.right and cell.timings:
                 with phases("verify"):
                     again = verify_again(loaded, problem, seed, mixed=not timed)

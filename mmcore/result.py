@@ -155,7 +155,7 @@ class Result:
         """What is wrong, a line each: the violations, the first wrong element, how many there are."""
         lines, found = [str(violation) for violation in self.violations], self.verification
         if found and found.mismatch:
-            lines += [str(found.mismatch), f"{found.wrong} of the {found.compared} elements compared are wrong"]
+            lines += [str(found.mismatch), found.extent]
         return lines
 
     def __str__(self) -> str:

@@ -123,9 +123,10 @@ def test_repeated_launches_are_compared_with_the_shortest_round_of_a_warm_time(
 ) -> None:
     compared: list[float | None] = []
 
-    def compare(*asked: Any) -> list[Violation]:
+    def compare(*asked: Any) -> Verified:
         compared.append(asked[-1])
-        return []
+        verified: Verified = asked[-2]
+        return verified
 
     monkeypatch.setattr("mmcore.measure.compare_repeats", compare)
     timings = tuple(Timing(*way, max_seconds=0.1, min_rounds=12) for way in ways)
@@ -394,6 +395,29 @@ def test_only_code_that_keeps_subnormal_numbers_is_given_any(
     for seed in range(10):
         kinds |= set(mixed_inputs(loaded, loaded.plan.problem, seed).rows.tolist())  # type: ignore[union-attr]
     assert (Kind.SUBNORMAL in kinds) == keeps
+
+
+@pytest.mark.parametrize(
+    ("instruction", "spacing"),
+    [
+        ("wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32", 2.0**-136),
+        ("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32", 2.0**-136),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 2.0**-133),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 2.0**-149),
+        ("cvt.rna.tf32.f32", 2.0**-149),
+    ],
+)
+def test_code_that_multiplies_in_parts_is_given_subnormal_numbers_that_parts_can_be(
+    loaded: LoadedKernel, instruction: str, spacing: float
+) -> None:
+    loaded.compiled = replace(loaded.compiled, ptx=f"{{\n{instruction} %f1;\nret;\n}}")
+    numbers: set[float] = set()
+    for seed in range(10):
+        matrices = mixed_inputs(loaded, loaded.plan.problem, seed)
+        assert matrices.rows is not None
+        numbers |= set(np.abs(matrices.a[matrices.rows == Kind.SUBNORMAL].astype(float)).ravel())
+    assert {number / spacing % 1 for number in numbers} == {0.0}
+    assert any(number / spacing % 2 for number in numbers)
 
 
 @pytest.mark.parametrize("inputs", ["usual", "wide"])

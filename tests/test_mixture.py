@@ -183,9 +183,19 @@ def test_gaps_between_rows_stay_poison() -> None:
 
 
 def test_a_kernel_that_flushes_subnormal_numbers_is_not_given_any() -> None:
-    matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, subnormal=False)
+    matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, subnormal_bits=0)
     assert Kind.SUBNORMAL not in set(matrices.rows)  # type: ignore[arg-type]
     assert (np.abs(matrices.a[matrices.a != 0]) >= 2.0**-126).all()
+
+
+@pytest.mark.parametrize(("bits", "spacing"), [(23, 2.0**-149), (10, 2.0**-136), (7, 2.0**-133)])
+def test_subnormal_numbers_have_no_more_bits_than_the_kernel_keeps(bits: int, spacing: float) -> None:
+    matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, subnormal_bits=bits)
+    assert matrices.rows is not None
+    numbers = np.abs(matrices.a[matrices.rows == Kind.SUBNORMAL].astype(float))
+    assert numbers.max() < 2.0**-126
+    assert set((numbers / spacing % 1).ravel()) == {0.0}
+    assert len(set((numbers / spacing % 2).ravel())) == 2
 
 
 def test_about_half_of_the_inputs_change_places_and_the_ends_do_not() -> None:

@@ -20,7 +20,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.verify import comparison, reference
 from mmcore.verify.comparison import sampled_rows, verify_product
 from mmcore.verify.elements import poison, widen
-from mmcore.verify.inputs import Kind, Matrices, draw
+from mmcore.verify.inputs import Kind, Matrices, draw, draw_mixed, draw_wide
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
@@ -331,13 +331,54 @@ def test_adding_one_after_another_errs_by_a_sixth_of_k_roundoffs_far_below_the_t
 
 
 @pytest.mark.parametrize("k", SIZES)
-def test_magnitudes_are_never_less_than_the_sum_of_the_terms_and_hardly_more(k: int) -> None:
+def test_magnitudes_are_the_sums_of_the_terms(k: int) -> None:
     problem = Problem(40, 30, k, "float64", beta=1)
     matrices = draw(problem, seed=k)
     [panel] = reference.panels(problem, matrices, np.arange(40))
     terms = np.abs(matrices.a) @ np.abs(matrices.b) + np.abs(matrices.c) * (1 + math.sqrt(k) / 8)
-    assert (panel.magnitude >= terms).all()
-    assert (panel.magnitude <= terms * (1 + 3 * (k + 3) * ROUNDOFF)).all()
+    np.testing.assert_allclose(panel.magnitude, terms, rtol=k * 2.0**-52)
+
+
+@pytest.mark.parametrize("computed_by", ["host", "device", "rows"])
+@pytest.mark.parametrize("types", [("float64", "float64"), ("float32", "float64")])
+def test_numbers_beyond_the_range_of_float32_have_a_tolerance(types: tuple[str, str], computed_by: str) -> None:
+    problem = Problem(50, 40, 30, types[0], types[1])
+    matrices = draw_wide(problem, types[1], seed=1)
+    a, b = (widen(matrix, types[0]) for matrix in (matrices.a, matrices.b))
+    products = (a @ b, np.abs(a) @ np.abs(b)) if computed_by == "device" else None
+    sums = np.add.accumulate(a.T[:, :, np.newaxis] * b[:, np.newaxis], axis=0)[-1]
+    full_flops = 0 if computed_by == "rows" else None
+    assert verify_product(problem, types[1], matrices, sums, full_flops, products).verified
+    verification = verify_product(problem, types[1], matrices, sums * (1 + 2.0**-15), full_flops, products)
+    assert verification.wrong == verification.compared
+
+
+def test_a_wrong_row_is_suspect_whatever_the_squares_of_its_numbers_are() -> None:
+    problem = Problem(100, 64, 64, "float64")
+    for scale in (2.0**508, 2.0**-508):
+        matrices = draw(problem, seed=1)
+        matrices = replace(matrices, a=matrices.a * scale, b=matrices.b * scale)
+        c = matrices.a @ matrices.b
+        c[::3, 5] *= 1 + 2.0**-30
+        suspects = suspect_rows(problem, "float64", matrices, c, np.random.default_rng(1))
+        assert suspects.tolist() == list(range(0, 100, 3))
+
+
+@pytest.mark.parametrize("k", [4, 8, 64, 640])
+def test_float32_in_parts_is_right_where_all_that_count_are_multiplied(k: int) -> None:
+    def parts(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Big and small parts of TF32, cut off."""
+        big = (numbers.copy().view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+        small = ((numbers - big).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+        return big.astype(float), small.astype(float)
+
+    problem = Problem(60, 50, k)
+    for seed in range(5):
+        matrices = draw_mixed(problem, "float32", seed, subnormal_bits=10)
+        (a, a_small), (b, b_small) = parts(matrices.a), parts(matrices.b)
+        for sums, verified in ((a @ b + a_small @ b + a @ b_small, True), (a @ b + a_small @ b, False)):
+            c = sums.astype(np.float32)
+            assert verify_product(problem, "float32", matrices, c, algorithm="parts").verified is verified
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
@@ -463,7 +504,7 @@ def test_a_product_is_right_with_its_factors_and_with_no_others(
     problem = Problem(M, N, 17, alpha=alpha, beta=beta)
     matrices = draw(problem, seed=1)
     a, b = (widen(matrix, "float32") for matrix in (matrices.a, matrices.b))
-    products = (a @ b, (np.abs(a) @ np.abs(b)).astype(np.float32)) if by_device else None
+    products = (a @ b, (np.abs(a) @ np.abs(b))) if by_device else None
 
     def verified(alpha: float, beta: float) -> bool:
         old = beta * widen(matrices.c, "float32") if beta else 0.0
@@ -587,6 +628,42 @@ def test_a_mismatch_of_tiny_numbers_shows_their_difference() -> None:
 def test_a_mismatch_of_large_numbers_has_six_digits(value: float, text: str) -> None:
     assert str(Mismatch(0, 0, 1.0, value)) == f"0:0: expected 1.000000 - got {text}"
     assert str(Mismatch(0, 0, value, 1.0)) == f"0:0: expected {text} - got 1.000000"
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "place", "ordinary"),
+    [
+        ([Kind.ZERO, Kind.SCALED, Kind.UNIFORM], [Kind.ZERO, Kind.UNIFORM], (2, 1), True),
+        ([Kind.ZERO, Kind.SCALED, Kind.ZERO], [Kind.ZERO, Kind.UNIFORM], (0, 0), False),
+    ],
+)
+@pytest.mark.parametrize("panel_elements", [1, 1000])
+def test_the_mismatch_that_is_reported_is_the_first_of_ordinary_size(
+    monkeypatch: pytest.MonkeyPatch,
+    rows: list[Kind],
+    columns: list[Kind],
+    place: tuple[int, int],
+    ordinary: bool,
+    panel_elements: int,
+) -> None:
+    monkeypatch.setattr(reference, "PANEL_ELEMENTS", panel_elements)
+    monkeypatch.setattr(reference, "_GOOD_ROWS", 1)
+    problem = Problem(3, 2, 4)
+    factors = {Kind.ZERO: 0.0, Kind.SCALED: 2.0**-40, Kind.UNIFORM: 1.0}
+    a = np.array([[factors[kind]] * 4 for kind in rows], np.float32)
+    b = np.array([[factors[kind] for kind in columns]] * 4, np.float32)
+    matrices = Matrices(a, b, poison((3, 2), "float32"), np.array(rows), np.array(columns))
+    verification = verify_product(problem, "float32", matrices, a @ b + np.float32(0.5))
+    mismatch = found(verification)
+    assert (mismatch.row, mismatch.column, mismatch.got) == (*place, mismatch.expected + 0.5)
+    note = "" if ordinary else ": those that should be zero, tiny or huge"
+    assert verification.extent == f"6 of the 6 elements compared are wrong{note}"
+
+
+def test_an_unwritten_element_is_reported_whatever_it_should_be() -> None:
+    matrices = Matrices(np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32), poison((2, 2), "float32"))
+    mismatch = found(verify_product(Problem(2, 2, 3), "float32", matrices, matrices.c))
+    assert str(mismatch) == "0:0: expected 0.000000 - got NaN (never written)"
 
 
 @pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf])

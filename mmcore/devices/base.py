@@ -113,7 +113,7 @@ class Copy:
 
 
 Refresh: TypeAlias = Sequence[Copy]
-Products: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float32]]
+Products: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 HostCopies: TypeAlias = Sequence[tuple[Buffer, HostArray]]
 
 
@@ -190,7 +190,7 @@ class Device(Protocol):
         """
 
     def products(self, problem: Problem, a: Buffer, b: Buffer) -> Products | None:
-        """A·B in float64 and |A|·|B| in float32, m×n, of matrices on the device; None where the host is to do it."""
+        """Return A·B and |A|·|B| in float64, m×n, of matrices on the device; None where the host computes them."""
 
     def load(self, compiled: CompiledModule) -> LoadedModule:
         """The module, ready to launch; :class:`DeviceError` where the device rejects it."""

@@ -14,7 +14,7 @@ from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
 from mmcore.verify.inputs import Kind, Matrices
-from mmcore.verify.outcome import Mismatch, Verification
+from mmcore.verify.outcome import LEAST_ORDINARY, MOST_ORDINARY, Mismatch, Verification
 from mmcore.verify.reference import PROJECTIONS, Panel, given_panels, panels, suspect_rows
 from mmcore.verify.tolerance import Tolerance, hides_a_term, tolerance
 
@@ -46,8 +46,8 @@ def verify_product(
         matrices: the inputs as :func:`mmcore.verify.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
-        algorithm: the kernel's, where that has a tolerance of its own.
-        products: A·B in float64 and |A|·|B| in float32, as a device other than the kernel's code computed them.
+        algorithm: the kernel's, where that has a tolerance of its own: "strassen", or "parts" of float32 numbers.
+        products: A·B and |A|·|B| in float64, as a device other than the kernel's code computed them.
 
     Raises:
         InvalidProblem: for a ``c`` of another shape or type, or an unknown accumulator.
@@ -77,7 +77,7 @@ def verify_product(
             comparisons.append(comparison)
             if comparison.mismatch:
                 break
-    if algorithm:
+    if algorithm == "strassen":
         method += ", within the norm-wise bound of Strassen's algorithm"
     if hides_a_term(problem, accumulator, algorithm):
         narrowest = max(
@@ -89,7 +89,7 @@ def verify_product(
     return Verification(
         verified=not mismatches,
         max_error=largest if math.isfinite(largest) else None,
-        mismatch=min(mismatches, key=lambda mismatch: mismatch.row, default=None),
+        mismatch=min(mismatches, key=lambda each: (not each.is_ordinary, each.row), default=None),
         method=method,
         wrong=sum(each.wrong for each in comparisons),
         compared=sum(each.compared for each in comparisons),
@@ -141,8 +141,7 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
         if matrices.rows is not None and matrices.columns is not None:
             kinds = matrices.rows[panel.rows]
             scattered = kinds == Kind.SCALED
-            magnitude = panel.magnitude[scattered] * np.float32(limit.scattered)
-            allowed[scattered] = limit(panel.product[scattered], magnitude)
+            allowed[scattered] = limit(panel.product[scattered], panel.magnitude[scattered] * limit.scattered)
             _narrow(allowed, problem, limit, kinds, matrices.columns, panel.product)
             carried = np.flatnonzero(kinds == Kind.NOT_FINITE)
             # Such a row makes every element NaN or infinite, but where it is only multiplied by zeros.
@@ -150,17 +149,21 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
             error[carried], allowed[carried] = np.where(lost, np.inf, 0), 0
         wrong = np.flatnonzero(~(error <= allowed))
         if not wrong.size and matrices.rows is None and error.size >= _MANY and math.isfinite(limit.together):
-            together = limit.together * panel.magnitude.astype(np.float64)
+            together = limit.together * panel.magnitude
             if np.square(error).sum() >= np.square(together).sum():
                 wrong, allowed = np.flatnonzero(error >= together), together
     largest = _largest(error, panel, matrices)
     if not wrong.size:
         return _Comparison(largest, error.size)
-    at = index, column = divmod(int(wrong[0]), problem.n)
-    row = int(panel.rows[index])
-    expected, left, bound = float(panel.product[at]), float(got[at]), float(allowed[at])
-    unwritten = not problem.accumulate and bool(is_poison(c[row, column : column + 1])[0])
-    mismatch = Mismatch(row, column, expected, left, unwritten, problem.output, bound)
+    index, column = np.divmod(wrong, problem.n)
+    unwritten = is_poison(c[panel.rows[index], column]) & (not problem.accumulate)
+    size = np.abs(panel.product[index, column])
+    ordinary = unwritten | ((size >= LEAST_ORDINARY) & (size <= MOST_ORDINARY))
+    first = int(np.argmax(ordinary))  # the very first where none is ordinary
+    at = int(index[first]), int(column[first])
+    expected, left, bound = (float(each[at]) for each in (panel.product, got, allowed))
+    place = int(panel.rows[at[0]]), at[1]
+    mismatch = Mismatch(*place, expected, left, bool(unwritten[first]), problem.output, bound)
     return _Comparison(largest, error.size, wrong.size, mismatch)
 
 

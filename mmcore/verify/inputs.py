@@ -154,7 +154,7 @@ _ROOM = {"float16": (-8, 4), "float8_e5m2": (-8, 4), "float8_e4m3fn": (-2, 0)}
 _SUBNORMAL_BITS = {"float16": 10, "float32": 23, "float8_e4m3fn": 3, "float8_e5m2": 2}
 
 
-def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool = True) -> Matrices:
+def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal_bits: int = 23) -> Matrices:
     """A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws its own.
 
     Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
@@ -164,7 +164,7 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
     Args:
         problem, accumulator: the product, and the type it is summed in.
         seed: of the random numbers.
-        subnormal: whether the kernel computes with subnormal numbers.
+        subnormal_bits: how many bits of a subnormal number's fraction the kernel keeps; there are none where it is 0.
 
     Raises:
         InvalidProblem: the host has no memory for them.
@@ -177,13 +177,13 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal: bool
             at = np.flatnonzero(rng.random(len(lines)) < _EXTREME)
             lines[at] = most - np.sign(most) * rng.integers(2, size=(len(at), problem.k))
         return matrices
-    some = subnormal and problem.dtype in _SUBNORMAL_BITS
+    some = subnormal_bits and problem.dtype in _SUBNORMAL_BITS
     of_rows, of_columns = (
         {kind: share for kind, share in shares.items() if some or kind != Kind.SUBNORMAL}
         for shares in (_ROWS, _COLUMNS)
     )
     rows, columns = rng.permutation(_assigned(rng, of_rows, problem.m)), _assigned(rng, of_columns, problem.n)
-    numbers = _Numbers(problem, rng)
+    numbers = _Numbers(problem, rng, subnormal_bits)
     whole = _Whole(problem, accumulator, rng)
     scales = np.where(rows == Kind.WHOLE, numbers.scales(problem.m) * rng.integers(2, size=problem.m), 0)
     for kind, at in _where(rows):
@@ -310,8 +310,8 @@ class _Whole:
 class _Numbers:
     """Rows of the other kinds."""
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
-        self._dtype, self._rng = problem.dtype, rng
+    def __init__(self, problem: Problem, rng: np.random.Generator, subnormal_bits: int = 0) -> None:
+        self._dtype, self._rng, self._subnormal_bits = problem.dtype, rng, subnormal_bits
         (low, high), self._spread = _RANGES.get(self._dtype, _WIDE)
         least, most = _ROOM.get(problem.output, (low, high))
         # Factors above 1 take of the room that C's type leaves for sums.
@@ -335,7 +335,8 @@ class _Numbers:
             for row, value in zip(numbers, values, strict=True):
                 row[rng.choice(width, size=terms, replace=False)] = value
         elif kind == Kind.SUBNORMAL:
-            bits = rng.integers(1, 2 ** _SUBNORMAL_BITS[self._dtype], size=shape)
+            lost = max(_SUBNORMAL_BITS[self._dtype] - self._subnormal_bits, 0)
+            bits = rng.integers(1, 2 ** (_SUBNORMAL_BITS[self._dtype] - lost), size=shape) << lost
             sign = rng.integers(2, size=shape) << (8 * dtype_named(self._dtype).itemsize - 1)
             named = dtype_named(self._dtype)
             return (bits | sign).astype(f"u{named.itemsize}").view(named.storage)

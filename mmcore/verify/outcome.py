@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 _SMALL = 0.01  # an error by no more than this part of the value may be one of precision
+LEAST_ORDINARY, MOST_ORDINARY = 1e-3, 1e9  # magnitudes of values that are neither zero nor tiny nor huge
 
 
 def _differ(form: str, one: float, other: float) -> bool:
@@ -17,7 +18,7 @@ def _differ(form: str, one: float, other: float) -> bool:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The first wrong element, rows before columns.
+    """The first wrong element, rows before columns: the first unwritten or ordinary one where there is any.
 
     Attributes:
         row, column: where it is.
@@ -35,6 +36,11 @@ class Mismatch:
     unwritten: bool = False
     output: str = ""
     allowed: float | None = None
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether the element was not written, or its value is neither zero nor tiny nor huge."""
+        return self.unwritten or LEAST_ORDINARY <= abs(self.expected) <= MOST_ORDINARY
 
     def __str__(self) -> str:
         """The element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000".
@@ -74,7 +80,7 @@ class Verification:
     Attributes:
         verified: every element that was compared lies within its tolerance.
         max_error: largest |C - reference| over the elements compared; None when one of them is not finite.
-        mismatch: the first wrong element; None when verified.
+        mismatch: the first wrong element, an ordinary one if possible; None when verified.
         method: how it was verified, in a few words.
         wrong, compared: how many elements are wrong, of how many that were compared one by one.
     """
@@ -85,6 +91,13 @@ class Verification:
     method: str
     wrong: int
     compared: int
+
+    @property
+    def extent(self) -> str:
+        """How many elements are wrong, in a sentence, which says where no ordinary one is."""
+        unusual = self.mismatch is not None and not self.mismatch.is_ordinary
+        note = ": those that should be zero, tiny or huge" if unusual else ""
+        return f"{self.wrong} of the {self.compared} elements compared are wrong{note}"
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Verification | None:

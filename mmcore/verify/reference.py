@@ -27,18 +27,14 @@ PROJECTIONS = 16
 BLOCK_COLUMNS = 4096
 _SUMMING, _STORING = 8.0, 2.0
 _GOOD_ROWS = 256  # rows of a panel that make widening B cheap beside multiplying by it
-_FLOAT32_ROUNDOFF = 2.0**-24
 
 
 class Panel(NamedTuple):
-    """Some rows (r,) of the reference, ascending: A·B (+ C0), and |A|·|B| (+ |C0|), both (r, n).
-
-    The magnitude is never too small, and too large by a fraction of 3·(k + 4)·2⁻²⁴ at most.
-    """
+    """Some rows (r,) of the reference, ascending: A·B (+ C0), and |A|·|B| (+ |C0|), both (r, n)."""
 
     rows: NDArray[np.intp]
     product: NDArray[np.float64]
-    magnitude: NDArray[np.float32]
+    magnitude: NDArray[np.float64]
 
 
 def panels(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Iterator[Panel]:
@@ -50,29 +46,24 @@ def panels(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Iter
 def given_panels(problem: Problem, matrices: Matrices, products: Products) -> Iterator[Panel]:
     """The same of all rows, of products that a device has computed."""
     for rows in _chunks(problem.m, COMPARED_ELEMENTS // problem.n):
-        product, magnitude = problem.alpha * products[0][rows], np.float32(abs(problem.alpha)) * products[1][rows]
+        product, magnitude = problem.alpha * products[0][rows], abs(problem.alpha) * products[1][rows]
         if problem.accumulate:
             before = problem.beta * widen(matrices.c[rows], problem.output)
             product, magnitude = product + before, magnitude + _carried(problem, before)
-        yield Panel(np.arange(rows.start, rows.stop), product, _not_too_small(problem, magnitude))
+        yield Panel(np.arange(rows.start, rows.stop), product, magnitude)
 
 
-def _not_too_small(problem: Problem, magnitude: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A magnitude summed in float32, and what its own rounding may have taken."""
-    return magnitude * np.float32(1 + 2 * (problem.k + 3) * _FLOAT32_ROUNDOFF)
-
-
-def _carried(problem: Problem, before: NDArray[np.float64]) -> NDArray[np.float32]:
+def _carried(problem: Problem, before: NDArray[np.float64]) -> NDArray[np.float64]:
     """The magnitude that C's old value counts as, which is carried through the whole sum.
 
     Tensor cores cut off up to 2⁻²³ of it in each step of 8 terms or more, always in one direction: k/4·u·|C0| in all,
     for which the tolerance has 2·√k·u of this.
     """
-    return (np.abs(before) * (1 + math.sqrt(problem.k) / 8)).astype(np.float32)
+    return np.abs(before) * (1 + math.sqrt(problem.k) / 8)
 
 
 def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Panel:
-    """Sum over k in steps. Magnitudes are positive sums, good enough in float32 when their own rounding is added."""
+    """Sum over k in steps, which bounds the memory that widened parts of A and B take."""
     shape = (len(rows), problem.n)
     product = problem.beta * widen(matrices.c[rows], problem.output) if problem.accumulate else np.zeros(shape)
     magnitude = _carried(problem, product)
@@ -82,8 +73,8 @@ def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Pane
         b = widen(matrices.b[start : start + step], problem.dtype)
         with np.errstate(invalid="ignore", over="ignore"):  # a row may be NaN
             product += a @ b
-            magnitude += np.abs(a, out=a).astype(np.float32) @ np.abs(b, out=b).astype(np.float32)
-    return Panel(rows, product, _not_too_small(problem, magnitude))
+            magnitude += np.abs(a, out=a) @ np.abs(b, out=b)
+    return Panel(rows, product, magnitude)
 
 
 def suspect_rows(
@@ -93,13 +84,13 @@ def suspect_rows(
     signs = rng.choice(np.array([-1.0, 1.0]), size=(problem.n, PROJECTIONS))
     blocks = list(_blocks(problem.n, matrices.columns))
     projected = np.empty((problem.k, len(blocks), PROJECTIONS))
-    b_squares = np.zeros(len(blocks))
+    b_norms = np.zeros(len(blocks))
     for rows in _chunks(problem.k, PANEL_ELEMENTS // problem.n):
         b = widen(matrices.b[rows], problem.dtype)
         for number, block in enumerate(blocks):
             projected[rows, number] = b[:, block] @ signs[block]
-            b_squares[number] += np.square(_norms(b[:, block])).sum()
-    summing = _SUMMING * accumulator_roundoff(accumulator) * np.sqrt(b_squares)
+            b_norms[number] = np.hypot(b_norms[number], _norms(b[:, block].reshape(1, -1))[0])
+    summing = _SUMMING * accumulator_roundoff(accumulator) * b_norms
     storing = _STORING * storing_roundoff(problem, accumulator)
     least = tolerance(problem, accumulator).least * math.sqrt(BLOCK_COLUMNS)
     suspects = []
@@ -123,9 +114,10 @@ def suspect_rows(
 
 
 def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The 2-norm of each row."""
-    squares: NDArray[np.float64] = np.einsum("ij,ij->i", rows, rows)
-    return np.sqrt(squares)
+    """The 2-norm of each row, in units of its largest number, whose square may be out of float64's range."""
+    largest = np.abs(rows).max(axis=1)
+    parts = rows / np.where(largest > 0, largest, 1)[:, np.newaxis]
+    return np.asarray(largest * np.sqrt(np.einsum("ij,ij->i", parts, parts)))
 
 
 def _blocks(columns: int, kinds: NDArray[np.intp] | None) -> Iterator[slice]:

@@ -7,7 +7,9 @@ come before each launch of either kind, since they put other data into the L2 ca
 from __future__ import annotations
 
 import math
+import random
 from contextlib import ExitStack
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,42 +18,47 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem
 from mmcore.verify.inputs import draw, other_seed
-from mmcore.verify.verify_launches import UNREPEATABLE, host_arrays
+from mmcore.verify.verify_launches import UNREPEATABLE, Verified, host_arrays
 
-# A reading lasts a millisecond at least. There are three of each kind, and more where somebody else disturbs them or
-# before a kernel is accused. Once all took a second together, one is enough to find nothing and three are to accuse.
+# A reading lasts a millisecond at least. There are five of each kind, and more until their difference is clear. Once
+# all took a second together, one is enough to find nothing and three to accuse.
 _READING_SECONDS = 1e-3
-_LEAST_READINGS, _MOST_READINGS = 3, 23
+_LEAST_READINGS, _LEAST_SLOW_READINGS, _MOST_READINGS = 5, 3, 40
 _PATIENCE_SECONDS = 1.0
-_QUIET = 0.5  # readings are undisturbed if they differ by no more than this part of a launch's time
+_SINGLE_LAUNCHES, _SINGLE_SECONDS = 10, 0.02  # to find out how long one takes that nothing interrupts
+# Other processes make readings longer, never shorter. What a launch takes by itself is at most the eighth shortest
+# reading, and as far below the shortest as that is above it at least. Of two kinds that take equally long, 40 readings
+# each, the eight shortest are all of the first once in 800 times.
+_RANK = 8
 # How much longer a launch on fresh inputs may take than one on the same inputs, behind copies in either case; and than
 # one of many without copies, for which L2 holds other data.
 _RATIO, _RATIO_TO_MANY, _SECONDS = 1.25, 2.0, 2e-6
+_UNCLEAR = "cannot tell whether repeated launches do the whole work: readings of their time differ too much"
 
 
 def compare_repeats(
-    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, first: float, repeated: float | None
-) -> list[Violation]:
-    """A violation if launches on fresh inputs take longer than repeated ones, or one fails; else nothing.
+    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, verified: Verified, repeated: float | None
+) -> Verified:
+    """Return ``verified``, with a violation if launches on fresh inputs take longer than repeated ones, or one fails.
 
-    Nothing is launched where the first launch, on fresh inputs, took no longer than those that were timed, nor where
-    there is no memory for three more sets of matrices.
+    Its method says so where the times are too uncertain to tell. Nothing is launched where the first launch, on fresh
+    inputs, took no longer than those that were timed, nor where there is no memory for three more sets of matrices.
 
     Args:
         loaded: the kernel, verified with the inputs of ``seed``, on a device that supports timing.
-        first: the host's seconds of the launch that was verified.
+        verified: the outcome of that, whose ``host_seconds`` are of a launch on fresh inputs.
         repeated: device seconds of a repeated launch, the shortest that was measured; None where none was.
 
     Raises:
         MmcoreError: the kernel fails when it is launched again.
     """
-    if repeated is not None and first <= _RATIO * repeated:
-        return []
+    if repeated is not None and verified.host_seconds <= _RATIO * repeated:
+        return verified
     if 3 * loaded.plan.device_bytes > device.properties.memory_bytes:
-        return []
+        return verified
     with ExitStack() as memory:
         if violations := loaded.run():
-            return violations
+            return replace(verified, violations=tuple(violations))
         turns = [_copies(loaded, problem, turn, device, memory) for turn in (seed, other_seed(seed))]
         same = [[_as_it_is(copy, device, memory) for copy in turns[0]]]
 
@@ -61,10 +68,15 @@ def compare_repeats(
             memory.callback(found.close)
             return found
 
-        message = _compare(
-            timer(loaded.calls, []), *((timer(loaded.calls, each), timer((), each)) for each in (same, turns))
-        )
-    return [Violation(UNREPEATABLE, message)] if message else []
+        pairs = ((timer(loaded.calls, each), timer((), each)) for each in (same, turns))
+        message, certain = _compare(timer(loaded.calls, []), *pairs)
+    if not message:
+        return verified
+    if certain:
+        return replace(verified, violations=(Violation(UNREPEATABLE, message),))
+    assert verified.verification is not None, "a product was verified"
+    method = f"{verified.verification.method}; {message}"
+    return replace(verified, verification=replace(verified.verification, method=method))
 
 
 def _copies(loaded: LoadedKernel, problem: Problem, seed: int, device: Device, memory: ExitStack) -> list[Copy]:
@@ -87,33 +99,67 @@ def _copy(content: HostArray, target: Buffer, device: Device, memory: ExitStack)
     return Copy(source, target, content.nbytes)
 
 
-def _compare(many: Timer, same: tuple[Timer, Timer], fresh: tuple[Timer, Timer]) -> str:
-    """What is wrong if launches on fresh inputs take too long, by the shortest readings; empty if they do not.
+class _Readings:
+    """Readings of one timer, in device seconds of a launch; ``spent`` is what all of them took."""
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        single: list[float] = []
+        while len(single) < _SINGLE_LAUNCHES and sum(single) < _SINGLE_SECONDS:
+            single.append(timer.seconds(1))
+        # As many with the one inputs as with the other.
+        self._count = 2 * math.ceil(_READING_SECONDS / 2 / max(min(single), 1e-6))
+        self._seconds: list[float] = []
+        self.spent = 0.0
+
+    def read(self) -> None:
+        """Add a reading."""
+        seconds = self._timer.seconds(self._count)
+        self.spent += seconds
+        self._seconds = sorted([*self._seconds, seconds / self._count])
+
+    @property
+    def shortest(self) -> float:
+        return self._seconds[0]
+
+    @property
+    def high(self) -> float:
+        return self._seconds[:_RANK][-1]
+
+    @property
+    def low(self) -> float:
+        return max(2 * self.shortest - self.high, 0.0)
+
+
+def _compare(many: Timer, same: tuple[Timer, Timer], fresh: tuple[Timer, Timer]) -> tuple[str, bool]:
+    """Return a message if launches on fresh inputs take too long, or may do so, and whether they certainly do.
 
     Args:
         many: of launches without copies.
         same, fresh: of launches behind copies, and of the copies alone.
     """
-    # As many with the one inputs as with the other.
-    count = 2 * math.ceil(_READING_SECONDS / 2 / max(fresh[0].seconds(1), 1e-6))
-    readings: dict[Timer, list[float]] = {timer: [] for timer in (many, *same, *fresh)}
+    readings = [_Readings(timer) for timer in (many, *same, *fresh)]
+    repeated, again, again_copies, first, first_copies = readings
     for number in range(1, _MOST_READINGS + 1):
-        for timer, times in readings.items():
-            times.append(timer.seconds(count) / count)
-        same_seconds, fresh_seconds = (
-            max(min(readings[launches]) - min(readings[copies]), 0.0) for launches, copies in (same, fresh)
-        )
-        many_seconds = min(readings[many])
-        agree = fresh_seconds <= min(_RATIO * same_seconds, _RATIO_TO_MANY * many_seconds) + _SECONDS
-        quiet = all(max(times) - min(times) <= _QUIET * many_seconds for times in readings.values())
-        tired = count * sum(map(sum, readings.values())) >= _PATIENCE_SECONDS
-        enough = number >= _LEAST_READINGS
-        if (tired and (agree or enough)) or (agree and quiet and enough):
+        for each in random.sample(readings, len(readings)):  # so that none always follows the same one
+            each.read()
+        innocent = first.high - first_copies.low <= _allowed(again.low - again_copies.high, repeated.low)
+        guilty = first.low - first_copies.high > _allowed(again.high - again_copies.low, repeated.high)
+        tired = sum(each.spent for each in readings) >= _PATIENCE_SECONDS
+        if (innocent and (tired or number >= _LEAST_READINGS)) or (tired and number >= _LEAST_SLOW_READINGS):
             break
-    if agree:
-        return ""
-    repeated_seconds = min(same_seconds, many_seconds)
+    if innocent or not guilty:
+        return "" if innocent else _UNCLEAR, False
     return (
-        f"launched again on the same inputs it takes {repeated_seconds * 1e6:.2f} µs, but {fresh_seconds * 1e6:.2f} µs "
-        "on fresh ones: repeated launches do not do the whole work"
-    )
+        f"launched again on the same inputs it takes {repeated.shortest * 1e6:.2f} µs, but "
+        f"{(first.shortest - first_copies.shortest) * 1e6:.2f} µs on fresh ones: repeated launches do not do the whole "
+        "work"
+    ), True
+
+
+def _allowed(again: float, repeated: float) -> float:
+    """Return how long a launch on fresh inputs may take, by one behind copies of the same ones and one of many.
+
+    A launch behind copies, whose time is a difference, takes no less than one of many.
+    """
+    return min(_RATIO * max(again, repeated), _RATIO_TO_MANY * repeated) + _SECONDS

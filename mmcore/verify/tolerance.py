@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,12 @@ _SAFETY = 2.0
 # Each level of Strassen's algorithm in Winograd's form multiplies the bound, which is of the largest elements, by 18/4
 # (Higham, Accuracy and Stability of Numerical Algorithms, 23.2.2); three levels are allowed for.
 _STRASSEN = (18 / 4) ** 3
-_LAST_BITS = 4.0  # units: a product of float32 numbers split in three may err by two
+_LAST_BITS = 4.0  # units
+PARTS = "parts"
+"""The algorithm by which tensor cores multiply float32 numbers in parts: big·big + big·small + small·big."""
+# Two parts of TF32 that are cut off lack up to 6 units, and a product of such 2·6 and another 16 for small·small. A sum
+# of three products is cut off three times as often.
+_LAST_BITS_OF_PARTS, _TERM_OF_PARTS, _PRODUCTS_OF_PARTS = 6.0, 28.0, 3.0
 # Of a term a·b, a and b of random signs and magnitudes in [0.5, 1): the least, the mean and the root mean square.
 _SMALLEST_TERM, _MEAN, _TYPICAL = 0.25, 0.5625, 7 / 12
 # Tensor cores cut the sum off once for so many terms, each where the largest is: it counts alone if they differ much.
@@ -51,9 +55,8 @@ class Tolerance:
     scattered: float
     magnitude: float = 0.0
 
-    def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[Any]) -> NDArray[np.float64]:
+    def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
         """Largest |C - R| allowed; ``magnitude`` is |A|·|B| (+ |C0|), both of one shape."""
-        magnitude = magnitude.astype(np.float64)
         allowed = self.summing * (np.maximum(magnitude, self.magnitude) if self.magnitude else magnitude)
         if self.storing:
             allowed *= 1 + self.storing
@@ -68,24 +71,27 @@ class Tolerance:
 def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolerance:
     """The tolerance for ``problem`` summed in the type ``accumulator``; InvalidProblem for an unknown type.
 
-    That of an ``algorithm`` is for matrices whose elements are less than 1.
+    That of Strassen's ``algorithm`` is for matrices whose elements are less than 1.
     """
+    strassen, parts = algorithm == "strassen", algorithm == PARTS
     # A factor other than 1 is rounded, and so is what it multiplies.
     scaled = 2 * ((problem.alpha, problem.beta) not in ((1, 0), (1, 1)))
     summed = terms_until_promoted(accumulator, problem.k)
     at_once = min(summed, _TERMS_AT_ONCE if accumulator.startswith(FLOAT22.name) else 1)
     root = math.sqrt(math.ceil(summed / at_once) + problem.accumulate)
-    summing = (_SAFETY * root + scaled) * accumulator_roundoff(accumulator) * (_STRASSEN if algorithm else 1)
+    terms = max(_SAFETY * root, _TERM_OF_PARTS * parts)
+    summing = (terms + scaled) * accumulator_roundoff(accumulator) * (_STRASSEN if strassen else 1)
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
     half = 0.5 * _TYPICAL / (_MEAN * math.sqrt(math.ceil(problem.k / at_once) + problem.accumulate))
     # Each rounding of a subnormal number errs by half the distance between two, which is that of the least normal ones.
-    terms = (problem.k + problem.accumulate + scaled + 1) * max(1.0, abs(problem.alpha))
-    least = terms * accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]
+    roundings = (problem.k + problem.accumulate + scaled + 1) * max(1.0, abs(problem.alpha))
+    least = roundings * accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]
     least += storing * 2.0 ** dtype_named(problem.output).exponents[0]
-    last_bits = (_LAST_BITS + scaled) * accumulator_named(accumulator).unit_roundoff
+    last_bits = ((_LAST_BITS_OF_PARTS if parts else _LAST_BITS) + scaled) * accumulator_named(accumulator).unit_roundoff
     together = half if summing > half else math.inf
-    return Tolerance(summing, storing, least, together, last_bits, math.sqrt(at_once), problem.k * bool(algorithm))
+    scattered = math.sqrt(at_once) * (_PRODUCTS_OF_PARTS if parts else 1)
+    return Tolerance(summing, storing, least, together, last_bits, scattered, problem.k * strassen)
 
 
 def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> bool:

@@ -17,11 +17,15 @@ from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison
 from mmcore.verify.inputs import Matrices, draw, draw_mixed, draw_wide, other_seed, rearranged
 from mmcore.verify.outcome import Verification
+from mmcore.verify.tolerance import PARTS
 
 UNREPEATABLE = "unrepeatable"
 
 # Instructions that take subnormal numbers for zeros: those that say so, and atomic additions to global memory.
 _FLUSHING = re.compile(r"\.ftz\.|\b(?:red|atom)\.[\w.:]*\badd\.f32")
+# Products of tensor cores of types in which float32 numbers come in parts, and the bits of these types' fractions.
+_OF_PARTS = re.compile(r"mma[\w.:]*[.:](tf32|bf16)\b")
+_FRACTION_BITS = {"tf32": 10, "bf16": 7}
 # A product that was right once is verified again by sampled rows and projections of all of them, unless it is small.
 _FULL_FLOPS = 1e8
 
@@ -65,7 +69,8 @@ def verify_launches(
     # What the kernel has left of A and B is what it was given.
     products = None if violations else loaded.device.products(loaded.plan.problem, buffers["A"], buffers["B"])
     kernel = loaded.plan.kernel
-    verification = verify_product(problem, kernel.accumulator, matrices, c, full_flops, products, kernel.algorithm)
+    algorithm = kernel.algorithm or (PARTS if _parts(loaded) else "")
+    verification = verify_product(problem, kernel.accumulator, matrices, c, full_flops, products, algorithm)
     return Verified(verification, tuple(violations), seconds)
 
 
@@ -91,12 +96,15 @@ def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int, inputs: str 
         return draw(problem, seed)
     if inputs == "wide":
         return draw_wide(problem, loaded.plan.kernel.accumulator, seed)
-    return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal=_keeps_subnormal(loaded))
+    # A part of a subnormal number is a multiple of the least subnormal number of its own type.
+    kept = min((_FRACTION_BITS[part] for part in _parts(loaded)), default=23)
+    flushing = _FLUSHING.search(loaded.compiled.ptx)
+    return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal_bits=0 if flushing else kept)
 
 
-def _keeps_subnormal(loaded: LoadedKernel) -> bool:
-    """Whether the kernel's code takes subnormal numbers for what they are."""
-    return _FLUSHING.search(loaded.compiled.ptx) is None
+def _parts(loaded: LoadedKernel) -> set[str]:
+    """Return the types of parts in which the kernel's code multiplies float32 numbers on tensor cores."""
+    return set(_OF_PARTS.findall(loaded.compiled.ptx)) if loaded.plan.kernel.dtype == "float32" else set()
 
 
 def upload_inputs(loaded: LoadedKernel, matrices: Matrices) -> None:

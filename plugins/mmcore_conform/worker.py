@@ -172,7 +172,7 @@ def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
     if found.verified:
         failures += _of_second_run(loaded, problem, seed, matrices)
     else:
-        wrong = f"{found.mismatch}; {found.wrong} of the {found.compared} elements compared are wrong"
+        wrong = f"{found.mismatch}; {found.extent}"
         failures.append(("written" if found.mismatch and found.mismatch.unwritten else "product", wrong))
     return _findings(("product", "written", "bounds", "inputs", "repeatable"), failures)
 

@@ -161,7 +161,7 @@ class CudaDevice:
 
     def products(self, problem: Problem, a: Buffer, b: Buffer) -> Products | None:
         self.use()
-        product, magnitude = (np.empty((problem.m, problem.n), dtype) for dtype in (np.float64, np.float32))
+        product, magnitude = (np.empty((problem.m, problem.n)) for _ in range(2))
         grid = ceil_div(problem.n, _REFERENCE_TILE), ceil_div(problem.m, _REFERENCE_TILE)
         strides = (*problem.strides("A"), *problem.strides("B"))
         sizes = *map(np.int32, (problem.m, problem.n, problem.k)), *map(np.int64, strides)

@@ -1,4 +1,4 @@
-// The product that kernels are verified against: A·B in float64 and |A|·|B| in float32, each thread 4×4 elements of both.
+// The product that kernels are verified against: A·B and |A|·|B| in float64, each thread 4×4 elements of both.
 // Nobody times it: a tile of 64×64 in shared memory is fast enough, and short enough to be read and believed.
 
 #if defined(FLOAT64)
@@ -39,14 +39,14 @@ __device__ double wide(Element x) { return __uint_as_float(static_cast<unsigned>
 
 constexpr int TILE = 64, DEPTH = 16, THREADS = 256, EACH = 4;
 
-extern "C" __global__ void reference(const Element* A, const Element* B, double* product, float* magnitude,
+extern "C" __global__ void reference(const Element* A, const Element* B, double* product, double* magnitude,
                                      int m, int n, int k, long long a_row, long long a_column,
                                      long long b_row, long long b_column) {
     __shared__ double a[DEPTH][TILE], b[DEPTH][TILE];
     const int thread = threadIdx.x, x = thread % 16, y = thread / 16;
     const long long row0 = static_cast<long long>(blockIdx.y) * TILE, column0 = static_cast<long long>(blockIdx.x) * TILE;
     double sums[EACH][EACH] = {};
-    float sizes[EACH][EACH] = {};
+    double sizes[EACH][EACH] = {};
 
     for (int p0 = 0; p0 < k; p0 += DEPTH) {
         for (int index = thread; index < TILE * DEPTH; index += THREADS) {
@@ -61,7 +61,7 @@ extern "C" __global__ void reference(const Element* A, const Element* B, double*
                 for (int j = 0; j < EACH; ++j) {
                     const double left = a[p][y + 16 * i], right = b[p][x + 16 * j];
                     sums[i][j] += left * right;
-                    sizes[i][j] += fabsf(static_cast<float>(left)) * fabsf(static_cast<float>(right));
+                    sizes[i][j] += fabs(left) * fabs(right);
                 }
         __syncthreads();
     }

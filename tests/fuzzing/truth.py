@@ -76,9 +76,8 @@ def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
     scaled = 2 * ((alpha, beta) not in ((1, 0), (1, 1)))
     bound = (2 * math.sqrt(terms) + scaled) * (roundoff + 2.0**-53) * magnitude
     bound = bound * (1 + storing) + storing * np.maximum(np.abs(product), 2.0**least_stored)
-    # mmcore sums |A|·|B| in float32, and adds what that can be off by. A float64 product has roundings of its own,
-    # which make up a good part of the bound of a float64 kernel.
-    margin = 1e-6 + 3 * (problem.k + 4) * 2.0**-24
+    # The roundings of a float64 product make up a good part of the bound of a float64 kernel.
+    margin = 1e-6
     roundings = problem.k + 1 + (beta != 0) + scaled
     least = roundings * max(1.0, abs(alpha)) * roundoff * 2.0**least_exponent if accumulator != "float64" else 0.0
     bound = bound + least
