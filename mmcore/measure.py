@@ -155,8 +155,7 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Co
                 except MmcoreError as error:
                     compared.append(Compared(kernel.name, kernel.title, reason=str(error)))
             own, *theirs = measure_times([loaded, *others], timing)
-            pairs = zip(others, theirs, strict=True)
-            compared += [Compared.of(each.plan.kernel, own, time) for each, time in pairs]
+            compared += [Compared.of(each.plan.kernel, own, time) for each, time in zip(others, theirs, strict=True)]
             times.append(own)
     return tuple(times), tuple(compared)
 
@@ -200,13 +199,12 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
     """What is known of a cell before its launches."""
     planned, kernel = loaded.plan, loaded.plan.kernel
     found = registry()
-    provider = device.name.partition(":")[0]
     return Result(
         cell=cell,
         kernel=kernel.name,
         distributions={
             "kernel": found.told(kernel.name, found.kernels) if cell.kernel == kernel.name else "",
-            "device": found.told(provider, found.providers),
+            "device": found.told(device.name.partition(":")[0], found.providers),
         },
         title=kernel.title,
         dtype=kernel.dtype,
@@ -220,6 +218,7 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         config_id=planned.config.id,
         config_origin=planned.config_origin,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
+        left_out=loaded.compiled.left_out,
         strided=kernel.strided,
         launched=launch_records(loaded),
         device_description=device.description,

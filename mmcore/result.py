@@ -47,6 +47,7 @@ class Result:
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         config_origin: where the config comes from: tuned for what, or the kernel's default; empty if the user named it.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
+        left_out: what the compiler left out of the source and its headers, as a compiled module lists it.
         strided, launched: whether the kernel takes leading dimensions (else its matrices were packed); its launches.
         verification: whether the product is right; None when a violation left no product.
         violations: what the launches did that they must not do.
@@ -76,6 +77,7 @@ class Result:
     config_id: str = ""
     config_origin: str = ""
     violated_constraints: tuple[str, ...] = ()
+    left_out: list[dict[str, Any]] = field(default_factory=list)
     strided: bool = False
     launched: tuple[LaunchRecord, ...] = ()
     device_description: str = ""
@@ -183,8 +185,6 @@ class Result:
         values = {
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in _PLAIN},
-            "distributions": dict(self.distributions),
-            "conditions": dict(self.conditions),
             "device": self.device,
             "problem": {"m": self.cell.m, "n": self.cell.n, "k": self.cell.k},
             "leading_dimensions": {name: getattr(self.cell, name) for name in ("lda", "ldb", "ldc")},
@@ -234,22 +234,21 @@ class Result:
         return cls(
             cell=Cell.from_json(values["cell"]),
             **{name: values[name] for name in _PLAIN if name in values or name not in _NEW},
-            distributions=values.get("distributions", {}),
             violated_constraints=tuple(values["violated_constraints"]),
             launched=tuple(map(LaunchRecord.from_json, values["launched"])),
             verification=Verification.from_json(values),
             violations=tuple(map(Violation.from_json, values["violations"])),
             times=tuple(map(Time.from_json, values["times"])),
             compared=tuple(map(Compared.from_json, values.get("compared", ()))),
-            conditions=values.get("conditions", {}),
         )
 
 
+_MAPPINGS = ("distributions", "conditions")
 # Attributes that are JSON as they are.
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "place", "hazards")),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "left_out", "hazards", "place", *_MAPPINGS)),
 )
 
 

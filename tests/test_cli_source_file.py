@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -346,7 +347,7 @@ int main() {
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_is_left_out_of_a_program_is_told_before_it_is_run_and_listed_where_it_is_shown(folder: Path) -> None:
+def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     text = PROGRAM.replace("HOST", RIGHT)
     first = text.splitlines().index("int check(const std::vector<float> &found) {") + 1
     (folder / "program.cu").write_text(text)
@@ -354,8 +355,17 @@ def test_what_is_left_out_of_a_program_is_told_before_it_is_run_and_listed_where
     ran = command("run", "program.cu", "--size", "32", "--device", "emulator", "--quiet")
     assert ran.exit_code == 0, ran.output
     lines = f"lines {first}-{first + 7}"
-    assert f"left out of program.cu, as the host's half: main, check ({lines}); 1 of timing.h\n\n" in ran.stderr
-    assert ran.stdout == "TEST PASS\n"
+    said = f"left out of program.cu, as the host's half: main, check ({lines}); now (timing.h, lines 2-4)\n"
+    assert ran.stdout == f"{said}TEST PASS\n"
+    listed = json.loads(command("run", "program.cu", "--size", "32", "--device", "emulator", "--json").stdout)[
+        "left_out"
+    ]
+    assert [(each["name"], Path(each["path"]).name, each["first"], each["last"]) for each in listed] == [
+        ("check", "program.cu", first, first + 2),
+        ("main", "program.cu", first + 4, first + 7),
+        ("now", "timing.h", 2, 4),
+    ]
+    assert "not allowed in JIT mode" in listed[0]["reason"]
     shown = command("show", "program.cu")
     assert (
         "left out of program.cu, as the host's half:\n"
@@ -391,14 +401,16 @@ def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: P
 
 def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
     source = tmp_path / "many.cu"
-    many = [LeftOut(f"f{line}", str(source), line, line, "") for line in range(10, 60, 10)]
+    many = [asdict(LeftOut(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
     assert in_a_line(source, many) == (
-        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)\n"
+        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
     )
-    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)\n"
-    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)\n"
-    library = LeftOut("thrust", "thrust/sort.h", 0, 0, "")
-    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: 1 of sort.h\n"
+    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)"
+    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)"
+    library = asdict(LeftOut("thrust", "thrust/sort.h", 0, 0, ""))
+    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: thrust (sort.h)"
+    headers = [asdict(LeftOut("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
+    assert in_a_line(source, headers).endswith("; h (c.h, line 1); and some of 2 more headers")
     assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")
     assert (in_a_line(source, []), in_a_list(source, [])) == ("", "")
 

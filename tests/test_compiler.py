@@ -106,6 +106,26 @@ def test_a_template_is_called_so_and_its_instances_are_named(cu_file: Path, decl
     assert compiled(cu_file, text, entry=f"{entry}<{{block.x}}>").functions
 
 
+NEWER = {
+    "concept": "template <class T> concept Number = sizeof(T) > 1;\n"
+    "template <Number T> __device__ T g(T x) { return x; }\n",
+    "consteval": "int main() { }\nconsteval int g(int x) { return x; }\n",
+    "auto": "__device__ auto g(auto x) { return x; }\n",
+    "#error": '#if __cplusplus < 202002L\n#error "Compile as C++20"\n#endif\n__device__ int g(int x) { return x; }\n',
+}
+
+
+@pytest.mark.parametrize("declarations", NEWER.values(), ids=NEWER)
+def test_the_option_for_a_newer_standard_is_named_where_it_helps(cu_file: Path, declarations: str) -> None:
+    advice = "with --option=-std=c++20, which options= of a declaration can have, it compiles"
+    assert f"kernel.cu does not compile ({advice}):\n" in failure(cu_file, declarations + SOURCE, value="g(3)")
+    assert compiled(cu_file, declarations + SOURCE, value="g(3)", options=("-std=c++20",)).functions
+
+
+def test_no_option_for_a_newer_standard_is_named_where_it_does_not_help(cu_file: Path) -> None:
+    assert "c++20" not in failure(cu_file, NEWER["concept"] + SOURCE, value="g(absent)").partition(":\n")[0]
+
+
 def test_every_function_that_is_missing_is_named() -> None:
     text = "template <int N> struct S { float value; };\n" + SOURCE.replace("VALUE", "1.0f")
     with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu has no function g or h; it has f$"):

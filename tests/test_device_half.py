@@ -132,6 +132,30 @@ KEPT = {
 }
 
 
+SPLIT = (
+    'asm volatile(\n#if __CUDA_ARCH__ >= 900\n"fma.rn.f32 %0, %1, %2, %2;\\n"\n'
+    '#else\n"mul.f32 %0, %1, %2;\\n"\n#endif\n: "=f"(z) : "f"(x), "f"(y));\n'
+)
+KEPT |= {
+    "statements that #if splits": "__device__ float g(float x, float y)\n{\n    float z;\n"
+    f"    {SPLIT}    for (int i = 0; i < 2; i++) {{\n{SPLIT}    }}\n    return z;\n}}\nint main() {{ }}\n"
+    "#define VALUE g(A[0], B[0])",
+    "a function that #if splits": "#ifdef DOUBLE\n__device__ double g(double x) {\n    double y = x;\n#else\n"
+    "__device__ float g(float x) {\n    float y = x;\n#endif\n    return y;\n}\nint main() { }\n#define VALUE g(A[0])",
+    "a class in a function": "__device__ float g(float x) { struct L { float get(float y) { return y; } }; "
+    "return L().get(x); }\nint main() { }\n#define VALUE g(A[0])",
+    "lines with other numbers": "__device__ float g(float x) { return x; }\n#line 1\nint main() { }\n"
+    "#define VALUE g(A[0])",
+    "a wrapper of the same name": "template <class T> void f(std::vector<T>& a, int) { std::sort(a.begin()); }\n"
+    "int main() { std::vector<int> v; f(v, 3); }\n#define VALUE 1",
+    "operators of the host": "#include <iostream>\nstruct M { float x; };\n"
+    "template <class T> std::ostream& operator<<(std::ostream& o, const std::vector<T>& v) { return o << v[0]; }\n"
+    "#define VALUE 1",
+    "constants that are no macros": "#include <type_traits>\nenum class Kind { FP_NAN, FP_ZERO };\nint main() { }\n"
+    "#define VALUE std::is_same<int, int>::value + int(Kind::FP_ZERO)",
+}
+
+
 @pytest.mark.parametrize("declarations", KEPT.values(), ids=KEPT)
 def test_the_device_half_keeps(cu_file: Path, declarations: str) -> None:
     assert compiled(cu_file, f"{declarations}\n{SOURCE}", value="VALUE").functions.keys() == {"f"}
@@ -213,3 +237,94 @@ def test_a_header_of_ones_own_comes_before_a_stand_in(cu_file: Path) -> None:
 def test_a_source_that_nothing_helps_is_given_up() -> None:
     with pytest.raises(mmcore.CompileError, match="does not compile"):
         compile_source("test.f", Path("kernel.cu"), "}" * 3 + KERNEL, ("-arch=sm_90",), ("f",))
+
+
+MAIN = "#include <vector>\nint main() { std::vector<float> v; f<<<1, 1>>>(0, 0, 0, 1); }\n"
+SUM = "float more = bias[n];\ns += more;\n"
+BEGIN = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) {\nfloat s = A[n] * B[n];\n'
+END = "C[n] = s; }\n"
+OTHER = "__device__ double g(double x) { return x; }\n"
+"""A function that would take the place of another of its name."""
+
+OF_DEVICE: dict[str, tuple[dict[str, str], str]] = {
+    "a header in a kernel": ({"sum.inc": SUM}, f'{BEGIN}#include "sum.inc"\n{END}'),
+    "a syntax error in a header in a kernel": (
+        {"sum.inc": "s += bias;;\ns += ;\n"}, f'{BEGIN}#include "sum.inc"\n{END}',
+    ),
+    "a header in a header in a kernel": (
+        {"outer.inc": '#include "sum.inc"\n', "sum.inc": SUM}, f'{BEGIN}#include "outer.inc"\n{END}',
+    ),
+    "a header that a macro names": ({"sum.inc": SUM}, f'#define SUM "sum.inc"\n{BEGIN}#include SUM\n{END}'),
+    "a header in a function of a header": (
+        {"g.cuh": '__device__ float g(float s, int n) {\n#include "sum.inc"\nreturn s; }\n', "sum.inc": SUM},
+        f'#include "g.cuh"\n{BEGIN}s = g(s, n);{END}',
+    ),
+    "a kernel that headers begin and end": (
+        {"begin.inc": BEGIN, "end.inc": END}, f'#include "begin.inc"\n{SUM}#include "end.inc"\n',
+    ),
+    "a header between those": (
+        {"begin.inc": BEGIN, "sum.inc": SUM, "end.inc": END},
+        '#include "begin.inc"\n#include "sum.inc"\n#include "end.inc"\n',
+    ),
+    "the end of a kernel in a header": ({"end.inc": SUM + END}, f'{BEGIN}#include "end.inc"\n'),
+    "a kernel that macros begin and end": (
+        {}, f"#define BEGIN {' '.join(BEGIN.splitlines())}\n#define END {END}BEGIN {' '.join(SUM.splitlines())} END\n",
+    ),
+    "members in a header": (
+        {"m.inc": "bias y;\nfloat z;\n"}, f'struct P {{\n#include "m.inc"\n}};\n{BEGIN}P p; s += p.z;{END}',
+    ),
+    "an overload that a macro annotates": (
+        {}, f"#define DEVICE __device__\n{OTHER}DEVICE float g(float x) {{ return x * bias; }}\n{BEGIN}s = g(s);{END}",
+    ),
+    "an overload that a macro makes": (
+        {}, f"{OTHER}#define MAKE(T, x) __device__ T g(T y) {{ return x * y; }}\nMAKE(float, bias);\n"
+        f"{BEGIN}s = g(s);{END}",
+    ),
+    "an overload that a macro calls": (
+        {}, f"{OTHER}__device__ float g(float x) {{ return x * bias; }}\n#define G(x) g(x)\n{BEGIN}s = G(s);{END}",
+    ),
+    "an overload without its annotation": (
+        {}, f"__device__ float g(float);\n{OTHER}float g(float x) {{ return x * bias; }}\n{BEGIN}s = g(s);{END}",
+    ),
+    "an operator": (
+        {}, "struct V { float x; __device__ operator float() { return x; } };\n"
+        f"__device__ float operator*(V a, float b) {{ return bias * b; }}\n{BEGIN}V v{{s}}; s = v * 2.0f;{END}",
+    ),
+    "a type that hides another": (
+        {}, "typedef double real;\nnamespace q { typedef bias real; __device__ real g(real x) { return x / 3; } }\n"
+        f"{BEGIN}s = q::g(s);{END}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("headers", "text"), OF_DEVICE.values(), ids=OF_DEVICE)
+def test_nothing_is_left_out_of_a_function_of_the_device(tmp_path: Path, headers: dict[str, str], text: str) -> None:
+    for name, content in headers.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "kernel.cu").write_text(text + MAIN)
+    with pytest.raises(mmcore.CompileError, match="bias"):
+        device_half(text + MAIN, tmp_path / "kernel.cu")
+
+
+def test_a_header_in_a_function_of_the_host_is_left_out_with_it(tmp_path: Path) -> None:
+    (tmp_path / "body.inc").write_text("std::vector<float> v;\ncudaMalloc(&v, 1);\n")
+    text = f'#include <vector>\nint main() {{\n#include "body.inc"\n}}\n{KERNEL}'
+    (half,) = device_half(text, tmp_path / "kernel.cu").left_out
+    assert (half.name, half.first, half.last) == ("main", 2, 4)
+
+
+def test_a_library_for_host_and_device_remains_as_it_is(tmp_path: Path) -> None:
+    """Its unannotated functions are the device's; what its enumerators are called is no macro, with any cuda::std."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "tile.h").write_text(
+        "#pragma once\nnamespace acme {\n"
+        "enum {\nFP_NAN =\n#define FP_NAN 0\nFP_NAN,\nFP_ZERO =\n#define FP_ZERO 2\nFP_ZERO\n};\n"
+        "struct Adapter { virtual ~Adapter() = default; virtual int launch(void** arguments) const = 0; };\n"
+        "template <int N> constexpr int twice() { return 2 * N; }\n"
+        "template <class T> struct Tile { T kept; Tile(T x) : kept(x) {} T get() const { return kept; } };\n}\n"
+    )
+    source = tmp_path / "kernel.cu"
+    text = f"#include <iostream>\n#include <type_traits>\n#include <tile.h>\n{SOURCE}int main() {{ std::cout << 1; }}\n"
+    value = "acme::twice<3>() + acme::Tile<float>(1).get() + std::is_same<int, int>::value + FP_ZERO"
+    module = compiled(source, text, value=value, include=("library",))
+    assert [each["name"] for each in module.left_out] == ["main"]

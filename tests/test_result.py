@@ -34,6 +34,7 @@ RESULT = Result(
     config={"block": [8, 4, 1], "BM": 16, "TM": 2},
     config_id="b8x4-BM16",
     config_origin="tuned for 2×3×5 on Test GPU (your own)",
+    left_out=[{"name": "main", "path": "fast.cu", "first": 9, "last": 12, "reason": "the host's"}],
     violated_constraints=("n = 3 is not a multiple of 8",),
     strided=True,
     launched=(
@@ -93,6 +94,7 @@ def test_json_says_everything_by_these_names() -> None:
         "config_id": "b8x4-BM16",
         "place": "node7 cuda:1",
         "config_origin": "tuned for 2×3×5 on Test GPU (your own)",
+        "left_out": [{"name": "main", "path": "fast.cu", "first": 9, "last": 12, "reason": "the host's"}],
         "problem": {"m": 2, "n": 3, "k": 5},
         "leading_dimensions": {"lda": 7, "ldb": 11, "ldc": 13},
         "strided": True,

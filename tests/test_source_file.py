@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from mmcore import InvalidKernel, Kernel, Scalar
+from mmcore_source_file.body import Body
 from mmcore_source_file.expressions import LaunchText, parse_expressions, python_text
 from mmcore_source_file.inference import Inferred, infer
+from mmcore_source_file.source import read_source
 
 NAIVE = """
 __global__ void mul(float *A, float *B, float *C, int N) {
@@ -402,3 +404,32 @@ __global__ void mul(double a[N][N], double (*b)[N], double c[][N]) {
     found = kernel(text)
     assert (found.arguments, grid(found), found.dtype) == (("A", "B", "C"), "ceil(n / 8), ceil(m / 8)", "float64")
     assert found.square_problem(640).n == 24
+
+
+def test_what_grows_without_end_is_read_in_part() -> None:
+    squares = "int w0 = N; " + "".join(f"int w{i} = w{i - 1} * w{i - 1}; " for i in range(1, 14))
+    (function,) = read_source(NAIVE.replace("int row", f"{squares} int row").replace("C[row", "C[w13 + row")).functions
+    assert max(len(term) for index in Body(function).indexes("C") for term in index) <= 64
+
+
+def test_variables_that_are_set_to_each_other_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_source_file.body._MOST_EXPRESSIONS", 500)
+    names = [f"v{i}" for i in range(8)]
+    each_other = "".join(f"{name} = {' + '.join({*names} - {name})}; " for name in names)
+    text = NAIVE.replace("int row", f"int {' = 1, '.join(names)} = 1; {each_other} int row").replace(
+        "C[row", "C[v0 + row"
+    )
+    (function,) = read_source(text).functions
+    body = Body(function)
+    assert any("v0" in term for index in body.indexes("C") for term in index)
+    assert len(body._known) < 1000
+
+
+def test_a_statement_that_if_splits_is_read_with_its_first_branch() -> None:
+    split = 'asm volatile(\n#ifdef FAST\n"add.f32 %0, %0, %1;\\n"\n#else\n"sub.f32 %0, %0, %1;\\n"\n#endif\n'
+    split += ': "+f"(sum) : "f"(sum));\n'
+    loop = f"for (int i = 0; i < N; i++) {{ sum += A[row * N + i] * B[i * N + col]; {split} }}"
+    text = NAIVE.replace("for (int i = 0; i < N; i++) sum += A[row * N + i] * B[i * N + col];", f"{split}{loop}{split}")
+    source = read_source(f"#ifndef TILE\n#define TILE 8\n#endif\n{text}")
+    assert [function.name for function in source.functions] == ["mul"]
+    assert (source.error_line, source.macros["TILE"].guarded) == (0, True)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from mmcore import Kernel
 from mmcore.cell import Cell
 from mmcore.deadline import Deadline
 from mmcore.executor import end_workers, measure_cell
+from mmcore.executor.worker_client import WorkerProcess
 from mmcore.registry import Origin, Registered, registry
 from mmcore_conform.conformance import Conformance, conform_kernel
 from mmcore_conform.outcome import FAILED, SKIPPED
@@ -131,6 +133,25 @@ def test_a_compilation_that_never_ends_is_stopped(cu_file: Path) -> None:
     result = measure_cell(Cell(kernel, 8, 8, 8, device="emulator", timeout=0.3))
     assert result.timed_out
     assert result.violations[0].message == "NVRTC had not ended after 0.3 s"
+
+
+@pytest.mark.usefixtures("workers")
+def test_the_limit_is_for_all_that_happens_to_a_file(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+    ask = WorkerProcess.ask
+
+    def asked(
+        worker: WorkerProcess, target: str, arguments: list[Any], timeout: float | None, begun: Any = None
+    ) -> Any:
+        limits.append(timeout)
+        return ask(worker, target, arguments, timeout, begun)
+
+    monkeypatch.setattr(WorkerProcess, "ask", asked)
+    own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=f"{TREE} int main() {{ }}")
+    given = ("--entry", "own", "--block", "1", "--timeout", "0.3", "--device", "emulator", "--size", "8")
+    result = mmcore("run", str(cu_file), *given)
+    assert (result.exit_code, limits) == (2, [0.3]), result.output
+    assert "NVRTC had not ended after 0.3 s" in result.stdout
 
 
 def test_a_deadline_ends_with_what_it_is_for_even_if_that_fails() -> None:

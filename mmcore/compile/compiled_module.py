@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class CompiledModule:
         functions: the functions asked for, by name expression.
         cubin: machine code; empty where the driver makes it of the PTX.
         ptx: PTX text; empty where there is machine code alone.
+        left_out: what of the source and its headers is not compiled: name, path, first and last line, and the reason.
     """
 
     architecture: str
@@ -63,3 +65,4 @@ class CompiledModule:
     functions: dict[str, CompiledFunction]
     cubin: bytes
     ptx: str
+    left_out: list[dict[str, Any]] = field(default_factory=list)

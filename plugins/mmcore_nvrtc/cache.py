@@ -15,10 +15,9 @@ from typing import Any
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
-from mmcore_nvrtc.device_half import LeftOut
 
 # It changes with what is made of a source, the stand-ins included.
-_FORMAT = "mmcore code 8"
+_FORMAT = "mmcore code 9"
 _BYTES = 256 << 20
 
 
@@ -30,13 +29,11 @@ class Entry:
         states: the files that it depends on besides the source, by path, as ``dependencies`` returns them.
         module: the code; None where the source does not compile.
         failure: why it does not.
-        left_out: what is no part of the code, with the source's and its headers' lines.
     """
 
     states: dict[str, str]
     module: CompiledModule | None
     failure: str = ""
-    left_out: tuple[LeftOut, ...] = ()
 
 
 def cache_key(*parts: str) -> bytes:
@@ -56,8 +53,7 @@ def read_entry(key: bytes) -> Entry | None:
         if hashlib.sha256(key + content[32:]).digest() == content[:32]:
             os.utime(path)  # what is used last is removed last
             values = json.loads(content[32:])
-            left_out = tuple(LeftOut(**each) for each in values["left_out"])
-            return Entry(values["states"], _module(values["module"]), values["failure"], left_out)
+            return Entry(values["states"], _module(values["module"]), values["failure"])
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledModule
@@ -20,6 +21,15 @@ _MOST_ATTEMPTS = 20
 _NAMES_NOTHING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 # A name as macros have it.
 _NO_CONSTANT = re.compile(r'error: identifier "([A-Z][A-Z0-9_]*)" is undefined')
+
+
+# What NVRTC says of a source, and shows of it, that is written in C++20 or later.
+_NEEDS_NEWER = re.compile(
+    r"\b(?:concept|requires|consteval|constinit|co_await|co_yield|co_return|char8_t)\b|<=>|\bc\+\+ ?2|__cplusplus|"
+    r'"auto" is not allowed',
+    re.IGNORECASE,
+)
+_OLDER, _NEWER = re.compile(r"(?:-std|--std|--dialect)=c\+\+1\d"), "-std=c++20"
 
 
 class SourceRejected(CompileError):
@@ -90,7 +100,13 @@ def compile_half(
     assert search is not None
     if search.missing:
         raise SourceRejected(kernel, _no_headers(source, search.missing))
-    raise SourceRejected(kernel, _failure(source, text, search.reasons(log), log, entries))
+    reasons, newer = search.reasons(log), tuple(_OLDER.sub(_NEWER, option) for option in options)
+    advice = ""
+    if newer != options and _NEEDS_NEWER.search("".join([log, *(each.reason for each in half.left_out)])):
+        with suppress(CompileError):
+            compile_half(kernel, source, text, newer, entries)
+            advice = f"with --option={_NEWER}, which options= of a declaration can have, it compiles"
+    raise SourceRejected(kernel, _failure(source, text, reasons, log, entries, advice))
 
 
 def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
@@ -104,15 +120,15 @@ def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
     )
 
 
-def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...]) -> str:
+def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...], advice: str) -> str:
     """What went wrong, with NVRTC's log where that is about the source."""
     errors = list(diagnostics(log))
     if "__nv_name_map(" in log and not errors and not reasons:
         return _no_function(source, text, _NAMES_NOTHING.findall(log) or entries)
     differing = cuda_headers().differing() if any(folder in log for folder in cuda_headers().all_folders) else ""
-    absent = "" if reasons else ", ".join(dict.fromkeys(_NO_CONSTANT.findall(log)))
+    absent = "" if reasons or advice else ", ".join(dict.fromkeys(_NO_CONSTANT.findall(log)))
     define = f"--define NAME=VALUE or defines= would define {absent}" if absent else ""
-    said = "".join(f" ({each})" for each in (define, differing) if each)
+    said = "".join(f" ({each})" for each in (advice, define, differing) if each)
     return f"{source.name} does not compile{said}:\n{reasons}{log}"
 
 

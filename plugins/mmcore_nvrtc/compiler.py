@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +14,6 @@ from mmcore_nvrtc.cache import Entry, cache_key, read_entry, write_entry
 from mmcore_nvrtc.compilation import LackingArchitecture, SourceRejected, compile_half
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from mmcore_nvrtc.dependencies import dependencies, unchanged
-from mmcore_nvrtc.device_half import LeftOut
 from mmcore_nvrtc.diagnostics import lacking
 from mmcore_nvrtc.nvrtc import nvrtc_version
 
@@ -33,16 +33,6 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
         CompileError: NVRTC rejects it, and the text holds its log.
         CompilerMissing: NVRTC is not installed.
     """
-    return _compiled_entry(plan, architecture)[0]
-
-
-def left_out_of(plan: Plan, architecture: str) -> tuple[LeftOut, ...]:
-    """What is left out of a plan's source, which is compiled for that; takes and raises as :func:`compile_plan`."""
-    return _compiled_entry(plan, architecture)[1]
-
-
-def _compiled_entry(plan: Plan, architecture: str) -> tuple[CompiledModule, tuple[LeftOut, ...]]:
-    """The code of a plan, and what is left out of its source."""
     kernel, source = plan.kernel, plan.kernel.source
     text, options = kernel.source_text(), compile_options(plan, architecture)
     every_option = (*options, *(cuda_headers().options if _may_include(kernel, text) else ()))
@@ -61,7 +51,7 @@ def _compiled_entry(plan: Plan, architecture: str) -> tuple[CompiledModule, tupl
             what = f"{source.name} uses {', '.join(names)}, which sm_{architecture} lacks"
             raise LackingArchitecture(f"{kernel.name}: {what}; min_compute_capability= of its declaration can say so")
         raise SourceRejected(kernel.name, entry.failure)
-    return entry.module, entry.left_out
+    return entry.module
 
 
 def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
@@ -78,7 +68,7 @@ def _compiled(
     """What a compilation comes to: code, or why there is none."""
     try:
         module, half = compile_half(kernel, source, text, options, entries)
-        return Entry(states, module, left_out=half.left_out)
+        return Entry(states, replace(module, left_out=[asdict(each) for each in half.left_out]))
     except SourceRejected as rejected:
         return Entry(states, None, rejected.reason)
 

@@ -1,8 +1,10 @@
 """The device half of a CUDA source: what remains of it for NVRTC, which compiles nothing of the host's.
 
-NVRTC tells which functions and variables are the host's, after it has expanded the macros. So it is asked: what it
-points at is left out, line numbers remaining, until what is left compiles or only errors of the device half remain.
-Headers of the project are treated as the source is.
+NVRTC reports which functions and variables are the host's, after it has expanded the macros. These are left out, line
+numbers remaining, until what is left compiles or only errors of the device half remain. A function that NVRTC does not
+report is the device's: it is left out as a whole if it does not compile and nothing uses it, and never in part.
+Headers of the project are treated as the source is; those of libraries remain as they are, and NVRTC takes their
+functions for the device's.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmcore_nvrtc.diagnostics import Diagnostic, diagnostics
-from mmcore_nvrtc.entities import Entity, Source, words
+from mmcore_nvrtc.entities import Entity, Source, of_device, words
 from mmcore_nvrtc.project import Project
 from mmcore_nvrtc.stand_ins import FAMILIES, FULL_STD, PRELUDE, stand_in
 
-_NVCC = (f"-include={PRELUDE}",)
+_NVCC = f"-include={PRELUDE}"
+_FULL_STD = f"-D{FULL_STD}"
+_DEFAULT_DEVICE = "-default-device"
 # What templates of the device take from std, and programs for the host seldom.
 _TRAIT = re.compile(
     r'"std" has no member (?:class |template )?"(is_\w+|(?:true|false)_type|enable_if\w*|conditional\w*|numeric_limits|'
@@ -100,35 +104,28 @@ class DeviceHalfSearch:
         if self.missing:
             return False
         learnt = self._stand_in()
-        if not self._full_std and any(_TRAIT.search(each.message) for each in found):
-            return self._add_full_std()
+        if any(_TRAIT.search(each.message) for each in found) and self._add(_FULL_STD):
+            return True
         learnt |= self._leave_out_families(found)
-        by_file: dict[str, list[Diagnostic]] = {}
-        for each in found:
-            by_file.setdefault(each.path, []).append(each)
-        for path, errors in by_file.items():
-            source = self._project.file(path)
-            if source is not None and self._leave_out_of(source, path, errors):
-                self._project.edited(path)
-                learnt = True
-        if not learnt and not self._full_std and "std" in _names(found):
-            return self._add_full_std()
-        return learnt
+        of_host = [each for each in found if each.of_host]
+        learnt |= self._leave_out([each for each in of_host if not self._project.of_library(each.path)])
+        return (
+            learnt
+            or (bool(of_host) and self._add(_DEFAULT_DEVICE))
+            or self._leave_out([each for each in found if not each.of_host])
+            or ("std" in _names(found) and self._add(_FULL_STD))
+        )
 
-    @property
-    def _full_std(self) -> bool:
-        return len(self._options) > len(_NVCC)
-
-    def _add_full_std(self) -> bool:
-        """Give NVRTC the parts of the C++ library that take long to compile."""
-        self._options = (*_NVCC, f"-D{FULL_STD}")
-        return True
+    def _add(self, option: str) -> bool:
+        """Give NVRTC an option; return whether that is new."""
+        known = option in self._options
+        self._options += () if known else (option,)
+        return not known
 
     def _stand_in(self) -> bool:
-        """Give NVRTC what nvcc has from the host; whether that is new."""
-        if self._options:
+        """Give NVRTC what nvcc has from the host; return whether that is new."""
+        if not self._add(_NVCC):
             return False
-        self._options = _NVCC
         self._project.stand_in_for_the_c_library()
         self._project.stand_in_for_host_headers()
         return True
@@ -163,6 +160,19 @@ class DeviceHalfSearch:
                     learnt = True
         return learnt
 
+    def _leave_out(self, errors: list[Diagnostic]) -> bool:
+        """Leave out what errors show; return whether there was anything."""
+        by_file: dict[str, list[Diagnostic]] = {}
+        for each in errors:
+            by_file.setdefault(each.path, []).append(each)
+        learnt = False
+        for path, own in by_file.items():
+            source = self._project.file(path)
+            if source is not None and self._leave_out_of(source, path, own):
+                self._project.edited(path)
+                learnt = True
+        return learnt
+
     def _leave_out_of(self, source: Source, path: str, errors: list[Diagnostic]) -> bool:
         """Leave out of one file what the errors show; from its end, so that the places before remain."""
         chosen: dict[tuple[int, int], tuple[Entity, Diagnostic]] = {}
@@ -180,19 +190,42 @@ class DeviceHalfSearch:
         return bool(chosen)
 
     def _is_host(self, entity: Entity, error: Diagnostic) -> bool:
-        """Whether the device half can do without an entity that has an error."""
+        """Return whether the device half can do without an entity that has an error."""
+        if not entity.parsed:
+            return False
         if error.of_host:
-            return not entity.of_kernel
-        if entity.of_device:
-            needed = entity.name in self._entries or (entity.of_kernel and not self._entries)
-            return entity.function >= 0 and not needed and not self._is_used(entity)
+            return entity.head and not entity.of_kernel and (entity.function >= 0 or not entity.of_device)
+        if not self._project.at_file_scope(error.path):
+            return False
+        others = [each for file in self._project.files() for each in file.entities if each.text != entity.text]
+        namesakes = [each for each in others if each.name == entity.name]
+        if entity.function >= 0:
+            kernel = entity.of_kernel or not any(each.of_kernel for each in namesakes)
+            needed = kernel and (entity.name in self._entries or (entity.of_kernel and not self._entries))
+            return not needed and not self._is_used(entity, others)
+        made = any(b"{" in text for name, text in self._project.macros().items() if name in words(entity.text))
         # Something else would silently take the place of these.
-        return entity.parsed and not ((entity.of_both or entity.specialised) and self._is_used(entity))
+        replaceable = entity.specialised or namesakes
+        return not entity.of_device and not made and not (replaceable and self._is_used(entity, others))
 
-    def _is_used(self, entity: Entity) -> bool:
-        """Whether something that is annotated as the device's names an entity."""
-        annotated = (each for file in self._project.files() for each in file.entities() if each.of_device)
-        return any(each.text != entity.text and entity.name in words(each.text) for each in annotated)
+    def _is_used(self, entity: Entity, others: Sequence[Entity]) -> bool:
+        """Return whether device code may use an entity: an operator, for one, is used without its name."""
+        meant = {name: words(text) for name, text in self._project.macros().items()}
+        annotations = {name for name, text in self._project.macros().items() if of_device(text)}
+        while more := {name for name, text in meant.items() if name not in annotations and annotations & text}:
+            annotations |= more
+        named = {each.name for each in (entity, *others) if each.of_device or annotations & words(each.text)}
+        if not entity.name.isidentifier():
+            return entity.name in named
+        used = set[str]()
+        for each in others:
+            if each.name in named:
+                # What declares the same name does not use it.
+                declared = rb"\b%s\b" % each.name.encode()
+                used |= words(re.sub(declared, b"", each.text, count=1) if each.name == entity.name else each.text)
+        while more := {word for name in meant.keys() & used for word in meant[name]} - used:
+            used |= more
+        return entity.name in used
 
 
 def _names(found: list[Diagnostic]) -> set[str]:

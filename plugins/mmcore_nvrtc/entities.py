@@ -10,6 +10,8 @@ from functools import cached_property
 import tree_sitter
 import tree_sitter_cuda
 
+from mmcore_nvrtc.directives import blank, closes, code, in_body, is_renumbered, opens, readable
+
 # What holds entities, one beside the other.
 _SCOPES = (
     *("translation_unit", "declaration_list", "field_declaration_list"),
@@ -28,6 +30,7 @@ _CONSTEXPR = re.compile(rb"constexpr|consteval", re.IGNORECASE)
 _TEMPLATE = re.compile(rb"template\s*<")
 _NO_RESULT = re.compile(rb"\bvoid\s+\w+\s*\(")
 _SPACES = b"__host__ __device__ "
+_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif|define|undef)(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
@@ -42,6 +45,7 @@ class Entity:
         text: the bytes from the one to the other.
         function: the byte at which a function's specifiers begin; -1 where it is no function.
         specialised: whether it specialises a template, so that another entity would take its place.
+        head: whether the place that it was found at is outside its body.
         parsed: whether it is something that the grammar knows.
     """
 
@@ -51,12 +55,13 @@ class Entity:
     text: bytes
     function: int
     specialised: bool
+    head: bool
     parsed: bool
 
     @property
     def of_device(self) -> bool:
         """Whether something in it is annotated as the device's."""
-        return _DEVICE.search(self.text) is not None
+        return of_device(self.text)
 
     @property
     def of_kernel(self) -> bool:
@@ -87,27 +92,63 @@ class Source:
 
     @cached_property
     def _tree(self) -> tree_sitter.Tree:
-        return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language())).parse(self.content)
+        return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language())).parse(self._readable)
+
+    @cached_property
+    def _readable(self) -> bytes:
+        return readable(self.content)
+
+    @cached_property
+    def code(self) -> bytes:
+        """The content without comments, strings and directives."""
+        return code(self.content)
+
+    @cached_property
+    def opens(self) -> bool:
+        """Whether a bracket other than a namespace's remains open at the end."""
+        return opens(self._readable_code)
+
+    @cached_property
+    def closes(self) -> bool:
+        """Whether a bracket is closed that was open at the beginning."""
+        return closes(self._readable_code)
+
+    @cached_property
+    def _readable_code(self) -> bytes:
+        return code(self._readable)
+
+    def at_file_scope(self, place: int) -> bool:
+        """Return whether only namespaces are around a byte."""
+        node = self._tree.root_node.named_descendant_for_byte_range(place, place)
+        while node is not None and (_is_scope(node) or node.type.startswith("preproc")):
+            node = node.parent
+        return node is None
 
     def entity(self, line: int, column: int) -> Entity | None:
         """The innermost entity at a place, lines counted from 1; the line's first one where the column is -1."""
         lines = self.content.split(b"\n")
-        if not 0 < line <= len(lines):
+        if not 0 < line <= len(lines) or is_renumbered(self.content):
             return None
         text = lines[line - 1]
         column = min(column if column >= 0 else len(text) - len(text.lstrip()), max(0, len(text) - 1))
         node = self._tree.root_node.descendant_for_point_range((line - 1, column), (line - 1, column))
-        found = None
+        found, head = None, True
         while node is not None and node.parent is not None:
             if node.type in _BODIES:
-                found = None  # what stands in a body is a statement
+                found, head = None, False  # what stands in a body is a statement
             elif found is None and node.parent.type in _SCOPES and _may_go(node):
                 found = node
             node = node.parent
-        return None if found is None else self._made(found)
+        # The grammar may take what is in a body for a declaration, behind something that it does not know.
+        outside = found is not None and not in_body(self._readable_code, found.start_byte)
+        return self._made(found, head) if found is not None and outside else None
 
-    def entities(self) -> Iterator[Entity]:
-        """All the entities that stand in no other."""
+    @cached_property
+    def entities(self) -> list[Entity]:
+        """The entities that are in no other."""
+        return list(self._entities())
+
+    def _entities(self) -> Iterator[Entity]:
         pending = [self._tree.root_node]
         while pending:
             parent = pending.pop()  # which a node itself only finds by going through all before it
@@ -119,10 +160,13 @@ class Source:
 
     def leave_out(self, entity: Entity) -> tuple[int, int]:
         """Replace an entity by blanks, its lines remaining; the numbers of its first and last line."""
-        blank = re.sub(rb"[^\r\n]", b" ", entity.text)
+        text, parts, end = self.content[entity.begin : entity.end], [], 0
+        for kept in _CONDITIONAL.finditer(text):  # the other half of a conditional may be outside
+            parts += [blank(text[end : kept.start()]), kept[0]]
+            end = kept.end()
         first = self.content.count(b"\n", 0, entity.begin) + 1
-        self._edit(entity.begin, entity.end, blank)
-        return first, first + blank.count(b"\n")
+        self._edit(entity.begin, entity.end, b"".join([*parts, blank(text[end:])]))
+        return first, first + text.count(b"\n")
 
     def give_to_device(self, entity: Entity) -> None:
         """Annotate a function that host and device can call."""
@@ -130,15 +174,16 @@ class Source:
 
     def _edit(self, begin: int, end: int, text: bytes) -> None:
         self.content = self.content[:begin] + text + self.content[end:]
-        self.__dict__.pop("_tree", None)
+        for known in ("_tree", "_readable", "_readable_code", "code", "opens", "closes", "entities"):
+            self.__dict__.pop(known, None)
 
-    def _made(self, node: tree_sitter.Node) -> Entity:
+    def _made(self, node: tree_sitter.Node, head: bool = True) -> Entity:
         inner = node
         while inner.type in ("template_declaration", "linkage_specification") and inner.named_children:
             inner = inner.named_children[-1]
         heads = [child for child in inner.named_children if child.type not in ("compound_statement", *_SCOPES)]
         function = inner.type == "function_definition" or any(map(_declares_function, heads))
-        text = self.content[node.start_byte : node.end_byte]
+        text = self._readable_code[node.start_byte : node.end_byte]
         return Entity(
             name=_name(inner) or " ".join(text.decode(errors="replace").split())[:40],
             begin=node.start_byte,
@@ -146,8 +191,14 @@ class Source:
             text=text,
             function=inner.start_byte if function else -1,
             specialised=any(child.type == "template_type" for child in inner.children),
+            head=head,
             parsed=node.type != "ERROR",
         )
+
+
+def of_device(text: bytes) -> bool:
+    """Return whether something in a text is annotated as the device's."""
+    return _DEVICE.search(text) is not None
 
 
 def words(text: bytes) -> set[str]:

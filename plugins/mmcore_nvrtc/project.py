@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mmcore_nvrtc.entities import Source
+from mmcore_nvrtc.directives import macros, opens
+from mmcore_nvrtc.entities import Source, words
 from mmcore_nvrtc.includes import Include, below, candidates, includes, search_folders
 from mmcore_nvrtc.stand_ins import hides_installed, of_device_alone, own_headers, stand_in
 
@@ -50,9 +51,40 @@ class Project:
         """Remember that a file's content is not what the disk has."""
         self._edited.add(self._root if path == self._named else os.path.abspath(path))
 
+    def of_library(self, path: str) -> bool:
+        """Return whether a header is in a folder that options name, and not in the source's own folder."""
+        folder = os.path.dirname(self._root)
+        return below(os.path.abspath(path), [each for each in self._searched if each != folder])
+
     def files(self) -> Iterator[Source]:
-        """The files that were looked into."""
-        yield from self._files.values()
+        """Yield the source and the headers of the project."""
+        yield from filter(None, map(self._file, self._reached()))
+
+    def macros(self) -> dict[str, bytes]:
+        """Return the text of each macro of the project, by name."""
+        return {name: text for file in self.files() for name, text in macros(file.content).items()}
+
+    def at_file_scope(self, path: str) -> bool:
+        """Return whether the declarations of a file are at file scope in the program, as they seem to be in the file.
+
+        They are not where the file is included in a body, or where a header or a macro begins a body.
+        """
+        openers = {name for name, text in self.macros().items() if opens(text)}
+        files = {path: file for path in self._reached() if (file := self._file(path)) is not None}
+        targets = {path: self._targets(path) for path in files}
+        begun = {path for path, file in files.items() if file.opens}
+        while more := {each for each, to in targets.items() if each not in begun and any(a in begun for _, a in to)}:
+            begun |= more
+        within = begun | {each for each, file in files.items() if file.closes or openers & words(file.code)}
+        while more := {
+            target
+            for each, to in targets.items()
+            for found, target in to
+            if target not in within and (each in within or not files[each].at_file_scope(found.start()))
+        }:
+            within |= more
+        asked = self._root if path == self._named else os.path.abspath(path)
+        return asked in files and asked not in within
 
     def stand_in_for_host_headers(self, families: Sequence[str] = ()) -> list[str]:
         """Give NVRTC stand-ins for the host's headers that the project names; the names of the new ones.

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mmcore.hookspecs import hookimpl
@@ -41,10 +41,14 @@ def mmcore_command(command: click.Command) -> None:
 
 
 @hookimpl
-def mmcore_hints(result: Result) -> Iterable[str]:
-    """Of a wrong product what was guessed, and another reading that makes it right; of a right one, other sizes."""
-    if isinstance(result.cell.kernel, str):
-        return ()
-    from mmcore_source_file.hints import hints
+def mmcore_hints(result: Result) -> Iterator[str]:
+    """Return what was left out of the source; of a file's kernel, other readings and sizes that were tried."""
+    if result.left_out:
+        from mmcore.registry import registry
+        from mmcore_source_file.left_out import in_a_line
 
-    return hints(result)
+        yield in_a_line(registry().kernel(result.cell.kernel).source, result.left_out)
+    if not isinstance(result.cell.kernel, str):
+        from mmcore_source_file.hints import hints
+
+        yield from hints(result)

@@ -17,7 +17,8 @@ Term: TypeAlias = tuple[str, ...]
 
 BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_MOST_TERMS = 64
+_MOST_TERMS = _MOST_FACTORS = 64
+_MOST_EXPRESSIONS = 200_000
 _CASTS = ("static_cast", "int", "unsigned", "size_t")
 
 
@@ -116,7 +117,8 @@ class Body:
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
         """An expression as a sum of products, with local variables replaced by what they are set to."""
         if (node.id, seen) not in self._known:
-            self._known[node.id, seen] = self._terms(node, seen)
+            enough = len(self._known) > _MOST_EXPRESSIONS
+            self._known[node.id, seen] = [(text_of(node),)] if enough else self._terms(node, seen)
         return self._known[node.id, seen]
 
     @functools.cached_property
@@ -134,7 +136,8 @@ class Body:
             found = self.terms(parts[1].named_children[0], seen) if len(parts[1].named_children) == 1 else found
         elif node.type == "binary_expression" and (sign := text_of(node.children[1])) in ("+", "-", "*"):
             left, right = (self.terms(node.children[i], seen) for i in (0, 2))
-            found = [*left, *right] if sign != "*" else [(*one, *other) for one in left for other in right]
+            products = [(*one, *other) for one in left for other in right if len(one) + len(other) <= _MOST_FACTORS]
+            found = products if sign == "*" else [*left, *right]
         elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # A loop's variable stays one, besides what it begins with.

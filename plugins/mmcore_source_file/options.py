@@ -59,24 +59,24 @@ def take_files(command: click.Command, parameter: str) -> None:
 
 
 def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], command: str) -> KernelReference:
-    """A kernel's name as it is; of a file's path, what a user says of it, and on stderr what nobody says.
+    """Return a kernel's name as it is; of a file's path, what a user says of it, and print on stderr what is inferred.
 
-    ``run`` and ``show`` tell what is left out of the file, too, the one in a line and the other in a list.
+    ``show`` lists on stderr what is left out of the source, too.
     """
     if not is_file(name) or name in registry().kernels:
         if given:
             raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and {name} is declared by a package")
-        return name
-    launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
-    reference = {"file": name, **given, **launch}
-    kernel = registry().kernel(reference)
-    say(registry().files[kernel.name].inferred)
-    if command in ("run", "show"):
-        from mmcore_source_file.left_out import before_run, before_show
+        reference: KernelReference = name
+    else:
+        launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
+        reference = {"file": name, **given, **launch}
+        say(registry().files[registry().kernel(reference).name].inferred)
+    kernel = registry().kernel(reference) if command == "show" else None
+    if kernel is not None and kernel.source.suffix == ".cu":
+        from mmcore_source_file.left_out import for_show
 
-        told = before_show(kernel) if command == "show" else before_run(kernel, asked["device"], asked["timeout"])
-        if told:
-            say(told)
+        if listed := for_show(kernel):
+            say(listed)
     return reference
 
 

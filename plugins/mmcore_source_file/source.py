@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
+from mmcore_nvrtc.directives import readable
+
 _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|register|__restrict__|__restrict|__grid_constant__)\b")
 _POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
 # Attributes that the grammar does not know, with what stands in their parentheses, three deep.
@@ -127,9 +129,11 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def parse(text: str) -> Node:
-    """The syntax tree of some source; what is no C++ has nodes of type ERROR in it."""
-    known = _ATTRIBUTE.sub(lambda found: re.sub(r"[^\r\n]", " ", found[0]), text)
-    return Parser(Language(tree_sitter_cuda.language())).parse(known.encode()).root_node
+    """Return the syntax tree of some source; what is no C++ has nodes of type ERROR in it."""
+    known = _ATTRIBUTE.sub(lambda found: re.sub(r"[^\r\n]", " ", found[0]), text).encode()
+    parser = Parser(Language(tree_sitter_cuda.language()))
+    tree = parser.parse(known)
+    return (parser.parse(readable(known)) if tree.root_node.has_error else tree).root_node
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,4 +1,7 @@
 #pragma once
+#ifndef FP_NAN
+enum { FP_NAN, FP_INFINITE, FP_ZERO, FP_SUBNORMAL, FP_NORMAL };
+#endif
 #ifndef INFINITY
 #define INFINITY __builtin_bit_cast(float, 0x7f800000)
 #endif
