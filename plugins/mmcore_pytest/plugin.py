@@ -289,6 +289,8 @@ def pytest_benchmark_compare_machine_info(
     if not is_ours(compared_benchmark):
         return
     compared_benchmark.update(upgraded(compared_benchmark))
+    if config.option.collectonly:
+        return
     try:  # nothing is collected yet, so it is here that the device is opened
         facts = run_of(config).described["facts"]
     except MmcoreError as error:
