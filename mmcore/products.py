@@ -135,7 +135,7 @@ def _best(problem: Problem, device: Device, in_place: bool) -> Choice:
         return types and kernel.operation == "C=AB" and not kernel.known_bugs
 
     columns = problem.column_major
-    for choice in choices(wanted, problem, device.properties.card) if device.supports_timing else ():
+    for choice in choices(wanted, problem, device.properties) if device.supports_timing else ():
         with contextlib.suppress(ConstraintViolation):
             planned = plan(choice.kernel, problem, choice.config, device.properties)
             if not (in_place and any(map(planned.over_read, "AB"))):

@@ -16,6 +16,7 @@ from mmcore.errors import DeviceError
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import DISTRIBUTION, Origin, Registered, registry
+from mmcore.tuning import properties_of
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 BENCH_FILE = """
@@ -612,6 +613,25 @@ def test_collecting_opens_no_device_and_starts_no_process_for_tuned_configs(
     result = run(pytester, *options, device=device)
     assert result.ret == pytest.ExitCode.OK
     assert ("1 of the configs are tuned ones" in result.stdout.str()) == tuned
+
+
+@pytest.mark.usefixtures("use")
+def test_configs_that_were_tuned_on_another_card_are_named_with_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TimedEmulator, "properties", property(lambda self: DeviceProperties(card="Test GPU")))
+    monkeypatch.setenv("MMCORE_TUNING_DIR", str(pytester.path))
+    entry = {"kernel": KERNEL, "config": {"block": [8, 8, 1]}, "m": 32, "n": 32, "k": 32, "seconds": 1.0}
+    document = {"schema": 1, "card": "Large GPU", "properties": properties_of(DeviceProperties())}
+    (pytester.path / "large-gpu.json").write_text(json.dumps({**document, "tuned": [{**entry, "provenance": {}}]}))
+    result = run(pytester, "--mm-kernel", KERNEL, "--mm-size", "32")
+    result.stdout.fnmatch_lines([
+        "mmcore: 1 of the configs are tuned ones, 1 on Large GPU; --mm-config names others",
+        "upc.kernel01 *b8 *",
+        "configs tuned on another card: Large GPU",
+    ])  # fmt: skip
+    info = cells(saved(pytester)[0])["upc.kernel01-32x32x32-b8"]["extra_info"]
+    assert info["config_origin"] == "tuned for 32×32×32 on another card, Large GPU (your own)"
 
 
 @pytest.mark.usefixtures("use")

@@ -88,10 +88,10 @@ def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[C
 
 def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> tuple[Config, str]:
     """The config of a product where the user names none, and where it comes from: tuned, or the kernel's default."""
-    for config, tuned in tuned_configs(kernel, problem, device.card) if device.card else ():
+    for config, tuned in tuned_configs(kernel, problem, device):
         with contextlib.suppress(MmcoreError):
             plan(kernel, problem, config, device)
-            return config, str(tuned)
+            return config, tuned.on(device)
     return kernel.fitting_config(problem), DEFAULT
 
 

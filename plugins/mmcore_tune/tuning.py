@@ -19,9 +19,10 @@ from mmcore.errors import MmcoreError
 from mmcore.file_locks import Lock
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.tuning import SCHEMA, Tuned, file_of, read
+from mmcore.tuning import SCHEMA, Tuned, file_of, properties_of, read
 from mmcore_engines import Spread
 from mmcore_engines.place import AHEAD
 from mmcore_engines.spread import NotMeasured
@@ -181,7 +182,8 @@ def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
     }
     problem, config = tuning.problem, search.space.configs[tuning.winner].to_json()
     sizes = problem.m, problem.n, problem.k
-    return Tuned(tuning.kernel.name, config, *sizes, seconds, card_of(device), "", provenance)
+    properties = properties_of(DeviceProperties.from_json(device["properties"]))
+    return Tuned(tuning.kernel.name, config, *sizes, seconds, card_of(device), "", provenance, properties)
 
 
 def card_of(device: Mapping[str, Any]) -> str:
@@ -221,7 +223,7 @@ def write(found: Tuned, folder: Path) -> Path:
             raise MmcoreError(f"{path} is of another card, {min(others)}")
         lines = ",\n".join(json.dumps(replace(each, card="", origin="").to_json()) for each in entries)
         folder.mkdir(parents=True, exist_ok=True)
-        head = json.dumps({"schema": SCHEMA, "card": found.card})[:-1]
+        head = json.dumps({"schema": SCHEMA, "card": found.card, "properties": found.properties})[:-1]
         temporary = path.with_suffix(".new")
         try:
             temporary.write_text(f'{head}, "tuned": [\n{lines}\n]}}\n', encoding="utf-8")
