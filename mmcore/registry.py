@@ -126,7 +126,7 @@ class Registry:
         self.manager.add_hookspecs(hookspecs)
         self.distributions: dict[str, str] = {}
         self._origins: dict[object, Origin] = {}
-        self._digests: dict[str, str] = {}
+        self.content = functools.cache(self._content)
         self._outside = functools.cache(_outside)  # several kernels have one source
 
     def told(self, name: str, among: Named[Any]) -> str:
@@ -136,13 +136,8 @@ class Registry:
         distribution = among[name].origin.distribution
         return f"{distribution} {self.distributions.get(distribution, '')} {self.content(distribution)}"
 
-    def content(self, distribution: str) -> str:
+    def _content(self, distribution: str) -> str:
         """A digest of a distribution's packages, and of its kernels' sources: "sha256:" and 12 digits."""
-        if distribution not in self._digests:
-            self._digests[distribution] = self._digest(distribution)
-        return self._digests[distribution]
-
-    def _digest(self, distribution: str) -> str:
         import hashlib  # only where results are written
 
         plugins = dict(self.manager.list_name_plugin())
@@ -344,12 +339,9 @@ def registry() -> Registry:
 
 
 def _distributions() -> dict[str, importlib.metadata.Distribution]:
-    """Return the distributions that bring plugins by name, of each name the first on ``sys.path``.
-
-    Reading the text of every distribution's entry points takes a fifth of the time of parsing it, which
-    :func:`importlib.metadata.entry_points` does.
-    """
+    """Return the distributions that bring plugins by name, of each name the first on ``sys.path``."""
     found: dict[str, tuple[str, importlib.metadata.Distribution]] = {}
+    # importlib.metadata.entry_points() would parse the entry points of all: that takes longer than reading them.
     for each in importlib.metadata.distributions():
         with contextlib.suppress(OSError, ValueError):  # a file that cannot be read
             if f"[{GROUP}]" in (each.read_text("entry_points.txt") or ""):

@@ -34,9 +34,9 @@ SCHEMA = 1
 _LARGEST = 1 << 31  # extent of a matrix
 _LONGEST = 100  # name of a card in a file name
 _NEAR = 1.0  # a product that differs by a factor of two in all is one that a config was tuned for
-_OWN = "your own"
 _ELSEWHERE = "another card, "
 _ALIKE = ("multiprocessors", "shared_bytes_optin", "clock_mhz")  # what makes cards similar, in this order
+PROPERTIES = ("compute_capability", *_ALIKE)  # of its card, in a tuning file
 _STRANGE = (2.0,)  # the unlikeness of a card of another compute capability, or of unknown properties
 
 
@@ -81,9 +81,8 @@ class Tuned:
         """Return how little the card is like a device; the least for the same model, the greatest is _STRANGE."""
         if self.card == device.card:
             return ()
-        if self.properties.get("compute_capability") != device.compute_capability:
-            return _STRANGE
-        return 1.0, *(abs(self.properties[name] - getattr(device, name)) for name in _ALIKE)
+        same = self.properties and tuple(self.properties["compute_capability"]) == device.compute_capability
+        return (1.0, *(abs(self.properties[name] - getattr(device, name)) for name in _ALIKE)) if same else _STRANGE
 
     def distance(self, problem: Problem) -> float:
         """How far a product is from the one that was measured: the factors along m, n and k, in powers of two."""
@@ -92,12 +91,7 @@ class Tuned:
 
     def far(self, problem: Problem) -> float:
         """The distance of a product that the config was not tuned for; 0 of one that is near."""
-        distance = self.distance(problem)
-        return distance if distance > _NEAR else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        names = ("kernel", "config", "m", "n", "k", "seconds", "provenance")
-        return {name: getattr(self, name) for name in names}
+        return distance if (distance := self.distance(problem)) > _NEAR else 0.0
 
 
 def own_folder() -> Path:
@@ -124,7 +118,7 @@ def all_tuned() -> list[Tuned]:
 
     A file that cannot be read costs what it holds, and a sentence on stderr.
     """
-    found = [(own_folder(), _OWN)]
+    found = [(own_folder(), "your own")]
     found += [(item, origin.distribution) for item, origin in registry().collected("mmcore_tuning", Path)]
     files = [(path, origin) for folder, origin in found if folder.is_dir() for path in sorted(folder.glob("*.json"))]
     changed = {path: path.stat().st_mtime_ns if path.exists() else 0 for path, _ in files}
@@ -148,7 +142,10 @@ def read(path: Path, origin: str) -> Iterator[Tuned]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:
             raise MmcoreError(f"{path} is of version {document['schema']}; this mmcore reads version {SCHEMA}")
-        properties = _properties(document.get("properties"))
+        properties = document.get("properties") or {}
+        numbers = [properties[name] for name in _ALIKE] + properties["compute_capability"][:1] if properties else []
+        if not all(type(each) is int and 0 < each < _LARGEST for each in numbers):
+            raise ValueError("the properties of its card are no whole numbers")
         for values in document["tuned"]:
             tuned = Tuned(**values, card=str(document["card"]), origin=origin, properties=properties)
             sizes = all(type(each) is int and 0 < each < _LARGEST for each in (tuned.m, tuned.n, tuned.k))
@@ -160,33 +157,17 @@ def read(path: Path, origin: str) -> Iterator[Tuned]:
         raise MmcoreError(f"the tuning file {path} cannot be read: {type(error).__name__}: {error}") from None
 
 
-def _properties(found: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the properties that a tuning file has of its card; empty where it has none."""
-    if not found:
-        return {}
-    capability = tuple(found["compute_capability"])
-    numbers = {name: found[name] for name in _ALIKE}
-    if not all(type(each) is int and 0 < each < _LARGEST for each in (*numbers.values(), *capability[:1])):
-        raise ValueError("the properties of its card are no whole numbers")
-    return {"compute_capability": capability, **numbers}
-
-
-def properties_of(device: DeviceProperties) -> dict[str, Any]:
-    """Return what a tuning file has of its card."""
-    return {name: getattr(device, name) for name in ("compute_capability", *_ALIKE)}
-
-
 def other_card(origin: str) -> str:
     """Return the card that the origin of a config names; empty if that is the device's own, or none."""
     return origin.partition(_ELSEWHERE)[2].rpartition(" (")[0]
 
 
 def _ranked(several: Sequence[Tuned], kernel: Kernel, problem: Problem, device: DeviceProperties) -> list[Tuned]:
-    """Sort by card, kernel and product: the nearest product counts for more than the card, unless that is strange."""
+    """Put the kernel's own first, those for such a product, of the most similar card, and the user's own."""
 
     def rank(tuned: Tuned) -> tuple[bool, bool, float, tuple[float, ...], bool, float]:
         unlike, distance, far = tuned.unlike(device), tuned.distance(problem), tuned.far(problem)
-        return unlike == _STRANGE, tuned.kernel != kernel.name, far, unlike, tuned.origin != _OWN, distance
+        return unlike == _STRANGE, tuned.kernel != kernel.name, far, unlike, tuned.origin != "your own", distance
 
     return sorted(several, key=rank)
 
@@ -210,11 +191,7 @@ def _family(kernel: Kernel) -> str:
 
 
 def tuned_configs(kernel: Kernel, problem: Problem, device: DeviceProperties) -> Iterator[tuple[Config, Tuned]]:
-    """Yield a kernel's configs tuned on cards of the device's compute capability, those that fit best first.
-
-    The kernel's own come before those of its variants; configs for such a product before others; those of this card
-    before those of the most similar one; the user's own before those that plugins bring.
-    """
+    """Yield a kernel's configs tuned on cards of the device's compute capability, those that fit best first."""
     known = known_of(kernel) if device.card else []
     return _allowed(kernel, problem, device, [tuned for tuned in known if tuned.unlike(device) != _STRANGE])
 
@@ -243,15 +220,10 @@ class Choice:
 
 
 def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
-    """Yield the tuned kernels for a product, the fastest first; those of a card that is not similar come last.
+    """Yield the tuned kernels for a product that are ``wanted`` for their types and layouts, the fastest first.
 
-    Each kernel is known by the first of its configs that :func:`tuned_configs` orders; kernels that were measured for
-    another product come after it, as rates of different products do not compare. Those of similar cards do.
-
-    Args:
-        wanted: whether a kernel computes what is asked for: its types and layouts.
-        problem: the product, in any type.
-        device: the properties of the device.
+    Each is known by the first of its configs in the order of :func:`tuned_configs`. Rates of different products do not
+    compare: kernels that were tuned for another one come later. Those tuned on a card that is not similar come last.
     """
     found, known = [], _by_family()
     for kernel in (each.item for each in registry().kernels.values()):

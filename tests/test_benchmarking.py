@@ -16,7 +16,7 @@ from mmcore.errors import DeviceError
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import DISTRIBUTION, Origin, Registered, registry
-from mmcore.tuning import properties_of
+from mmcore.tuning import PROPERTIES
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 BENCH_FILE = """
@@ -622,7 +622,11 @@ def test_configs_that_were_tuned_on_another_card_are_named_with_it(
     monkeypatch.setattr(TimedEmulator, "properties", property(lambda self: DeviceProperties(card="Test GPU")))
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(pytester.path))
     entry = {"kernel": KERNEL, "config": {"block": [8, 8, 1]}, "m": 32, "n": 32, "k": 32, "seconds": 1.0}
-    document = {"schema": 1, "card": "Large GPU", "properties": properties_of(DeviceProperties())}
+    document = {
+        "schema": 1,
+        "card": "Large GPU",
+        "properties": {name: getattr(DeviceProperties(), name) for name in PROPERTIES},
+    }
     (pytester.path / "large-gpu.json").write_text(json.dumps({**document, "tuned": [{**entry, "provenance": {}}]}))
     result = run(pytester, "--mm-kernel", KERNEL, "--mm-size", "32")
     result.stdout.fnmatch_lines([

@@ -23,7 +23,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
-from mmcore.tuning import SCHEMA, all_tuned, choices, file_of, other_card, own_folder, properties_of
+from mmcore.tuning import PROPERTIES, SCHEMA, all_tuned, choices, file_of, other_card, own_folder
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.launch_facts import Launched
 from mmcore_experiments.results import benchmark_record
@@ -54,7 +54,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
     def write(*entries: Mapping[str, Any], card: str = CARD, own: bool = True, like: Any = None) -> Path:
         path = file_of(card, own_folder() if own else tmp_path / "theirs")
         path.parent.mkdir(exist_ok=True)
-        properties = {"properties": properties_of(like)} if like else {}
+        properties = {"properties": {name: getattr(like, name) for name in PROPERTIES}} if like else {}
         path.write_text(json.dumps({"schema": SCHEMA, "card": card, **properties, "tuned": entries}))
         return path
 

@@ -183,11 +183,7 @@ def _number(text: str) -> int | float | str:
 
 
 def parse_config(text: str) -> dict[str, Any]:
-    """Return the parameters of ``"BM=128, block=32x8"``, and of ``"32×8 BM=128"`` or an id, which reports print.
-
-    Raises:
-        InvalidConfig: it is anything else; InvalidBlock where a block is.
-    """
+    """Return the parameters of ``"BM=128, block=32x8"``, ``"32×8 BM=128"`` or an id; :class:`InvalidConfig` else."""
     parameters: dict[str, Any] = {}
     parts = re.split(r",\s*|\s+", re.sub(r"\s*=\s*", "=", text.strip()))
     for word in itertools.chain.from_iterable([part] if "=" in part else part.split("-") for part in parts):
