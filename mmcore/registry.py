@@ -343,7 +343,7 @@ def _distributions() -> dict[str, importlib.metadata.Distribution]:
     found: dict[str, tuple[str, importlib.metadata.Distribution]] = {}
     # importlib.metadata.entry_points() would parse the entry points of all: that takes longer than reading them.
     for each in importlib.metadata.distributions():
-        with contextlib.suppress(OSError, ValueError):  # a file that cannot be read
+        with contextlib.suppress(Exception):  # a distribution that cannot be read
             if f"[{GROUP}]" in (each.read_text("entry_points.txt") or ""):
                 name = each.name or "an unknown distribution"
                 first = next(iter(importlib.metadata.distributions(name=name)), each)

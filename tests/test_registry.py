@@ -641,11 +641,12 @@ def test_of_two_distributions_of_one_name_the_first_on_the_path_counts(
     [
         (lambda folder: (folder / "entry_points.txt").write_bytes(b"[mmcore]\na = \xff\n"), False),
         (lambda folder: (folder / "entry_points.txt").write_text("[mmcore]\nnonsense\n"), True),
-        (lambda folder: (folder / "METADATA").unlink(), True),
+        (lambda folder: (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-damaged\n"), True),
         (lambda folder: shutil.rmtree(folder), False),
         (lambda folder: (folder / "entry_points.txt").unlink() or (folder / "entry_points.txt").mkdir(), False),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Implicit None:DeprecationWarning")  # of a distribution without a version
 def test_a_damaged_distribution_costs_its_own_plugins(damage: Any, reported: bool, tmp_path: Path) -> None:
     install(tmp_path, "acme-sound", "sound", kernel_module("acme.sound"))
     damage(distribution(tmp_path, "acme-damaged", f"[{GROUP}]\nx = nowhere\n"))
