@@ -135,7 +135,7 @@ def _best(problem: Problem, device: Device, in_place: bool) -> Choice:
         return types and kernel.operation == "C=AB" and not kernel.known_bugs
 
     columns = problem.column_major
-    for choice in choices(wanted, problem, device.properties.card) if device.supports_timing else ():
+    for choice in choices(wanted, problem, device.properties) if device.supports_timing else ():
         with contextlib.suppress(ConstraintViolation):
             planned = plan(choice.kernel, problem, choice.config, device.properties)
             if not (in_place and any(map(planned.over_read, "AB"))):
@@ -263,10 +263,9 @@ def _matmul_in_place(found: Kernel, a: Any, b: Any, out: Any, parameters: Mappin
     planned = _planned(found, found.problem(*_sizes(*shapes.values()), **leading), parameters, device)
     for label in "AB":
         if planned.over_read(label):
-            raise InvalidProblem(
-                f"{found.name} reads {planned.over_read(label)} elements past the end of {label}, which need not be "
-                "the caller's own; pass numpy arrays, or take a kernel that stays inside"
-            )
+            past = f"{found.name} reads {planned.over_read(label)} elements past the end of {label}"
+            advice = "pass numpy arrays, or take a kernel that stays inside"
+            raise InvalidProblem(f"{past}, which need not be the caller's own; {advice}")
     with LoadedKernel(planned, device, borrowed=buffers) as loaded:
         _launch(loaded)
     return out
@@ -292,7 +291,6 @@ def _leading(found: Kernel, label: str, shape: tuple[int, ...], strides: tuple[i
     if (shape[1] > 1 and strides[1] != 1) or leading < shape[1]:
         raise InvalidProblem(f"{label} is not stored {line} by {line}, and on a GPU it is used where it lies")
     if leading != shape[1] and not found.strided:
-        raise InvalidProblem(
-            f"{found.name} takes no leading dimension, but the {line}s of {label} lie {leading} elements apart"
-        )
+        lie = f"the {line}s of {label} lie {leading} elements apart"
+        raise InvalidProblem(f"{found.name} takes no leading dimension, but {lie}")
     return leading

@@ -126,7 +126,7 @@ class Registry:
         self.manager.add_hookspecs(hookspecs)
         self.distributions: dict[str, str] = {}
         self._origins: dict[object, Origin] = {}
-        self._digests: dict[str, str] = {}
+        self.content = functools.cache(self._content)
         self._outside = functools.cache(_outside)  # several kernels have one source
 
     def told(self, name: str, among: Named[Any]) -> str:
@@ -136,13 +136,8 @@ class Registry:
         distribution = among[name].origin.distribution
         return f"{distribution} {self.distributions.get(distribution, '')} {self.content(distribution)}"
 
-    def content(self, distribution: str) -> str:
+    def _content(self, distribution: str) -> str:
         """A digest of a distribution's packages, and of its kernels' sources: "sha256:" and 12 digits."""
-        if distribution not in self._digests:
-            self._digests[distribution] = self._digest(distribution)
-        return self._digests[distribution]
-
-    def _digest(self, distribution: str) -> str:
         import hashlib  # only where results are written
 
         plugins = dict(self.manager.list_name_plugin())
@@ -328,18 +323,29 @@ def _outside(source: Path, folders: tuple[str, ...], built: bool) -> str:
 
 @functools.cache
 def registry() -> Registry:
-    """Every installed plugin, loaded once per process: mmcore's own first."""
+    """Return every installed plugin, loaded once per process: mmcore's own first."""
     found = Registry()
-    entry_points = importlib.metadata.entry_points(group=GROUP)
-    for entry in sorted(entry_points, key=lambda each: (_name_and_version(each.dist)[0] != DISTRIBUTION, each.name)):
-        distribution, version = _name_and_version(entry.dist)
-        found.distributions[distribution] = version
-        with found.reported(Origin(entry.name, distribution)):
-            found.add(entry.load(), entry.name, distribution)
+    entries = []
+    for name, distribution in _distributions().items():
+        with found.reported(Origin(GROUP, name)):
+            version = distribution.version
+            entries += [(each, name, version) for each in distribution.entry_points.select(group=GROUP)]
+    for entry, name, version in sorted(entries, key=lambda each: (each[1] != DISTRIBUTION, each[0].name)):
+        found.distributions[name] = version
+        with found.reported(Origin(entry.name, name)):
+            found.add(entry.load(), entry.name, name)
     found.finish()
     return found
 
 
-@functools.cache  # reading them from the package's metadata takes most of a millisecond
-def _name_and_version(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
-    return (distribution.name, distribution.version) if distribution else ("an unknown distribution", "")
+def _distributions() -> dict[str, importlib.metadata.Distribution]:
+    """Return the distributions that bring plugins by name, of each name the first on ``sys.path``."""
+    found: dict[str, tuple[str, importlib.metadata.Distribution]] = {}
+    # importlib.metadata.entry_points() would parse the entry points of all: that takes longer than reading them.
+    for each in importlib.metadata.distributions():
+        with contextlib.suppress(Exception):  # a distribution that cannot be read
+            if f"[{GROUP}]" in (each.read_text("entry_points.txt") or ""):
+                name = each.name or "an unknown distribution"
+                first = next(iter(importlib.metadata.distributions(name=name)), each)
+                found.setdefault(re.sub("[-_.]+", "-", name).lower(), (name, first))
+    return dict(found.values())

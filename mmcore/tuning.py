@@ -1,7 +1,8 @@
-"""Tuned configs: the config, and the kernel, that somebody has found to be the fastest for a product on a card.
+"""Tuned configs: the config, and the kernel, that was found to be the fastest for a product on a card.
 
 They are read from JSON files, one for each card model: the user's own (:func:`own_folder`), which ``mmcore tune``
-writes, and those of the folders that plugins' ``mmcore_tuning`` returns.
+writes, and those of the folders that plugins' ``mmcore_tuning`` returns. Where none is tuned for a product on a card,
+one that was tuned on the most similar card of the same compute capability is taken.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
 
 SCHEMA = 1
@@ -32,6 +34,10 @@ SCHEMA = 1
 _LARGEST = 1 << 31  # extent of a matrix
 _LONGEST = 100  # name of a card in a file name
 _NEAR = 1.0  # a product that differs by a factor of two in all is one that a config was tuned for
+_ELSEWHERE = "another card, "
+_ALIKE = ("multiprocessors", "shared_bytes_optin", "clock_mhz")  # what makes cards similar, in this order
+PROPERTIES = ("compute_capability", *_ALIKE)  # of its card, in a tuning file
+_STRANGE = (2.0,)  # the unlikeness of a card of another compute capability, or of unknown properties
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Tuned:
         m, n, k: the product that it was measured with.
         seconds: kernel time.
         card: product name of the card, such as "NVIDIA H200".
+        properties: the card's :data:`PROPERTIES` by name; empty where they are not known.
         origin: "your own" or the distribution that brings it.
         provenance: when, with what, and against how many other configs it was found.
     """
@@ -56,15 +63,26 @@ class Tuned:
     card: str = ""
     origin: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, Any] = field(default_factory=dict)
 
-    def __str__(self) -> str:
-        """ "tuned for 4096×4096×4096 on NVIDIA H200 (your own)"."""
-        return f"tuned for {self.m}×{self.n}×{self.k} on {self.card} ({self.origin})"
+    def on(self, device: DeviceProperties) -> str:
+        """Return "tuned for 4096×4096×4096 on another card, NVIDIA H200 (your own)"."""
+        card = f"{_ELSEWHERE * (self.card != device.card)}{self.card}"
+        return f"tuned for {self.m}×{self.n}×{self.k} on {card} ({self.origin})"
 
-    @property
-    def rate(self) -> float:
-        """FLOP/s."""
-        return 2 * self.m * self.n * self.k / self.seconds
+    def rate(self, device: DeviceProperties) -> float:
+        """Return the FLOP/s to expect on a device: those of another card by multiprocessors and clock."""
+        rate = 2 * self.m * self.n * self.k / self.seconds
+        for name in ("multiprocessors", "clock_mhz") if self.card != device.card and self.properties else ():
+            rate *= getattr(device, name) / self.properties[name]
+        return rate
+
+    def unlike(self, device: DeviceProperties) -> tuple[float, ...]:
+        """Return how little the card is like a device; the least for the same model, the greatest is _STRANGE."""
+        if self.card == device.card:
+            return ()
+        same = self.properties and tuple(self.properties["compute_capability"]) == device.compute_capability
+        return (1.0, *(abs(self.properties[name] - getattr(device, name)) for name in _ALIKE)) if same else _STRANGE
 
     def distance(self, problem: Problem) -> float:
         """How far a product is from the one that was measured: the factors along m, n and k, in powers of two."""
@@ -73,12 +91,7 @@ class Tuned:
 
     def far(self, problem: Problem) -> float:
         """The distance of a product that the config was not tuned for; 0 of one that is near."""
-        distance = self.distance(problem)
-        return distance if distance > _NEAR else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        names = ("kernel", "config", "m", "n", "k", "seconds", "provenance")
-        return {name: getattr(self, name) for name in names}
+        return distance if (distance := self.distance(problem)) > _NEAR else 0.0
 
 
 def own_folder() -> Path:
@@ -129,8 +142,12 @@ def read(path: Path, origin: str) -> Iterator[Tuned]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:
             raise MmcoreError(f"{path} is of version {document['schema']}; this mmcore reads version {SCHEMA}")
+        properties = document.get("properties") or {}
+        numbers = [properties[name] for name in _ALIKE] + properties["compute_capability"][:1] if properties else []
+        if not all(type(each) is int and 0 < each < _LARGEST for each in numbers):
+            raise ValueError("the properties of its card are no whole numbers")
         for values in document["tuned"]:
-            tuned = Tuned(**values, card=str(document["card"]), origin=origin)
+            tuned = Tuned(**values, card=str(document["card"]), origin=origin, properties=properties)
             sizes = all(type(each) is int and 0 < each < _LARGEST for each in (tuned.m, tuned.n, tuned.k))
             timed = type(tuned.seconds) in (int, float) and 0 < tuned.seconds < math.inf
             if not (sizes and timed and isinstance(tuned.kernel, str) and isinstance(tuned.config, Mapping)):
@@ -140,12 +157,17 @@ def read(path: Path, origin: str) -> Iterator[Tuned]:
         raise MmcoreError(f"the tuning file {path} cannot be read: {type(error).__name__}: {error}") from None
 
 
-def _nearest(several: Sequence[Tuned], kernel: Kernel, problem: Problem, card: str) -> list[Tuned]:
-    """Those of this card first, the kernel's own, those for such a product, the user's own, and then the nearest."""
+def other_card(origin: str) -> str:
+    """Return the card that the origin of a config names; empty if that is the device's own, or none."""
+    return origin.partition(_ELSEWHERE)[2].rpartition(" (")[0]
 
-    def rank(tuned: Tuned) -> tuple[bool, bool, float, bool, float]:
-        distance, far = tuned.distance(problem), tuned.far(problem)
-        return tuned.card != card, tuned.kernel != kernel.name, far, tuned.origin != "your own", distance
+
+def _ranked(several: Sequence[Tuned], kernel: Kernel, problem: Problem, device: DeviceProperties) -> list[Tuned]:
+    """Put the kernel's own first, those for such a product, of the most similar card, and the user's own."""
+
+    def rank(tuned: Tuned) -> tuple[bool, bool, float, tuple[float, ...], bool, float]:
+        unlike, distance, far = tuned.unlike(device), tuned.distance(problem), tuned.far(problem)
+        return unlike == _STRANGE, tuned.kernel != kernel.name, far, unlike, tuned.origin != "your own", distance
 
     return sorted(several, key=rank)
 
@@ -168,14 +190,17 @@ def _family(kernel: Kernel) -> str:
     return kernel.variant_of or kernel.name
 
 
-def tuned_configs(kernel: Kernel, problem: Problem, card: str) -> Iterator[tuple[Config, Tuned]]:
-    """The tuned configs of a kernel on that very card that the kernel allows, those that fit the product best first."""
-    return _allowed(kernel, problem, card, [tuned for tuned in known_of(kernel) if tuned.card == card])
+def tuned_configs(kernel: Kernel, problem: Problem, device: DeviceProperties) -> Iterator[tuple[Config, Tuned]]:
+    """Yield a kernel's configs tuned on cards of the device's compute capability, those that fit best first."""
+    known = known_of(kernel) if device.card else []
+    return _allowed(kernel, problem, device, [tuned for tuned in known if tuned.unlike(device) != _STRANGE])
 
 
-def _allowed(kernel: Kernel, problem: Problem, card: str, several: Sequence[Tuned]) -> Iterator[tuple[Config, Tuned]]:
+def _allowed(
+    kernel: Kernel, problem: Problem, device: DeviceProperties, several: Sequence[Tuned]
+) -> Iterator[tuple[Config, Tuned]]:
     """The configs that their kernel still has, and in which the product may run by its constraints."""
-    for tuned in _nearest(several, kernel, problem, card):
+    for tuned in _ranked(several, kernel, problem, device):
         with contextlib.suppress(MmcoreError):
             config = kernel.all_configs.own(**tuned.config)
             if not kernel.violations(problem, config):
@@ -194,22 +219,17 @@ class Choice:
         return f"{self.kernel.name} with {self.config}: {self.why}"
 
 
-def choices(wanted: Callable[[Kernel], bool], problem: Problem, card: str) -> Iterator[Choice]:
-    """The tuned kernels for a product, the fastest first; those tuned on another card follow those of this one.
+def choices(wanted: Callable[[Kernel], bool], problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
+    """Yield the tuned kernels for a product that are ``wanted`` for their types and layouts, the fastest first.
 
-    Each kernel is known by what was measured nearest to the product, of what fits it; kernels that were measured for
-    another product come after it, as rates of different products do not compare.
-
-    Args:
-        wanted: whether a kernel computes what is asked for: its types and layouts.
-        problem: the product, in any type.
-        card: the model of the card.
+    Each is known by the first of its configs in the order of :func:`tuned_configs`. Rates of different products do not
+    compare: kernels that were tuned for another one come later. Those tuned on a card that is not similar come last.
     """
     found, known = [], _by_family()
     for kernel in (each.item for each in registry().kernels.values()):
         if _family(kernel) in known and wanted(kernel):
-            allowed = _allowed(kernel, problem, card, known[_family(kernel)])
-            found += [(first, kernel, itertools.chain([first], allowed)) for first in itertools.islice(allowed, 1)]
-    found.sort(key=lambda each: (each[0][1].card != card, each[0][1].far(problem), -each[0][1].rate))
+            allowed = _allowed(kernel, problem, device, known[_family(kernel)])
+            found += [(first[1], kernel, itertools.chain([first], allowed)) for first in itertools.islice(allowed, 1)]
+    found.sort(key=lambda each: (each[0].unlike(device) == _STRANGE, each[0].far(problem), -each[0].rate(device)))
     for _, kernel, allowed in found:
-        yield from (Choice(kernel, config, str(tuned)) for config, tuned in allowed)
+        yield from (Choice(kernel, config, tuned.on(device)) for config, tuned in allowed)

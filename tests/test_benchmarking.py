@@ -14,7 +14,9 @@ import pytest
 
 from mmcore.errors import DeviceError
 from mmcore.executor import worker
-from mmcore.registry import Origin, Registered, registry
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.registry import DISTRIBUTION, Origin, Registered, registry
+from mmcore.tuning import PROPERTIES
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 BENCH_FILE = """
@@ -561,6 +563,79 @@ def test_collecting_opens_no_device(pytester: pytest.Pytester, monkeypatch: pyte
     monkeypatch.setattr(worker, "opened", refuse)
     result = run(pytester, "--mm-kernel", "upc.kernel0*", *SMALL, "--collect-only", "-q")
     result.stdout.fnmatch_lines(["*[[]upc.kernel00-32x32x32-b16[]]", "*[[]upc.kernel01-32x32x32-b16[]]"])
+
+
+class UnopenableProvider(TimedProvider):
+    """Provides devices that nothing may open."""
+
+    name = "unopenable"
+
+    def count(self) -> int:
+        return 2
+
+    def properties(self, index: int) -> DeviceProperties:
+        return DeviceProperties(card="Test GPU")
+
+    def open(self, index: int) -> TimedEmulator:
+        raise AssertionError("no device may be opened")
+
+
+@pytest.mark.usefixtures("use")
+@pytest.mark.parametrize("tuned", [True, False])
+@pytest.mark.parametrize(
+    ("device", "engine"),
+    [
+        ("auto", ()),
+        ("auto", ("--mm-engine", "processes")),
+        ("all", ()),
+        ("unopenable:1,unopenable:0", ("--mm-spread",)),
+    ],
+)
+def test_collecting_opens_no_device_and_starts_no_process_for_tuned_configs(
+    device: str, engine: tuple[str, ...], tuned: bool, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("no worker process may be started")
+
+    run(pytester, "--mm-kernel", KERNEL, *SMALL)  # what --benchmark-compare reads
+    providers = registry().providers
+    for name in [*providers]:
+        monkeypatch.delitem(providers, name)
+    unopenable = Registered(UnopenableProvider(), Origin("unopenable", DISTRIBUTION))
+    monkeypatch.setitem(providers, "unopenable", unopenable)
+    if tuned:
+        monkeypatch.setenv("MMCORE_TUNING_DIR", str(pytester.path))
+        entry = {"kernel": KERNEL, "config": {"block": [8, 8, 1]}, "m": 32, "n": 32, "k": 32, "seconds": 1.0}
+        document = {"schema": 1, "card": "Test GPU", "tuned": [{**entry, "provenance": {}}]}
+        (pytester.path / "test-gpu.json").write_text(json.dumps(document))
+    monkeypatch.setattr("mmcore.executor.worker_client._started", refuse)
+    options = ("--mm-kernel", KERNEL, "--mm-size", "32", *engine, "--collect-only", "-v", "--benchmark-compare")
+    result = run(pytester, *options, device=device)
+    assert result.ret == pytest.ExitCode.OK
+    assert ("1 of the configs are tuned ones" in result.stdout.str()) == tuned
+
+
+@pytest.mark.usefixtures("use")
+def test_configs_that_were_tuned_on_another_card_are_named_with_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TimedEmulator, "properties", property(lambda self: DeviceProperties(card="Test GPU")))
+    monkeypatch.setenv("MMCORE_TUNING_DIR", str(pytester.path))
+    entry = {"kernel": KERNEL, "config": {"block": [8, 8, 1]}, "m": 32, "n": 32, "k": 32, "seconds": 1.0}
+    document = {
+        "schema": 1,
+        "card": "Large GPU",
+        "properties": {name: getattr(DeviceProperties(), name) for name in PROPERTIES},
+    }
+    (pytester.path / "large-gpu.json").write_text(json.dumps({**document, "tuned": [{**entry, "provenance": {}}]}))
+    result = run(pytester, "--mm-kernel", KERNEL, "--mm-size", "32")
+    result.stdout.fnmatch_lines([
+        "mmcore: 1 of the configs are tuned ones, 1 on Large GPU; --mm-config names others",
+        "upc.kernel01 *b8 *",
+        "configs tuned on another card: Large GPU",
+    ])  # fmt: skip
+    info = cells(saved(pytester)[0])["upc.kernel01-32x32x32-b8"]["extra_info"]
+    assert info["config_origin"] == "tuned for 32×32×32 on another card, Large GPU (your own)"
 
 
 @pytest.mark.usefixtures("use")

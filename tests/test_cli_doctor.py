@@ -15,6 +15,7 @@ import mmcore as api
 from mmcore.cli.doctor import DEPENDENCIES
 from mmcore.devices.base import Device
 from mmcore.errors import CompilerMissing
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import Origin, Registered, Registry, registry
 from mmcore_emulator.architectures import CAPABILITIES
 from tests.command_line import install, installed, kernel_module, mmcore
@@ -47,6 +48,9 @@ class Provider:
 
     def findings(self) -> Mapping[str, str]:
         return {"fpga:0": "a card"}
+
+    def properties(self, index: int) -> DeviceProperties:
+        raise OSError("the card is on fire")
 
     def open(self, index: int) -> Device:
         raise OSError("the card is on fire")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 import mmcore
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.registry import registry
-from mmcore.reproduce import launch_command
 from mmcore_nvrtc.device_half import LeftOut
 from mmcore_source_file.left_out import in_a_line, in_a_list, may_have_a_host_half
+from mmcore_source_file.reproduce import launch_command
 from tests.command_line import install
 from tests.command_line import mmcore as command
 from tests.test_source_file import NAIVE
@@ -71,6 +72,33 @@ def test_what_is_said_is_not_inferred() -> None:
     said = ["--entry", "mul", "--args", "A,B,C,m,n,k", "--block", "8x4", "--grid", "ceil(n/8), ceil(m/4)"]
     result = command("run", "my.cu", "--size", "20x30x40", "--quiet", *said)
     assert (result.exit_code, result.stdout, result.stderr.strip()) == (0, "TEST PASS\n", "")
+
+
+FLAT = """
+__global__ void flat(float* A, float* B, float* C, int rows, int n, int k) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; i < rows * n && p < k; ++p) sum += A[i / n * k + p] * B[p * n + i % n];
+    if (i < rows * n) C[i] = sum;
+}
+int main() { flat<<<(rows * n + 63) / 64, 64, 4 * 64>>>(A, B, C, rows, n, k); }
+"""
+
+
+def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
+    (folder / "flat.cu").write_text(FLAT)
+    asked = ("run", "flat.cu", "--size", "20×30×40", "--seed", "1", "--device", "emulator", "--inputs", "wide")
+    result = command(*asked)
+    notes = {
+        cells[4]: cells[2] for cells in (re.split("  +", line) for line in result.stderr.splitlines()) if cells[4:]
+    }
+    facts = dict(re.split("  +", line, maxsplit=1) for line in result.stdout.splitlines() if "  " in line)
+    assert notes.keys() >= {"--args", "--block", "--grid", "--shared"}
+    assert facts["inputs"] == "wide"
+    for said in (notes, {**notes, **{f"--{name}": facts[name].partition(" ")[0] for name in ("block", "grid")}}):
+        again = command(*asked, *(word for pair in said.items() for word in pair))
+        assert (again.exit_code, again.stdout) == (0, result.stdout)
+        assert "inferred" not in again.stderr
 
 
 @pytest.mark.usefixtures("folder")

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mmcore
 from mmcore import Config, Dim3, InvalidBlock, InvalidConfig, Space
+from mmcore.cli.list_kernels import configs
 from mmcore.kernel.configs import Configs, parse_config, resolve
 
 TILED = [{"block": (b, b), "TILE": "{block.x}"} for b in (32, 16, 8)]
@@ -194,6 +196,22 @@ def test_a_config_as_a_user_writes_it() -> None:
         "SCALE": 0.5,
         "block": (32, 8),
     }
+
+
+@pytest.mark.parametrize("text", ["b32x8-BM128", "32×8 BM=128", "32x8  BM=128", "block=32×8, BM = 128", "BM128,b32x8"])
+def test_a_config_as_reports_print_it(text: str) -> None:
+    assert parse_config(text) == {"block": (32, 8), "BM": 128}
+    assert parse_config("b8") == {"block": (8, 8)}
+
+
+def test_every_kernel_takes_its_configs_as_they_are_printed() -> None:
+    for kernel in mmcore.kernels().values():
+        usual = [config for config in kernel.usual_configs if config]
+        listed = configs(kernel)
+        words = listed.split(", ") if "=" in listed else listed.split(" ")
+        for config, word in zip(usual, words, strict=True) if len(usual) == len(words) else ():
+            for text in (str(config), config.id, word):
+                assert kernel.config(**parse_config(text)) == config, (kernel.name, text)
 
 
 @pytest.mark.parametrize("text", ["", "BM", "BM=", "=3", "BM=1,,BN=2", "B-M=1", "block=wide", "block=0"])

@@ -13,6 +13,7 @@ import pytest
 import mmcore
 from mmcore import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
+from mmcore.kernel.properties import DeviceProperties
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.profiler.profile import Profile, profile_cell
 from mmcore_ncu import under_ncu
@@ -31,6 +32,9 @@ class Provider:
 
     def count(self) -> int:
         return 1
+
+    def properties(self, index: int) -> DeviceProperties:
+        return DeviceProperties()
 
     def open(self, index: int) -> Emulator:
         return Emulator()

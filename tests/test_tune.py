@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ from mmcore.executor import IN_PROCESS
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import Phases
 from mmcore.planning.plan import usual_config
-from mmcore.tuning import Tuned, file_of, read
+from mmcore.tuning import PROPERTIES, Tuned, file_of, read
 from mmcore_emulator.device import Emulator
 from mmcore_engines.processes import LocalWorker
 from tests import landscape
@@ -93,7 +94,10 @@ def test_the_fastest_right_config_is_found_with_a_third_of_the_trials_and_taken_
     config, origin = usual_config(kernel, kernel.problem(16, 16, 16), DeviceProperties(card="Test GPU"))
     assert config.to_json() == found["config"]
     assert origin == "tuned for 16×16×16 on Test GPU (your own)"
-    (entry,) = json.loads(Path(found["file"]).read_text())["tuned"]
+    written = json.loads(Path(found["file"]).read_text())
+    values = json.loads(json.dumps(asdict(DeviceProperties())))
+    assert written["properties"] == {name: values[name] for name in PROPERTIES}
+    (entry,) = written["tuned"]
     assert entry["provenance"] | {"configs": CONFIGS, "tried": len(found["trials"])} == entry["provenance"]
     assert entry["provenance"]["kernel"].startswith("valley 1.0 sha256:")
     ran = command("run", "acme.valley", "--size", "16", "--device", "landscape").stdout

@@ -23,7 +23,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
-from mmcore.tuning import SCHEMA, all_tuned, choices, file_of, own_folder
+from mmcore.tuning import PROPERTIES, SCHEMA, all_tuned, choices, file_of, other_card, own_folder
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.launch_facts import Launched
 from mmcore_experiments.results import benchmark_record
@@ -33,6 +33,7 @@ from tests.test_api import normal
 from tests.test_matmul_in_place import PACKED, RIGHT, EmulatedGpu, WithDlpack
 
 CARD = "Test GPU"
+TESTED = DeviceProperties(compute_capability=(9, 1), card=CARD)  # nothing that is shipped was tuned on such a card
 KERNEL = "upc.kernel11"  # whose default block is 32×32
 TILES = "ladder.f32.03_tiles"  # which reads nothing past the matrices, and takes every size
 Write = Callable[..., Path]
@@ -50,10 +51,11 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
     plugin = type("Plugin", (), {"mmcore_tuning": staticmethod(hookimpl(lambda: [tmp_path / "theirs"]))})()
     registry().add(plugin, "tuned", "acme-tuned")
 
-    def write(*entries: Mapping[str, Any], card: str = CARD, own: bool = True) -> Path:
+    def write(*entries: Mapping[str, Any], card: str = CARD, own: bool = True, like: Any = None) -> Path:
         path = file_of(card, own_folder() if own else tmp_path / "theirs")
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps({"schema": SCHEMA, "card": card, "tuned": entries}))
+        properties = {"properties": {name: getattr(like, name) for name in PROPERTIES}} if like else {}
+        path.write_text(json.dumps({"schema": SCHEMA, "card": card, **properties, "tuned": entries}))
         return path
 
     yield write
@@ -69,13 +71,13 @@ class Card(EmulatedGpu):
 
     @property
     def properties(self) -> DeviceProperties:
-        return replace(super().properties, card=self.card)
+        return replace(super().properties, card=self.card, compute_capability=TESTED.compute_capability)
 
 
 def taken(size: int = 64, kernel: str = KERNEL, card: str = CARD) -> tuple[str, str]:
     """The config of a square product where the user names none, and where it comes from."""
     found = mmcore.kernels()[kernel]
-    config, origin = usual_config(found, found.problem(size, size, size), DeviceProperties(card=card))
+    config, origin = usual_config(found, found.problem(size, size, size), replace(TESTED, card=card))
     return config.id, origin
 
 
@@ -94,9 +96,82 @@ def test_what_was_tuned_for_such_a_product_comes_before_what_was_not(write: Writ
     assert taken(1000)[0] == taken(600)[0] == "b8"
 
 
-def test_another_cards_configs_are_not_taken(write: Write) -> None:
+LARGE, OLD = replace(TESTED, card=""), replace(TESTED, card="", compute_capability=(8, 0))
+
+
+def test_a_card_takes_no_configs_of_another_capability_or_of_unknown_properties(write: Write) -> None:
     write(entry(8), card="Test GPU XL")
-    assert taken() == taken(card="") == ("b32", DEFAULT)
+    write(entry(8), card="Old GPU", like=OLD)
+    assert taken() == ("b32", DEFAULT)
+    write(entry(8), card="Large GPU", like=LARGE)
+    assert taken(card="") == ("b32", DEFAULT)
+    assert taken() == ("b8", "tuned for 64×64×64 on another card, Large GPU (your own)")
+
+
+def test_of_other_cards_the_most_similar_one_counts(write: Write) -> None:
+    near, clocked = replace(LARGE, multiprocessors=131), replace(LARGE, clock_mhz=1979)
+    more_memory = replace(LARGE, shared_bytes_optin=228 << 10)
+    several = [
+        *(("few", replace(LARGE, multiprocessors=114), 8), ("near", near, 16)),
+        *(("shared", more_memory, 24), ("clocked", clocked, 32), ("alike", LARGE, 4)),
+    ]
+    found = replace(mmcore.kernels()[KERNEL], configs=[{"block": (each, each)} for *_, each in several])
+    registry().kernels[KERNEL], kept = registry().kernels[KERNEL]._replace(item=found), registry().kernels[KERNEL]
+    try:
+        for name, properties, block in several:
+            write(entry(block), card=f"{name} GPU", like=properties)
+            assert taken()[1] == f"tuned for 64×64×64 on another card, {name} GPU (your own)"
+        write(entry(8), own=False)
+        assert taken() == ("b8", "tuned for 64×64×64 on Test GPU (acme-tuned)")
+    finally:
+        registry().kernels[KERNEL] = kept
+
+
+def test_the_product_counts_for_more_than_the_card(write: Write) -> None:
+    write(entry(8, 4096), entry(8, 64, "upc.kernel01"))
+    write(entry(16, 64), card="Large GPU", like=LARGE, own=False)
+    assert taken(64) == ("b16", "tuned for 64×64×64 on another card, Large GPU (acme-tuned)")
+    assert taken(4096) == taken(1000) == ("b8", "tuned for 4096×4096×4096 on Test GPU (your own)")
+
+
+def test_kernels_tuned_on_similar_cards_compare_by_the_rate_to_expect_on_this_one(write: Write) -> None:
+    slow, fast = TILES, "upc.kernel01"
+    small = replace(TESTED, multiprocessors=66, clock_mhz=990)
+
+    def first(device: DeviceProperties) -> str:
+        problem = mmcore.kernels()[fast].problem(64, 64, 64)
+        return next(choices(lambda kernel: kernel.name in (slow, fast), problem, device)).kernel.name
+
+    write(entry(0, kernel=slow, seconds=3e-3))
+    write(entry(8, kernel=fast, seconds=1e-3), card="Large GPU", like=LARGE)
+    assert first(TESTED) == fast, "tuning a slow kernel must not make matmul slower"
+    assert first(small) == slow
+    assert first(replace(small, compute_capability=(8, 0))) == slow
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"multiprocessors": 0}, {"clock_mhz": "fast"}, {"compute_capability": 9}, {"compute_capability": None}]
+)
+def test_a_file_with_damaged_properties_costs_what_it_holds(
+    wrong: Any, write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(entry(8), card="Large GPU", like=LARGE)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "properties": {**document["properties"], **wrong}}))
+    assert taken() == ("b32", DEFAULT)
+    assert f"the tuning file {path} cannot be read" in capsys.readouterr().err
+
+
+def test_the_ladder_on_an_h100_takes_what_was_tuned_on_an_h200() -> None:
+    h100 = DeviceProperties(card="NVIDIA H100 80GB HBM3")
+    for name in ("ladder.f32.09_any", "ladder.f64.03_ring", "ladder.tf32.02_any_nt", "ladder.f16.02_any_nt"):
+        kernel = mmcore.kernels()[name]
+        for sizes in ((512, 512, 512), (16, 4096, 4096)):
+            problem = kernel.problem(*sizes)
+            config, origin = usual_config(kernel, problem, h100)
+            assert config == usual_config(kernel, problem, replace(h100, card="NVIDIA H200"))[0]
+            assert other_card(origin) == "NVIDIA H200"
+            assert usual_config(kernel, problem, replace(h100, compute_capability=(10, 0)))[1] == DEFAULT
 
 
 def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(write: Write) -> None:
@@ -142,7 +217,8 @@ def test_near_products_compare_by_rate(write: Write) -> None:
         {**entry(0, size=2048, kernel=slow, seconds=50e-3), "config": configs[slow]},
     )
     problem = mmcore.kernels()[fast].problem(2048, 2048, 2048)
-    ranked = [each.kernel.name for each in choices(lambda kernel: kernel.name in (slow, fast), problem, CARD)]
+    device = DeviceProperties(card=CARD)
+    ranked = [each.kernel.name for each in choices(lambda kernel: kernel.name in (slow, fast), problem, device)]
     assert ranked == [fast, slow]
 
 
@@ -314,7 +390,7 @@ def test_each_layout_has_a_kernel_that_knows_what_was_tuned_for_another(write: W
 def test_what_was_tuned_on_another_card_is_taken_where_nothing_is_tuned_on_this_one(write: Write, gpu: Card) -> None:
     write(entry(0, kernel=TILES), card="Another GPU")
     arrays = Torch(gpu, normal(9, 5)), Torch(gpu, normal(5, 11))
-    assert mmcore.best_kernel(*arrays).why == "tuned for 64×64×64 on Another GPU (your own)"
+    assert mmcore.best_kernel(*arrays).why == "tuned for 64×64×64 on another card, Another GPU (your own)"
     write(entry(0, 1024, TILES, 10.0))
     assert mmcore.best_kernel(*arrays).why == "tuned for 1024×1024×1024 on Test GPU (your own)"
 

@@ -110,6 +110,9 @@ class TimedProvider:
     def findings(self) -> Mapping[str, str]:
         return {}
 
+    def properties(self, index: int) -> DeviceProperties:
+        return self.open(index).properties
+
     def open(self, index: int) -> TimedEmulator:
         return TimedEmulator(lambda source: 1e-2, self._product)
 

@@ -71,6 +71,7 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("end-to-end time", _time(result, result.end_to_end_seconds)),
         ("speed", "\n".join(map(str, result.compared))),
         ("conditions", conditions(result.conditions)),
+        ("inputs", result.cell.inputs.replace(INPUTS[0], "")),
         ("seed", "" if result.cell.seed is None else str(result.cell.seed)),
         ("verification", _verification(result)),
         ("hazards", result.hazards),

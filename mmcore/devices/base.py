@@ -223,6 +223,9 @@ class DeviceProvider(Protocol):
     def findings(self) -> Mapping[str, str]:
         """What this machine has, and how to get what is missing, by topic, for ``mmcore doctor``."""
 
+    def properties(self, index: int) -> DeviceProperties:
+        """Return the properties of device ``index`` without opening it; :class:`NoDevice` as for :meth:`open`."""
+
     def open(self, index: int) -> Device:
         """Open device ``index`` (from 0); :class:`NoDevice`, which says what there is and why, where it is not."""
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from mmcore.devices.base import Device, DeviceProvider
 from mmcore.errors import MmcoreError, NoDevice
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import DISTRIBUTION, registry
 
 _T = TypeVar("_T")
@@ -26,6 +27,12 @@ def open_device(spec: str) -> Device:
     """
     provider, index = chosen(spec)
     return _asked(provider, lambda: provider.open(index))
+
+
+def device_properties(spec: str) -> DeviceProperties:
+    """Return the properties of the device that :func:`open_device` would open; nothing is opened."""
+    provider, index = chosen(spec)
+    return _asked(provider, lambda: provider.properties(index))
 
 
 def chosen(spec: str) -> tuple[DeviceProvider, int]:

@@ -122,10 +122,8 @@ def check_argument(argument: Argument) -> None:
         case Scalar(value) if not isinstance(value, str):
             raise InvalidKernel(f"{value!r} is no number, and cannot be a scalar argument")
         case TensorMap(matrix) if matrix not in MATRICES and not (argument.extents and argument.dtype):
-            raise InvalidKernel(
-                f"a tensor map is over A, B or C, or over a workspace, whose extents, strides and dtype it must give: "
-                f"{matrix!r} is neither"
-            )
+            either = "over A, B or C, or over a workspace, whose extents, strides and dtype it must give"
+            raise InvalidKernel(f"a tensor map is {either}: {matrix!r} is neither")
         case TensorMap():
             _check_tensor_map(argument)
         case Struct(members):
@@ -148,10 +146,8 @@ def _check_tensor_map(map: TensorMap) -> None:
     axes = len(map.extents) or 2
     whole = all(type(native(each)) is int and each > 0 for each in (*map.box, *map.extents, *map.strides))
     if not whole or len(map.box) != axes or len(map.strides) != len(map.extents) or not 1 <= axes <= 5:
-        raise InvalidKernel(
-            f"a tensor map has a box, extents and strides of as many axes, 1 to 5, not {map.box}, {map.extents} and "
-            f"{map.strides}"
-        )
+        found = f"{map.box}, {map.extents} and {map.strides}"
+        raise InvalidKernel(f"a tensor map has a box, extents and strides of as many axes, 1 to 5, not {found}")
     if map.strides and map.strides[-1] != 1:
         raise InvalidKernel(f"a tensor map's last stride is 1, not {map.strides[-1]}")
 

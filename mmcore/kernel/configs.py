@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeAlias
@@ -14,6 +15,8 @@ from mmcore.kernel.geometry import Dim3, Shape, dim3, native, parse_shape
 Derivation: TypeAlias = str | Callable[["Config"], Any]
 
 BLOCK = "block"
+# What ids and tables have for NAME=VALUE: "b32x8" and "32×8", "b32", "BM128".
+_PRINTED = {r"b?(\d+([x×]\d+)+)": r"block=\1", r"b(\d+)": r"block=\1x\1", r"([A-Za-z_]+)(\d+)": r"\1=\2"}
 
 
 class Config(Mapping[str, Any]):
@@ -63,9 +66,9 @@ class Config(Mapping[str, Any]):
 
     @property
     def block_text(self) -> str:
-        """The block as a user writes it: "32" for 32×32."""
+        """The block in ids: "32" for 32×32."""
         x, y, z = self.block
-        return str(x) if x == y and z == 1 else str(self.block).replace("×", "x")
+        return str(x) if x == y and z == 1 else self.block.spec
 
     @property
     def id(self) -> str:
@@ -77,8 +80,7 @@ class Config(Mapping[str, Any]):
 
     def __str__(self) -> str:
         """The config as a user names it: "block=32x32, BM=128"."""
-        words = {name: str(self[name]).replace("×", "x") if name == BLOCK else self[name] for name in self}
-        return ", ".join(f"{name}={word}" for name, word in words.items())
+        return ", ".join(f"{name}={self[name].spec if name == BLOCK else self[name]}" for name in self)
 
     def __repr__(self) -> str:
         return f"Config({self})"
@@ -181,12 +183,15 @@ def _number(text: str) -> int | float | str:
 
 
 def parse_config(text: str) -> dict[str, Any]:
-    """The parameters of ``"BM=128,BN=64,block=32x8"``; :class:`InvalidConfig` for anything else."""
+    """Return the parameters of ``"BM=128, block=32x8"``, ``"32×8 BM=128"`` or an id; :class:`InvalidConfig` else."""
     parameters: dict[str, Any] = {}
-    for part in text.split(","):
-        name, equals, value = (word.strip() for word in part.partition("="))
-        if not equals or not name.isidentifier() or not value:
-            raise InvalidConfig(f"{part.strip()!r} is not NAME=VALUE, such as BM=128 or block=32x8")
+    parts = re.split(r",\s*|\s+", re.sub(r"\s*=\s*", "=", text.strip()))
+    for word in itertools.chain.from_iterable([part] if "=" in part else part.split("-") for part in parts):
+        for printed, typed in _PRINTED.items():
+            word = re.sub(rf"^{printed}$", typed, word)
+        name, _, value = word.partition("=")
+        if not name.isidentifier() or not value:
+            raise InvalidConfig(f"{word!r} is not NAME=VALUE, such as BM=128 or block=32x8")
         parameters[name] = parse_shape(value) if name == BLOCK else _number(value)
     return parameters
 

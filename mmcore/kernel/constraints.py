@@ -63,10 +63,8 @@ class Multiple:
             raise InvalidKernel(f"{self.sizes!r} are not sizes of a problem; there are m, n and k")
         named = isinstance(self.of, str) and (self.of in _EXTENTS or self.of.isidentifier())
         if not named and (type(self.of) is not int or self.of < 1):
-            known = ", ".join(_EXTENTS)
-            raise InvalidKernel(
-                f"a multiple of {self.of!r} makes no sense; give a number, a parameter, or one of {known}"
-            )
+            advice = f"give a number, a parameter, or one of {', '.join(_EXTENTS)}"
+            raise InvalidKernel(f"a multiple of {self.of!r} makes no sense; {advice}")
         if type(self.times) is not int or self.times < 1:
             raise InvalidKernel(f"{self.times!r} times {self.of} makes no sense; give a whole number from 1")
 

@@ -27,6 +27,11 @@ class Dim3(NamedTuple):
     def __str__(self) -> str:
         return "×".join(map(str, self if self.z > 1 else self[:2]))
 
+    @property
+    def spec(self) -> str:
+        """The shape as it is typed: "32x8"."""
+        return str(self).replace("×", "x")
+
 
 Shape: TypeAlias = Sequence[int] | Dim3
 

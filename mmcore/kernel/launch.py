@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -89,15 +90,8 @@ def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[st
     rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
     depth = ceil_div(problem.k, step) * step
     last = {"A": (rows - 1, depth - 1), "B": (depth - 1, columns - 1)}
-    return {
-        matrix: max(
-            0,
-            sum(index * stride for index, stride in zip(at, problem.strides(matrix), strict=True))
-            + 1
-            - problem.span(matrix),
-        )
-        for matrix, at in last.items()
-    }
+    reach = {matrix: sum(map(operator.mul, at, problem.strides(matrix))) + 1 for matrix, at in last.items()}
+    return {matrix: max(0, count - problem.span(matrix)) for matrix, count in reach.items()}
 
 
 @contextlib.contextmanager

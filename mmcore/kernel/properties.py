@@ -23,6 +23,7 @@ class DeviceProperties:
         registers_per_block: 32-bit registers that one block may hold.
         memory_bytes: device memory that matrices may occupy, in bytes.
         multiprocessors: how many it has; a persistent kernel launches that many blocks, or a multiple.
+        clock_mhz: highest clock of the multiprocessors.
         card: product name of a GPU, such as "NVIDIA H200", by which tuned configs are known; empty of others.
     """
 
@@ -35,6 +36,7 @@ class DeviceProperties:
     registers_per_block: int = 64 << 10
     memory_bytes: int = 1 << 40
     multiprocessors: int = 132
+    clock_mhz: int = 1980
     card: str = ""
 
     @classmethod

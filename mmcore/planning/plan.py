@@ -88,10 +88,10 @@ def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[C
 
 def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> tuple[Config, str]:
     """The config of a product where the user names none, and where it comes from: tuned, or the kernel's default."""
-    for config, tuned in tuned_configs(kernel, problem, device.card) if device.card else ():
+    for config, tuned in tuned_configs(kernel, problem, device):
         with contextlib.suppress(MmcoreError):
             plan(kernel, problem, config, device)
-            return config, str(tuned)
+            return config, tuned.on(device)
     return kernel.fitting_config(problem), DEFAULT
 
 
@@ -112,17 +112,15 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
     """
     theirs, ours = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
     if theirs != ours:
-        raise InvalidProblem(
-            f"{kernel.name} computes {'→'.join(dict.fromkeys(ours))}, not {'→'.join(dict.fromkeys(theirs))}"
-        )
+        types = ("→".join(dict.fromkeys(each)) for each in (ours, theirs))
+        raise InvalidProblem(f"{kernel.name} computes {', not '.join(types)}")
     if any(getattr(problem, name) != getattr(kernel, name) for name in ("alpha", "beta", "column_major")):
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation} {kernel.types}")
     if not kernel.strided:
         problem = problem.packed
     if device.compute_capability < kernel.min_compute_capability:
-        needed, found = (
-            ".".join(map(str, pair)) for pair in (kernel.min_compute_capability, device.compute_capability)
-        )
+        pairs = kernel.min_compute_capability, device.compute_capability
+        needed, found = (".".join(map(str, pair)) for pair in pairs)
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
     reasons = launch_violations(device, Dim3(1), config.block, 0)
     if not force:

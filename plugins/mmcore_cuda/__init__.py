@@ -11,6 +11,7 @@ from mmcore.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from mmcore.devices.base import Device, DeviceProvider
+    from mmcore.kernel.properties import DeviceProperties
 
 
 class CudaProvider:
@@ -30,16 +31,27 @@ class CudaProvider:
 
         return {f"cuda:{index}": describe(index) for index in range(count)}
 
+    def properties(self, index: int) -> DeviceProperties:
+        _check(index)
+        from mmcore_cuda.device import properties
+
+        return properties(index)
+
     def open(self, index: int) -> Device:
-        count, absence = _search()
-        if not count:
-            raise NoDevice(f"there is no GPU here: {absence}; the device emulator needs none")
-        if index >= count:
-            names = ", ".join(f"cuda:{each}" for each in range(count))
-            raise NoDevice(f"cuda:{index} does not exist; this machine has {names}")
+        _check(index)
         from mmcore_cuda.device import CudaDevice
 
         return CudaDevice(index)
+
+
+def _check(index: int) -> None:
+    """Raise NoDevice unless there is a GPU of that number."""
+    count, absence = _search()
+    if not count:
+        raise NoDevice(f"there is no GPU here: {absence}; the device emulator needs none")
+    if index >= count:
+        names = ", ".join(f"cuda:{each}" for each in range(count))
+        raise NoDevice(f"cuda:{index} does not exist; this machine has {names}")
 
 
 @functools.cache

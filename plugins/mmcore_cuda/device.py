@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,26 @@ def describe(index: int) -> str:
     capability = ".".join(map(str, device.compute_capability))
     _, memory = driver.cuDeviceTotalMem(index)
     return f"{device.name}, compute capability {capability}, {memory / 1e9:.1f} GB, driver for CUDA {_cuda_version()}"
+
+
+def properties(index: int) -> DeviceProperties:
+    """Return a GPU's properties, with all of its memory, without a context."""
+    device = Device(index)
+    found = device.properties
+    _, memory = driver.cuDeviceTotalMem(index)
+    return DeviceProperties(
+        compute_capability=tuple(device.compute_capability),
+        threads_per_block=found.max_threads_per_block,
+        block=Dim3(found.max_block_dim_x, found.max_block_dim_y, found.max_block_dim_z),
+        grid=Dim3(found.max_grid_dim_x, found.max_grid_dim_y, found.max_grid_dim_z),
+        shared_bytes=found.max_shared_memory_per_block,
+        shared_bytes_optin=found.max_shared_memory_per_block_optin,
+        registers_per_block=found.max_registers_per_block,
+        memory_bytes=int(memory),
+        multiprocessors=found.multiprocessor_count,
+        clock_mhz=found.clock_rate // 1000,
+        card=str(device.name),
+    )
 
 
 def _cuda_version() -> str:
@@ -124,20 +145,8 @@ class CudaDevice:
     @property
     def properties(self) -> DeviceProperties:
         self.use()
-        properties = self.gpu.properties
         _, free, _ = driver.cuMemGetInfo()
-        return DeviceProperties(
-            compute_capability=tuple(self.gpu.compute_capability),
-            threads_per_block=properties.max_threads_per_block,
-            block=Dim3(properties.max_block_dim_x, properties.max_block_dim_y, properties.max_block_dim_z),
-            grid=Dim3(properties.max_grid_dim_x, properties.max_grid_dim_y, properties.max_grid_dim_z),
-            shared_bytes=properties.max_shared_memory_per_block,
-            shared_bytes_optin=properties.max_shared_memory_per_block_optin,
-            registers_per_block=properties.max_registers_per_block,
-            memory_bytes=int(free),
-            multiprocessors=properties.multiprocessor_count,
-            card=self.description,
-        )
+        return replace(properties(self.gpu.device_id), memory_bytes=int(free))
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> OwnedBuffer:
         self.use()

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from mmcore.devices.loaded_kernel import LoadedKernel
     from mmcore.devices.violations import Violation
     from mmcore.kernel.declaration import Kernel
+    from mmcore.kernel.properties import DeviceProperties
     from mmcore.result import Result
     from mmcore_emulator.api import check, profile
+    from mmcore_emulator.device import Emulator
     from mmcore_emulator.profiler.profile import Profile
     from mmcore_emulator.sanitizer.check import Check
 
@@ -49,13 +51,14 @@ class EmulatorProvider:
         return 1
 
     def findings(self) -> Mapping[str, str]:
-        from mmcore_emulator.device import Emulator
-
-        emulator = Emulator(self.name)
+        emulator = self.open(0)
         size = f"{emulator.properties.memory_bytes / 1e9:.1f} GB"
         return {self.name: f"emulates {emulator.emulates}, with matrices of up to {size} in all"}
 
-    def open(self, index: int) -> Device:
+    def properties(self, index: int) -> DeviceProperties:
+        return self.open(index).properties  # which opens nothing but an object
+
+    def open(self, index: int) -> Emulator:
         if index:
             raise NoDevice(f"{self.name}:{index} does not exist; there is one {self.name}")
         from mmcore_emulator.device import Emulator

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 from mmcore.errors import MmcoreError, NoDevice
 from mmcore.executor.choose_device import chosen, device_name
@@ -67,7 +67,11 @@ class Worker(Protocol):
 
 
 class Engine(Protocol):
-    """Where cells are measured."""
+    """Where cells are measured.
+
+    What makes one may have an attribute ``local``: True says that its workers have the devices of this machine that
+    :meth:`Request.local_devices` names. Then pytest asks no worker what it is before the first test begins.
+    """
 
     def workers(self) -> Sequence[Worker]:
         """The workers that are there and have not been given yet; it is asked again and again.
@@ -79,12 +83,12 @@ class Engine(Protocol):
         """Free what it holds; its workers have been ended."""
 
 
-def connect(name: str, request: Request) -> Engine:
-    """The engine of that name.
+def engine_named(name: str) -> Callable[[Request], Engine]:
+    """Return what makes the engine of that name.
 
     Raises:
         UnknownName: no plugin brings one of that name.
-        MmcoreError: it cannot be reached, or needs what is not installed.
+        MmcoreError: it needs what is not installed.
     """
     found: Named[str] = Named("engine")
     for item, origin in registry().collected("mmcore_engines"):
@@ -93,13 +97,18 @@ def connect(name: str, request: Request) -> Engine:
     target = found.named(name, registry().failed)
     module, _, function = str(target).partition(":")
     try:
-        make: Any = getattr(import_module(module), function)
+        make: Callable[[Request], Engine] = getattr(import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise MmcoreError(f"the engine {name!r} cannot be loaded: {error}") from None
+    return make
+
+
+def connect(name: str, request: Request) -> Engine:
+    """Return the engine of that name; :class:`MmcoreError` as for :func:`engine_named`, or if it cannot be reached."""
+    make = engine_named(name)
     try:
-        engine: Engine = make(request)
+        return make(request)
     except MmcoreError:
         raise
     except Exception as error:  # an engine may raise anything
         raise MmcoreError(f"the engine {name!r} cannot be used: {type(error).__name__}: {error}") from error
-    return engine

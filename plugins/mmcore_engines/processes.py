@@ -29,6 +29,8 @@ class LocalWorker:
 class Processes:
     """All cards of this machine, or those that are named; a device without device time may be named several times."""
 
+    local = True
+
     def __init__(self, request: Request) -> None:
         if request.address:
             raise MmcoreError(f"the engine 'processes' is this machine's and has no address, such as {request.address}")

@@ -79,7 +79,8 @@ class Spread:
 
     def start(self) -> Future[Mapping[str, Any]]:
         """Meet the workers; what the first one's device is, described, or a MmcoreError if there is none."""
-        self._thread.start()
+        if self._thread.ident is None:
+            self._thread.start()
         return self._crew.first
 
     def begin(self, journal: Path | None = None) -> None:

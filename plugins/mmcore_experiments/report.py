@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 from mmcore.cli.output import fields
 from mmcore.registry import Registered
+from mmcore.tuning import other_card
 from mmcore_experiments.preset import Preset
 
 _SERIES = ("kernel", "config_id")
@@ -66,6 +67,10 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
         *((name, value) for name, value in _common(rows).items() if name != "cells"),
         ("cells", f"{len(infos)}: {len(infos) - before} measured now, {before} before"),
         ("left out", "\n".join(section["left_out"])),
+        (
+            "tuned on",
+            ", ".join(filter(None, dict.fromkeys(other_card(info.get("config_origin", "")) for info in infos))),
+        ),
         ("results", str(results)),
     ]
     return [

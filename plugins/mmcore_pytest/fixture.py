@@ -13,9 +13,9 @@ from mmcore.cell import Cell, Timing
 from mmcore.cli.output import visible
 from mmcore.errors import ConstraintViolation, MmcoreError, Unsupported
 from mmcore.executor import measure_cell
-from mmcore.reproduce import launch_command
 from mmcore.result import Result
 from mmcore_pytest.collection import Benchmark
+from mmcore_source_file.reproduce import launch_command
 
 Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]  # the dictionary is what pytest-benchmark stores
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import queue
 import time
@@ -13,6 +14,7 @@ from typing import Any
 from mmcore.cell import Cell, Timing
 from mmcore.result import Result
 from mmcore_engines import Request, Spread, connect
+from mmcore_engines.engine import engine_named
 from mmcore_engines.spread import NotMeasured
 from mmcore_pytest.options import Selection
 
@@ -24,36 +26,48 @@ _POLL_SECONDS = 0.5
 
 
 class Measuring:
-    """The engine of a run.
+    """The engine of a run, which starts when something is asked of a worker.
 
     Attributes:
         device: what was asked for.
-        described: what the first worker says of its device.
+        local: the first of this machine's devices that its workers have; empty where the workers alone know theirs.
 
     Raises:
-        MmcoreError: there is no such engine, or it has no worker.
+        MmcoreError: there is no such engine, or no such device of this machine.
     """
 
     def __init__(self, selection: Selection, say: Callable[[str], None]) -> None:
         self.device = selection.device
         self._spreads = selection.spread
-        request = Request("all" if selection.device == "auto" else selection.device, selection.engine_address)
+        self._engine = selection.engine
+        self._request = Request("all" if selection.device == "auto" else selection.device, selection.engine_address)
+        is_local = getattr(engine_named(self._engine), "local", False)
+        self.local = self._request.local_devices()[0] if is_local else ""
         # Told by pytest's own thread: from another it could end in what is captured of a test.
         self._said: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._spread = Spread(connect(selection.engine, request), self._said.put, REFERENCE)
         self._say = say
         self._futures: dict[str, Future[Any]] = {}
         self._told, self._last = 0, time.monotonic()
+
+    @functools.cached_property
+    def _spread(self) -> Spread:
+        return Spread(connect(self._engine, self._request), self._said.put, REFERENCE)
+
+    @functools.cached_property
+    def described(self) -> Mapping[str, Any]:
+        """What the first worker says of its device; :class:`MmcoreError` where there is no worker."""
         try:
-            self.described: Mapping[str, Any] = self._wait_for(self._spread.start())
+            found: Mapping[str, Any] = self._wait_for(self._spread.start())
         except BaseException:  # Ctrl-C too
             self._spread.close()
             raise
+        return found
 
     def hand_out(self, cells: Mapping[str, tuple[Cell, str]], folder: Path | None) -> None:
         """Have cells measured, given with their groups by test; in ``folder`` lies what an interrupted run has."""
         for test, (cell, group) in cells.items():
             self._futures[test] = self._spread.add(cell, test if self._spreads else group)
+        self._spread.start()
         run = hashlib.sha256("\n".join(sorted(cells)).encode()).hexdigest()[:16]
         self._spread.begin(folder and folder / f"{run}.jsonl")
 
@@ -82,7 +96,7 @@ class Measuring:
     @property
     def keeps(self) -> bool:
         """Whether the same command goes on from where this run is interrupted."""
-        return self._spread.keeps
+        return "_spread" in vars(self) and self._spread.keeps
 
     @property
     def _done(self) -> int:
@@ -101,6 +115,8 @@ class Measuring:
         Args:
             reported: the tests that have been run.
         """
+        if "_spread" not in vars(self):
+            return
         done = self._done
         whole = self._futures.keys() <= reported and done == len(self._futures)
         if not whole:

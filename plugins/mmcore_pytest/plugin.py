@@ -7,6 +7,7 @@ rounds of cells, and stays in charge of statistics, storage and comparison.
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     if not (session := _used(config)):
         return []
     from mmcore.registry import registry
+    from mmcore.tuning import other_card
     from mmcore_pytest.collection import COUNTED
 
     found, quiet = session.found, config.get_verbosity() < 0
@@ -117,9 +119,10 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
         hint = "" if shown else "; --mm-show-refused lists them"
         lines.append(f"mmcore: constraints forbid {len(found.refused)} of the combinations asked for{hint}")
         lines += [f"  refused: {refused}" for refused in found.refused if shown]
-    tuned = sum(bool(benchmark.origin) for benchmark in found.benchmarks.values())
+    tuned = [benchmark.origin for benchmark in found.benchmarks.values() if benchmark.origin]
     if tuned:
-        lines.append(f"mmcore: {tuned} of the configs are tuned ones; --mm-config names others")
+        elsewhere = "".join(f", {count} on {card}" for card, count in Counter(map(other_card, tuned)).items() if card)
+        lines.append(f"mmcore: {len(tuned)} of the configs are tuned ones{elsewhere}; --mm-config names others")
     lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
     if found.buggy and not quiet:
         lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(found.buggy)}")
@@ -289,6 +292,8 @@ def pytest_benchmark_compare_machine_info(
     if not is_ours(compared_benchmark):
         return
     compared_benchmark.update(upgraded(compared_benchmark))
+    if config.option.collectonly:
+        return
     try:  # nothing is collected yet, so it is here that the device is opened
         facts = run_of(config).described["facts"]
     except MmcoreError as error:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from mmcore.cli.output import visible
 from mmcore.result import Result
+from mmcore.tuning import other_card
 from mmcore_pytest.collection import Benchmark
 from mmcore_pytest.fixture import CellBenchmark, Measured
 
@@ -60,6 +61,8 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
         ends = [] if result.times else ["counts, no times"]
         title += ": " + ", ".join(["verified", *ends])
         parts += ["", Text(visible(title), "bold"), _table(members)]
+        cards = dict.fromkeys(other_card(benchmark.origin) for benchmark, _, _ in members)
+        parts += [Text(visible(f"configs tuned on another card: {card}"), "dim") for card in cards if card]
     return parts
 
 

@@ -14,7 +14,7 @@ import pytest
 from mmcore.cell import Cell
 from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, measure_cell, run
-from mmcore.executor.choose_device import chosen, device_name
+from mmcore.executor.choose_device import chosen, device_name, device_properties
 from mmcore.file_locks import Lock
 from mmcore.kernel.other_source import other_source
 from mmcore.kernel.properties import DeviceProperties
@@ -71,9 +71,14 @@ class Session:
     @functools.cached_property
     def supports_timing(self) -> bool:
         """Whether the device measures device time."""
-        if self.engine:
-            return bool(self.described["supports_timing"])
-        return chosen(self.device)[0].supports_timing
+        if name := self._name:
+            return chosen(name)[0].supports_timing
+        return bool(self.described["supports_timing"])
+
+    @functools.cached_property
+    def _name(self) -> str:
+        """The name of this machine's device for which benchmarks are found; empty where a worker must be asked."""
+        return self.engine.local if self.engine else self.device
 
     @functools.cached_property
     def told(self) -> str:
@@ -95,7 +100,11 @@ class Session:
     def found(self) -> Found:
         """The benchmarks that the options select; :class:`MmcoreError` where they select nothing that is there."""
 
+        @functools.cache
         def device() -> DeviceProperties:
+            # Collecting tests opens no device, unless the workers of an engine alone know theirs.
+            if name := self._name:
+                return device_properties(name)
             return DeviceProperties.from_json(self.described["properties"])
 
         return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing, device=device)

@@ -14,7 +14,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import parse_shape
+from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore_source_file import geometry
 from mmcore_source_file.body import Body, layout_of
 from mmcore_source_file.entry import chosen_function
@@ -207,7 +207,7 @@ def _geometry(
     shape: Any = parse_block(given["block"], block) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:
         extents = shape(Config({"block": (1, 1, 1), **chosen.values})) if callable(shape) else shape
-        notes.append(Note("block", "×".join(map(str, extents)), block.why, "--block", block.guessed))
+        notes.append(Note("block", str(dim3(extents)), block.why, "--block", block.guessed))
     text = str(given.get("grid", ""))
     if not text and grid is None:
         grid = Geometry(parse_expressions("ceil(n/bx), ceil(m/by)", "the grid"), "nothing tells it", guessed=True)
@@ -215,7 +215,7 @@ def _geometry(
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
     dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
     if "shared" not in given and shared is not None:
-        notes.append(Note("dynamic shared memory", f"{dynamic} bytes", "as launched", "--shared"))
+        notes.append(Note("dynamic shared bytes", dynamic, "as launched", "--shared"))
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)
     return shape, text, dynamic, notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from mmcore.cell import KernelReference, is_file
 from mmcore.cli.output import say
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import BLOCK, parse_config
+from mmcore.kernel.geometry import parse_shape
 from mmcore.registry import registry
 
 _OPTIONS = {
@@ -30,6 +32,7 @@ _OPTIONS = {
 }
 _SEVERAL = ("define", "option")
 _REAL = ("alpha", "beta")
+_EXTENTS = re.compile("[1-9][0-9]*([x×][1-9][0-9]*){1,2}")
 
 
 def take_files(command: click.Command, parameter: str) -> None:
@@ -116,11 +119,16 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     arguments = given.pop("args", None)
     if arguments is not None:
         given["args"] = (
-            [each.strip() for each in arguments.split(",")] if isinstance(arguments, str) else list(arguments)
+            # "lda=n" is how the report has a parameter that is called otherwise.
+            [each.rpartition("=")[2].strip() for each in arguments.split(",")]
+            if isinstance(arguments, str)
+            else list(arguments)
         )
     found: dict[str, Any] = {}
     for several in given.pop("configs", ()):
         found |= parse_config(several) if isinstance(several, str) else several
+    if _EXTENTS.fullmatch(str(given.get("grid", ""))):  # as the report has it: "16×1"
+        given["grid"] = ", ".join(map(str, parse_shape(given["grid"])))
     block = given.pop("block", None) or found.pop(BLOCK, None)
     given |= {"parameters": found} if found else {}
     given |= {"block": block} if block else {}

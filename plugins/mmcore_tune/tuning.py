@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.tuning import SCHEMA, Tuned, file_of, read
+from mmcore.tuning import PROPERTIES, SCHEMA, Tuned, file_of, read
 from mmcore_engines import Spread
 from mmcore_engines.place import AHEAD
 from mmcore_engines.spread import NotMeasured
@@ -181,7 +181,8 @@ def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
     }
     problem, config = tuning.problem, search.space.configs[tuning.winner].to_json()
     sizes = problem.m, problem.n, problem.k
-    return Tuned(tuning.kernel.name, config, *sizes, seconds, card_of(device), "", provenance)
+    properties = {name: device["properties"][name] for name in PROPERTIES}
+    return Tuned(tuning.kernel.name, config, *sizes, seconds, card_of(device), "", provenance, properties)
 
 
 def card_of(device: Mapping[str, Any]) -> str:
@@ -219,9 +220,10 @@ def write(found: Tuned, folder: Path) -> Path:
         entries = sorted([*entries, found], key=lambda each: (each.kernel, each.m * each.n * each.k, each.m, each.n))
         if others := {each.card for each in known} - {found.card}:
             raise MmcoreError(f"{path} is of another card, {min(others)}")
-        lines = ",\n".join(json.dumps(replace(each, card="", origin="").to_json()) for each in entries)
+        names = ("kernel", "config", "m", "n", "k", "seconds", "provenance")
+        lines = ",\n".join(json.dumps({name: getattr(each, name) for name in names}) for each in entries)
         folder.mkdir(parents=True, exist_ok=True)
-        head = json.dumps({"schema": SCHEMA, "card": found.card})[:-1]
+        head = json.dumps({"schema": SCHEMA, "card": found.card, "properties": found.properties})[:-1]
         temporary = path.with_suffix(".new")
         try:
             temporary.write_text(f'{head}, "tuned": [\n{lines}\n]}}\n', encoding="utf-8")

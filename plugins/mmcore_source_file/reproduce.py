@@ -18,8 +18,7 @@ def launch_command(command: str, cell: Cell) -> str:
         parameters = referenced_kernel(cell.kernel).config(**cell.config)
         given = [name for name in parameters if name not in parameters.derived]
         if "block" in given:
-            x, y, z = parameters.block
-            config["--block"] = f"{x}x{y}" if z == 1 else f"{x}x{y}x{z}"
+            config["--block"] = parameters.block.spec
         if others := [f"{name}={parameters[name]}" for name in given if name != "block"]:
             config["--config"] = ",".join(others)
     inputs = {} if cell.inputs == "usual" else {"--inputs": cell.inputs}
