@@ -46,7 +46,7 @@ def forget() -> None:
 
 
 def entries() -> list[Path]:
-    return [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
+    return [path for path in (cache_directory() / "entries").rglob("[!.]*") if path.is_file()]
 
 
 def compiled(

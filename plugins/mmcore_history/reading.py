@@ -14,11 +14,12 @@ from typing import Any
 from mmcore.cell import WAYS
 from mmcore.cli.output import visible
 from mmcore.errors import MmcoreError
+from mmcore.files import read_bytes
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.geometry import dim3
 from mmcore.result import SCHEMA
-from mmcore.saved_results import KEY, is_ours, upgraded
 from mmcore_history.measurements import Card, Measurement, Run, Subject
+from mmcore_pytest.saved_results import KEY, is_ours, upgraded
 
 UNVERIFIED, UNTIMED, UNKNOWN = "not verified", "without device times", "of a version that this mmcore does not read"
 """Why a result has no place in a history."""
@@ -146,7 +147,7 @@ def _read(path: Path, host: str) -> _File:
 def _document(path: Path) -> dict[str, Any]:
     """A document of mmcore's with this version's names."""
     try:
-        document = json.loads(path.read_bytes(), parse_constant=_no_constant)
+        document = json.loads(read_bytes(path), parse_constant=_no_constant)
     except OSError as error:
         raise InvalidHistory(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mmcore.errors import InvalidKernel
+from mmcore.files import TEXT_BYTES, Unreadable, read_bytes
 from mmcore_nvrtc.includes import Include, candidates, includes, option_values, search_folders
 
 # NVRTC's options that have it read files that are no headers.
@@ -27,13 +29,15 @@ def dependencies(source: Path, text: str, options: Sequence[str]) -> dict[str, s
         source: path of the source.
         text: its content.
         options: NVRTC's, but for those that say where CUDA's own headers are.
+
+    Raises:
+        InvalidKernel: one is no regular file, or too large; NVRTC would read all of it.
     """
-    if _READS_OTHERS.search(" ".join(options)):
-        return None
     telling = tuple(option for option in options if not option.startswith("-D") or re.search('["<>]|^-D[^=]*$', option))
     asked = (os.path.abspath(source), text, telling, os.getcwd())
     if asked not in _known or not unchanged(_known[asked] or {}):
-        _known[asked] = _followed(source, text, options)
+        found = _followed(source, text, options)
+        _known[asked] = None if _READS_OTHERS.search(" ".join(options)) else found
     return _known[asked]
 
 
@@ -80,7 +84,7 @@ def _found(include: Include, folder: str, searched: Sequence[str], states: dict[
         if known is None:
             states[path] = known = _state(path)
             if known != _NOT_THERE:
-                return [(os.path.dirname(path), _content(path))] if os.path.isfile(path) else []
+                return [] if os.path.isdir(path) else [(os.path.dirname(path), _content(path))]
         if known != _NOT_THERE:
             break
     return []
@@ -102,6 +106,8 @@ def _state(path: str) -> str:
 
 def _content(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except OSError:  # a folder, or a file that NVRTC cannot read either
+        return read_bytes(path, TEXT_BYTES)
+    except Unreadable as error:
+        raise InvalidKernel(f"the header {path} cannot be read: {error.strerror}") from None
+    except OSError:  # a file, or a file that NVRTC cannot read either
         return b""

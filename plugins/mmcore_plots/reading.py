@@ -12,9 +12,10 @@ from mmcore.cell import WAYS
 from mmcore.cli.output import visible
 from mmcore.compared import Compared
 from mmcore.errors import MmcoreError
+from mmcore.files import read_bytes
 from mmcore.kernel.geometry import dim3
-from mmcore.saved_results import KEY, upgraded
 from mmcore_plots.results import SECTOR_BYTES, Entry, InvalidResults, Results
+from mmcore_pytest.saved_results import KEY, upgraded
 
 # Where a result says how it was measured.
 _HOW = {"kernel": "caches", "end-to-end": "memory"}
@@ -77,7 +78,7 @@ def _read(path: Path) -> Results:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = _printable(json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant))
+        document = _printable(json.loads(read_bytes(path), parse_constant=_no_constant))
     except OSError as error:
         raise InvalidResults(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:

@@ -272,7 +272,7 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
     """Say what was measured on."""
     if session := _used(config):
-        from mmcore.saved_results import describe
+        from mmcore_pytest.saved_results import describe
 
         describe(machine_info, session.described["facts"])
 
@@ -282,7 +282,7 @@ def pytest_benchmark_compare_machine_info(
     config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
 ) -> None:
     """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now."""
-    from mmcore.saved_results import damage, describe, is_ours, other_device, upgraded
+    from mmcore_pytest.saved_results import damage, describe, is_ours, other_device, upgraded
 
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")

@@ -17,6 +17,7 @@ import filelock
 
 from mmcore.cache_directory import cache_directory
 from mmcore.errors import LockFailed
+from mmcore.files import read_text, replace
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
 
@@ -46,17 +47,18 @@ class Lock:
         try:
             if not self._lock.is_locked:
                 self._lock.acquire(blocking=False)
-                self._holder.write_text(f"{os.getpid()} {_command()}", encoding="utf-8", errors="replace")
+                with contextlib.suppress(OSError):  # on a full disk a lock is held without a name
+                    self._holder.unlink(missing_ok=True)
+                    replace(self._holder, f"{os.getpid()} {_command()}".encode(errors="replace"))
                 os.environ[_ANCESTORS] = " ".join({*ancestors, str(os.getpid())})
             return None
         except filelock.Timeout:
             text = " "
-            with contextlib.suppress(FileNotFoundError):  # it has not been written yet
-                text = self._holder.read_text("utf-8", "replace")
+            with contextlib.suppress(OSError):  # it has not been written yet
+                text = read_text(self._holder, "replace")
             holder = Holder(*text.partition(" ")[::2])
             return None if holder.pid in ancestors else holder
         except (OSError, NotImplementedError) as error:
-            self._lock.release()
             raise LockFailed(f"files cannot be locked under {self._holder.parent}: {error}") from None
 
     def take(self, busy: Callable[[Holder], None]) -> None:
@@ -69,7 +71,8 @@ class Lock:
     def release(self) -> None:
         """Give the lock back, if it was taken."""
         if self._lock.is_locked:
-            self._holder.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._holder.unlink()
             self._lock.release()
 
 
