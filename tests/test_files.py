@@ -115,6 +115,13 @@ def test_a_file_is_named_in_a_sentence_on_the_command_line(tmp_path: Path) -> No
     assert "kernel.cu cannot be read: it is not a regular file" in result.stderr
 
 
+def test_results_of_more_lists_than_memory_has_room_for_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(f'{{"machine_info": {{"mmcore": {{}}}}, "benchmarks": [{"[]," * (1 << 20)}[]]}}')
+    with pytest.raises(MmcoreError, match="it has more lists and objects than results have"):
+        read_results([path])
+
+
 def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(TEXT_BYTES))

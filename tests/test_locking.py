@@ -191,6 +191,25 @@ def test_a_holder_that_cannot_say_who_it_is_has_the_lock_all_the_same(
         assert answer(other) == "taken"
 
 
+def test_a_disk_without_room_for_a_lock_has_it_with_temporary_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    opened = os.open
+
+    def full(path: Path, flags: int, *mode: int, **options: int) -> int:
+        if flags & os.O_CREAT and Path(path).is_relative_to(tmp_path / "cache"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return opened(path, flags, *mode, **options)
+
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "open", full)
+    lock = Lock("any")
+    assert lock.try_to_take() is None
+    lock.release()
+    assert lock._holder.is_relative_to(tmp_path / f"mmcore-locks-{os.getuid()}")
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
 def test_what_is_in_the_place_of_a_holders_name_keeps_nobody_waiting(lock: Lock, make: Callable[[Path], None]) -> None:
     lock._holder.unlink(missing_ok=True)

@@ -36,8 +36,8 @@ class Lock:
     """The lock of what every process knows by one name: a device's identity, a file's path; raises LockFailed."""
 
     def __init__(self, name: str) -> None:
-        path = _folder() / hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()
-        self._lock = filelock.FileLock(path.with_suffix(".lock"), mode=0o600, thread_local=False)
+        path = _placed(hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest() + ".lock")
+        self._lock = filelock.FileLock(path, mode=0o600, thread_local=False)
         # A file of its own: some versions of filelock truncate the lock's as they open it.
         self._holder = path.with_suffix(".holder")
 
@@ -76,8 +76,8 @@ class Lock:
             self._lock.release()
 
 
-def _folder() -> Path:
-    """A folder that is the user's alone: with the cache, or with temporary files where that cannot be."""
+def _placed(file: str) -> Path:
+    """A file in a folder that is the user's alone: with the cache, or with temporary files where that cannot be."""
     for parent, name in ((cache_directory, "locks"), (tempfile.gettempdir, f"mmcore-locks-{os.getuid()}")):
         try:
             folder = Path(parent(), name)
@@ -85,7 +85,8 @@ def _folder() -> Path:
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 raise PermissionError(f"{folder} is a link, or another user's")
             folder.chmod(0o700)
-            return folder
+            os.close(os.open(folder / file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
+            return folder / file
         except (OSError, RuntimeError) as error:  # Path.home() knows no home
             reason = error
     raise LockFailed(f"there is no folder for locks: {reason}; MMCORE_CACHE_DIR can name one")

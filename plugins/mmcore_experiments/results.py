@@ -19,11 +19,11 @@ import pytest_benchmark
 from pytest_benchmark.stats import Stats
 
 from mmcore.errors import ConstraintViolation, MmcoreError
-from mmcore.files import read_bytes, read_lines, write
+from mmcore.files import read_lines, write
 from mmcore.result import Result
 from mmcore_engines.file_locks import Lock
 from mmcore_pytest.collection import Benchmark
-from mmcore_pytest.saved_results import KEY, describe, other_device
+from mmcore_pytest.saved_results import KEY, describe, other_device, read_document
 
 Record: TypeAlias = dict[str, Any]
 
@@ -110,7 +110,7 @@ class Store:
         found, reason = {}, ""
         if self.results.exists():
             try:
-                saved = json.loads(read_bytes(self.results))
+                saved = read_document(self.results)
                 str(saved[KEY]["experiment"] + saved["machine_info"][KEY]["name"])
                 found, reason = _keyed(saved["benchmarks"]), other_device(machine, saved["machine_info"])
             except (ValueError, TypeError, KeyError, RecursionError) as error:
