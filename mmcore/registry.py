@@ -21,6 +21,7 @@ import pluggy
 from mmcore import hookspecs
 from mmcore.cell import FileKernel, KernelReference, is_file
 from mmcore.errors import DuplicateName, MmcoreError, UnknownKernel, UnknownName
+from mmcore.files import read_bytes
 from mmcore.kernel.declaration import Kernel
 from mmcore.tracebacks import place
 
@@ -313,7 +314,7 @@ def _outside(source: Path, folders: tuple[str, ...], built: bool) -> str:
     source, package = source.resolve(), [Path(folder).resolve() for folder in folders]
     if not built and not any(source.is_relative_to(folder) for folder in package):
         return f", {source}, lies outside its package {package[0]}"
-    text = source.read_bytes() if source.is_file() else b""
+    text = read_bytes(source) if source.is_file() else b""
     for name in _INCLUDED.findall(text):
         included = (source.parent / os.fsdecode(name)).resolve()
         if included.is_file() and not any(included.is_relative_to(folder) for folder in package):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.errors import MmcoreError
+from mmcore.files import read_text
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
@@ -137,9 +138,7 @@ def _entries(path: Path, changed: int, origin: str) -> tuple[Tuned, ...]:
 def read(path: Path, origin: str) -> Iterator[Tuned]:
     """The entries of a tuning file; MmcoreError where it is none."""
     try:
-        if path.exists() and not path.is_file():
-            raise ValueError("it is no file")
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_text(path))
         if document["schema"] != SCHEMA:
             raise MmcoreError(f"{path} is of version {document['schema']}; this mmcore reads version {SCHEMA}")
         properties = document.get("properties") or {}
@@ -154,7 +153,8 @@ def read(path: Path, origin: str) -> Iterator[Tuned]:
                 raise ValueError("an entry has no kernel, sizes, time or config")
             yield tuned
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise MmcoreError(f"the tuning file {path} cannot be read: {type(error).__name__}: {error}") from None
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise MmcoreError(f"the tuning file {path} cannot be read: {reason}") from None
 
 
 def other_card(origin: str) -> str:

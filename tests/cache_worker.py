@@ -31,7 +31,7 @@ def main(source: Path, seed: int) -> None:
         if number == 0:
             print("compiled", flush=True)
         if rng.random() < 0.5:
-            entries = [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
+            entries = [path for path in (cache_directory() / "entries").rglob("[!.]*") if path.is_file()]
             for path in rng.sample(entries, min(1, len(entries))):
                 with contextlib.suppress(FileNotFoundError):
                     path.unlink()

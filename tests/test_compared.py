@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from mmcore import InvalidKernel, Kernel, kernels
+from mmcore import kernels
 from mmcore.cell import BASELINE, Cell, Timing
 from mmcore.compared import Compared, compared_kernels
-from mmcore.kernel.other_source import other_source
 from mmcore.measure import measure
 from mmcore.registry import Origin, Registered, registry
 from mmcore.timing import Time
@@ -179,84 +177,3 @@ def test_a_command_says_how_fast_it_is_beside_others(tmp_path: Path, words: tupl
         else []
     )
     assert shown == said
-
-
-# Another version of a source.
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A Git repository with two versions of a kernel in a folder, and a header beside it."""
-    folder = tmp_path / "repository" / "kernels"
-    folder.mkdir(parents=True)
-    git(folder.parent, "init", "--quiet")
-    for text in ("old", "new"):
-        for name in ("tiled.cu", "tiled.cuh"):
-            (folder / name).write_text(f"// {text} {name}")
-        git(folder.parent, "add", ".")
-        git(folder.parent, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "-m", text)
-        git(folder.parent, "tag", text)
-    return folder.parent
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=folder, check=True)
-
-
-def of(source: Path) -> Kernel:
-    return Kernel(name="acme.tiled", configs=[{"block": 8}], source=source)
-
-
-def test_no_version_is_no_source() -> None:
-    assert other_source(of(Path("/nowhere/tiled.cu")), "") == ""
-
-
-@pytest.mark.parametrize("revision", ["old", "HEAD~1"])
-def test_a_revision_is_unpacked_with_what_lies_beside_the_source(repository: Path, revision: str) -> None:
-    kernel = of(repository / "kernels" / "tiled.cu")
-    kernel.source.write_text("// being edited")
-    for _ in range(2):
-        found = Path(other_source(kernel, revision))
-        assert found.read_text() == "// old tiled.cu"
-        assert found.with_suffix(".cuh").read_text() == "// old tiled.cuh"
-    assert Path(other_source(kernel, "HEAD")).read_text() == "// new tiled.cu"
-    assert kernel.source.read_text() == "// being edited"
-
-
-def test_a_revision_by_the_path_of_a_link_is_that_of_the_file(repository: Path, tmp_path: Path) -> None:
-    link = tmp_path / "link.cu"
-    link.symlink_to(repository / "kernels" / "tiled.cu")
-    assert Path(other_source(of(link), "old")).read_text() == "// old tiled.cu"
-
-
-def test_in_a_folder_the_nearest_file_of_that_name_is_taken(tmp_path: Path) -> None:
-    for place in ("a/b/c", "z/y", "."):
-        (tmp_path / "other" / place).mkdir(parents=True, exist_ok=True)
-    (tmp_path / "other" / "a" / "b" / "c" / "tiled.cu").write_text("deep")
-    (tmp_path / "other" / "z" / "y" / "tiled.cu").write_text("near")
-    kernel = of(tmp_path / "tiled.cu")
-    assert Path(other_source(kernel, str(tmp_path / "other"))).read_text() == "near"
-    (tmp_path / "other" / "tiled.cu").write_text("nearest")
-    assert Path(other_source(kernel, str(tmp_path / "other"))).read_text() == "nearest"
-
-
-def test_a_version_that_is_not_there_is_one_sentence(repository: Path, tmp_path: Path) -> None:
-    tiled, added = (repository / "kernels" / name for name in ("tiled.cu", "added.cu"))
-    later = repository / "later" / "tiled.cu"
-    later.parent.mkdir()
-    for each in (added, later):
-        each.write_text("// not in Git yet")
-    (tmp_path / "tiled.cu").write_text("// in no repository")
-    (tmp_path / "empty").mkdir()
-    neither = "acme.tiled: {} is neither a folder, nor a revision of the Git repository of {}"
-    sentences = [
-        (tiled, "no-such", neither.format("no-such", tiled)),
-        (tmp_path / "tiled.cu", "HEAD", neither.format("HEAD", tmp_path / "tiled.cu")),
-        (later, "old", "acme.tiled: there is no later/tiled.cu in old"),
-        (added, "old", "acme.tiled: there is no kernels/added.cu in old"),
-        (tiled, str(tmp_path / "empty"), f"acme.tiled: there is no tiled.cu in {tmp_path / 'empty'}"),
-    ]
-    for source, version, sentence in sentences:
-        with pytest.raises(InvalidKernel) as raised:
-            other_source(of(source), version)
-        assert str(raised.value) == sentence

@@ -15,6 +15,7 @@ import pytest
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError
+from mmcore.files import TEXT_BYTES
 from mmcore_nvrtc import cache, compiler, dependencies
 from mmcore_nvrtc.compilation import compile_half
 from mmcore_nvrtc.cuda_headers import cuda_headers
@@ -46,7 +47,7 @@ def forget() -> None:
 
 
 def entries() -> list[Path]:
-    return [path for path in (cache_directory() / "entries").rglob("*") if path.is_file()]
+    return [path for path in (cache_directory() / "entries").rglob("[!.]*") if path.is_file()]
 
 
 def compiled(
@@ -110,14 +111,14 @@ def test_without_a_place_for_a_cache_everything_compiles(
     assert len(compilations) == 2
 
 
-@pytest.mark.parametrize("method", ["read_bytes", "write_bytes"])
+@pytest.mark.parametrize("method", ["read_bytes", "replace"])
 def test_a_cache_that_fails_costs_a_compilation(
     cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     def fail(*asked: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(f"mmcore_nvrtc.cache.Path.{method}", fail)
+    monkeypatch.setattr(f"mmcore_nvrtc.cache.{method}", fail)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2
@@ -331,13 +332,13 @@ def test_who_writes_an_entry_at_the_same_time_writes_another_file(
 ) -> None:
     entry = cache.Entry({}, None, "it does not compile")
     unfinished: list[str] = []
-    write_bytes = Path.write_bytes
+    rename = Path.replace
 
-    def told(path: Path, content: bytes) -> int:
+    def told(path: Path, target: Path) -> Path:
         unfinished.append(str(path))
-        return write_bytes(path, content)
+        return rename(path, target)
 
-    monkeypatch.setattr(Path, "write_bytes", told)
+    monkeypatch.setattr(Path, "replace", told)
     for key in (b"one", b"two"):
         cache.write_entry(key, entry)
     with monkeypatch.context() as patch:
@@ -464,6 +465,24 @@ def test_an_unreadable_or_vanished_neighbour_is_no_obstacle(tmp_path: Path, comp
 def test_a_file_of_the_kernels_own_system_is_left_alone(cu_file: Path, compilations: list[str]) -> None:
     text = '#if 0\n#include "/proc/self/mem"\n#include "/dev/zero"\n#endif\n#include "mine.cuh"'
     check_followed(compilations, cu_file.with_name("mine.cuh"), cu_file, text)
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe.h", "large.h"])
+@pytest.mark.parametrize(
+    ("text", "option"), [("#include NAME", "-DNAME={}"), ('#include "first.h"', ""), ("", "-include {}")]
+)
+def test_a_header_that_nvrtc_would_read_without_end_is_refused(
+    cu_file: Path, name: str, text: str, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(cu_file.parent)
+    os.mkfifo(cu_file.with_name("pipe.h"))
+    with cu_file.with_name("large.h").open("wb") as file:
+        file.truncate(TEXT_BYTES + 1)
+    write(cu_file.with_name("first.h"), f'#include "{name}"')
+    quoted = option.replace("{}", f'"{name}"' if "NAME" in text else name)
+    reason = "it has more than 8 MiB" if name == "large.h" else "it is not a regular file"
+    with pytest.raises(CompileError, match=rf"kernel\.cu includes .*{name}: {reason}$"):
+        compiled(cu_file, text, *quoted.split())
 
 
 def test_a_moved_source_is_another(tmp_path: Path, compilations: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
+from mmcore.files import DATA_BYTES
 from mmcore_nvrtc import compiler
 from tests.cache_worker import VARIANTS
 from tests.test_compile_cache import entries, forget
@@ -52,6 +54,21 @@ def a_file_for_its_directory(path: Path, whole: bytes) -> None:
     path.parent.write_text("in the way")
 
 
+def a_pipe(path: Path, whole: bytes) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_device(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def larger_than_any(path: Path, whole: bytes) -> None:
+    with path.open("r+b") as file:
+        file.truncate(DATA_BYTES + 1)
+
+
 def a_link_to_nowhere(path: Path, whole: bytes) -> None:
     path.unlink()
     path.symlink_to("nowhere")
@@ -73,6 +90,9 @@ DAMAGES: dict[str, Damage] = {
     "a directory": a_directory,
     "a directory with something in it": a_directory_with_something_in_it,
     "a file for its directory": a_file_for_its_directory,
+    "a pipe": a_pipe,
+    "a device": a_device,
+    "larger than any": larger_than_any,
     "a link to nowhere": a_link_to_nowhere,
     "a link to itself": a_link_to_itself,
 }
@@ -144,15 +164,15 @@ def test_processes_killed_at_random_leave_a_cache_that_works(
     for each in workers:
         assert each.stdout is not None
         assert each.stdout.readline() == "compiled\n"
-    unfinished = cache_directory() / "tmp"
+    unfinished = cache_directory() / "entries"
     for number, each in enumerate(workers):
         if number % 2:
             time.sleep(rng.random() / 10)
         else:
-            _wait_for(unfinished, f"*.{each.pid}.*")
+            _wait_for(unfinished, f".mmcore-{each.pid}-*")
         each.kill()
         each.communicate()
-    assert [*unfinished.iterdir()], "nobody was killed while writing"
+    assert [*unfinished.glob(".mmcore-*")], "nobody was killed while writing"
     assert entries(), "nobody came to write anything"
 
     found = [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mmcore.errors import LockFailed
-from mmcore.file_locks import Holder, Lock
+from mmcore_engines.file_locks import Holder, Lock
 
 HOLD = """
 import sys
-from mmcore.file_locks import Lock
+from mmcore_engines.file_locks import Lock
 lock = Lock("device-of-the-test")
 holder = lock.try_to_take()
 print(holder or "taken", flush=True)
@@ -170,17 +173,60 @@ def test_where_no_lock_can_be_kept_it_says_so(monkeypatch: pytest.MonkeyPatch, t
         Lock("any")
 
 
-def test_a_holder_that_cannot_say_who_it_is_does_not_keep_the_lock(lock: Lock) -> None:
-    lock._holder.mkdir(parents=True)
+def test_a_holder_that_cannot_say_who_it_is_has_the_lock_all_the_same(
+    lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    lock._holder.write_text("4711 of a run that was killed")
+    monkeypatch.setattr("mmcore_engines.file_locks.replace", full)
+    assert lock.try_to_take() is None
     try:
-        with pytest.raises(LockFailed, match="files cannot be locked under"):
-            lock.try_to_take()
-        assert not lock._lock.is_locked
+        with other_process(MMCORE_LOCK_HOLDERS="") as stranger:
+            assert answer(stranger) == "another process"
     finally:
-        lock._holder.rmdir()
+        lock.release()
+    with other_process() as other:
+        assert answer(other) == "taken"
+
+
+def test_a_disk_without_room_for_a_lock_has_it_with_temporary_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    opened = os.open
+
+    def full(path: Path, flags: int, *mode: int, **options: int) -> int:
+        if flags & os.O_CREAT and Path(path).is_relative_to(tmp_path / "cache"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return opened(path, flags, *mode, **options)
+
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "open", full)
+    lock = Lock("any")
     assert lock.try_to_take() is None
     lock.release()
-    assert not lock._holder.exists()
+    assert lock._holder.is_relative_to(tmp_path / f"mmcore-locks-{os.getuid()}")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_in_the_place_of_a_holders_name_keeps_nobody_waiting(lock: Lock, make: Callable[[Path], None]) -> None:
+    lock._holder.unlink(missing_ok=True)
+    make(lock._holder)
+    try:
+        assert lock.try_to_take() is None
+    finally:
+        lock.release()
+        with contextlib.suppress(FileNotFoundError):
+            lock._holder.rmdir()
+    with other_process() as other:
+        assert answer(other) == "taken"
+        lock._holder.unlink()
+        os.mkfifo(lock._holder)
+        assert str(lock.try_to_take()) == "another process"
+        other.communicate()
+    lock._holder.unlink()
 
 
 def test_a_folder_of_locks_is_the_users_alone_even_if_it_was_not(
@@ -219,6 +265,6 @@ def test_who_waits_is_told_of_the_holder_once_and_waits_until_it_is_free(
     told: list[Holder] = []
     waited: list[float] = []
     monkeypatch.setattr(lock, "try_to_take", lambda: answers.pop(0))
-    monkeypatch.setattr("mmcore.file_locks.time.sleep", waited.append)
+    monkeypatch.setattr("mmcore_engines.file_locks.time.sleep", waited.append)
     lock.take(told.append)
     assert (answers, told, len(waited)) == ([], [Holder("1", "one")], 2)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError
+from mmcore.files import read_text
 from mmcore.kernel.arguments import Argument, Scalar, check_argument, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint
@@ -338,7 +339,7 @@ class Kernel:
             return ""
         try:
             # NVRTC takes a byte order mark for a part of the first word.
-            return self.source.read_text(encoding="utf-8-sig")
+            return read_text(self.source)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise InvalidKernel(f"{self.name}: its source {self.source} cannot be read: {reason}") from None

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import io
+import hashlib
+import os
+import re
 import subprocess
-import tarfile
+import tempfile
 from pathlib import Path
+from typing import IO
 
 from mmcore.cache_directory import cache_directory
 from mmcore.errors import InvalidKernel
+from mmcore.files import DATA_BYTES
 from mmcore.kernel.declaration import Kernel
+
+_SECONDS = 60  # that a command of Git's may take
+# A repository may be anybody's: nothing is fetched for it, and nothing is asked for that a program of its config makes.
+_OBJECTS_ALONE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
 def other_source(kernel: Kernel, version: str) -> str:
-    """The path of a kernel's source in another version; empty where ``version`` is.
+    """Return the path of a kernel's source in another version; empty where ``version`` is.
 
     Args:
         kernel: the kernel.
         version: a folder that holds a file of the source's name, as far below it as need be, or a revision ("HEAD~1",
-            a branch, a tag) of the repository that the source lies in, whose files are unpacked into the cache.
+            a branch, a tag) of the repository that the source lies in. The files of the source's folder in that
+            revision are unpacked into the cache.
 
     Raises:
         InvalidKernel: there is no such folder or revision, or it has no such file.
@@ -26,29 +35,86 @@ def other_source(kernel: Kernel, version: str) -> str:
     if not version:
         return ""
     source = kernel.source.resolve()
-    if Path(version).is_dir():
-        found = sorted(Path(version).resolve().rglob(source.name), key=lambda path: len(path.parts))
-        if not found:
+    if os.path.isdir(version):
+        several = [path for path in Path(version).resolve().rglob(source.name) if path.is_file()]
+        if not several:
             raise InvalidKernel(f"{kernel.name}: there is no {source.name} in {version}")
-        return str(found[0])
+        return str(min(sorted(several), key=lambda path: len(path.parts)))
+    here = source.parent
+    absent = InvalidKernel(f"{kernel.name}: there is no {source} in {version}")
     unknown = f"{kernel.name}: {version} is neither a folder, nor a revision of the Git repository of {source}"
-    top = Path(_git(source.parent, unknown, "rev-parse", "--show-toplevel").decode().strip())
-    commit = _git(top, unknown, "rev-parse", "--verify", "--quiet", f"{version}^{{commit}}").decode().strip()
-    inside, folder = source.relative_to(top), cache_directory() / "revisions" / commit
-    absent = f"{kernel.name}: there is no {inside} in {version}"
-    if not (folder / inside).is_file():
-        archive = _git(top, absent, "archive", commit, str(inside.parent))
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
-            files.extractall(folder)
-    if not (folder / inside).is_file():
-        raise InvalidKernel(absent)
-    return str(folder / inside)
-
-
-def _git(folder: Path, failure: str, *words: str) -> bytes:
-    """What Git says in a folder; :class:`InvalidKernel` of that text where it fails."""
+    commit = _object(here, f"{version}^{{commit}}", InvalidKernel(unknown))
+    tree = _object(here, f"{commit}:./", absent)
     try:
-        return subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        raise InvalidKernel(failure) from None
+        # Git does not check objects against their names: those of another repository may have other contents.
+        folder = cache_directory() / "revisions" / hashlib.sha256(f"{here}\0{tree}".encode()).hexdigest()
+        if not folder.is_dir():
+            _unpack(here, tree, folder)
+    except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+        lacks = "Git does not return its files" if isinstance(error, subprocess.SubprocessError) else error
+        reason = getattr(error, "strerror", None) or lacks
+        raise InvalidKernel(f"{kernel.name}: {version} cannot be unpacked into the cache: {reason}") from None
+    if not (folder / source.name).is_file():
+        raise absent
+    return str(folder / source.name)
+
+
+def _object(folder: Path, name: str, unknown: InvalidKernel) -> str:
+    """Return the digits of the object that Git knows by a name in a folder."""
+    try:
+        digits = _git(folder, "rev-parse", "--verify", "--quiet", name).decode().strip()
+    except (OSError, ValueError, subprocess.SubprocessError):
+        raise unknown from None
+    if not re.fullmatch("[0-9a-f]{40,64}", digits):  # the name is an option
+        raise unknown
+    return digits
+
+
+def _unpack(repository: Path, tree: str, folder: Path) -> None:
+    """Make a folder of a tree's files, which appears when it is complete."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as beside,
+        tempfile.TemporaryFile(dir=beside) as blobs,
+    ):
+        listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]
+        rows = [(*about.split(), path) for about, _, path in (row.partition(b"\t") for row in listed)]
+        # Submodules are left out, and files that are too large to be compiled.
+        rows = [row for row in rows if row[1] == b"blob" and not (row[3].isdigit() and int(row[3]) > DATA_BYTES)]
+        _git(repository, "cat-file", "--batch", given=b"".join(row[2] + b"\n" for row in rows), output=blobs)
+        blobs.seek(0)
+        made, links = Path(beside, "made"), dict[Path, str]()
+        made.mkdir()
+        for mode, _, _, size, name in rows:
+            path = made / os.fsdecode(name)
+            if ".." in path.parts or not path.is_relative_to(made) or not blobs.readline().endswith(b" %s\n" % size):
+                raise ValueError(f"the repository has no {path.name} that can be read")
+            content = blobs.read(int(size))
+            blobs.readline()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if mode == b"120000":
+                links[path] = os.fsdecode(content)
+            else:
+                path.write_bytes(content)
+        for path, target in links.items():  # last, so that no file is written through one
+            path.symlink_to(target)
+        try:
+            made.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
+
+
+def _git(folder: Path, *words: str, given: bytes = b"", output: int | IO[bytes] = subprocess.PIPE) -> bytes:
+    """Return what a command of Git's that needs objects alone prints; raises as :func:`subprocess.run`."""
+    done = subprocess.run(
+        ["git", "--no-pager", *words],
+        cwd=folder,
+        env={**os.environ, **_OBJECTS_ALONE},
+        input=given,
+        stdout=output,
+        stderr=subprocess.DEVNULL,
+        timeout=_SECONDS,
+        check=True,
+    )
+    return done.stdout or b""

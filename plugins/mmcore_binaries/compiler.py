@@ -10,6 +10,7 @@ from typing import Any
 
 from mmcore.compile.compiled_module import Binary, CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, InvalidKernel, Unsupported
+from mmcore.files import read_bytes
 from mmcore.kernel.launch import asking
 from mmcore.planning.plan import Plan
 from mmcore_binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs, ptx_runs
@@ -89,7 +90,7 @@ def _contents(binary: Binary) -> dict[str, bytes]:
 def _bytes(plan: Plan) -> bytes:
     source = plan.kernel.source
     try:
-        return source.read_bytes()
+        return read_bytes(source)
     except OSError as error:
         raise InvalidKernel(f"{plan.kernel.name}: its source {source} cannot be read: {error.strerror}") from None
 

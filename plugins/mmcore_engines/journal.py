@@ -11,7 +11,8 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import LockFailed
-from mmcore.file_locks import Lock
+from mmcore.files import read_bytes, read_lines
+from mmcore_engines.file_locks import Lock
 
 
 class Journal:
@@ -33,16 +34,15 @@ class Journal:
         if holder := self._lock.try_to_take():
             raise LockFailed(f"{holder} is measuring the same")
         self._known: dict[str, Any] = {}
-        kept = ""
+        line = b""
         with contextlib.suppress(FileNotFoundError):
-            kept = path.read_text(encoding="utf-8", errors="replace")
-            for line in kept.splitlines():
+            for line in read_lines(path):
                 with contextlib.suppress(ValueError, KeyError, TypeError):  # the last may be cut off
                     entry = json.loads(line)
                     self._known[entry["key"]] = entry["result"]
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a", encoding="utf-8")
-        if kept and not kept.endswith("\n"):
+        if line and not line.endswith(b"\n"):
             self._file.write("\n")
 
     def result(self, cell: Cell, facts: Mapping[str, Any]) -> Any:
@@ -76,5 +76,5 @@ def sources(cell: Cell) -> dict[str, str]:
     found = {}
     for path in paths:
         with contextlib.suppress(OSError):
-            found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            found[path] = hashlib.sha256(read_bytes(path)).hexdigest()
     return found

@@ -19,10 +19,11 @@ import pytest_benchmark
 from pytest_benchmark.stats import Stats
 
 from mmcore.errors import ConstraintViolation, MmcoreError
-from mmcore.file_locks import Lock
+from mmcore.files import read_lines, write
 from mmcore.result import Result
-from mmcore.saved_results import KEY, describe, other_device
+from mmcore_engines.file_locks import Lock
 from mmcore_pytest.collection import Benchmark
+from mmcore_pytest.saved_results import KEY, describe, other_device, read_document
 
 Record: TypeAlias = dict[str, Any]
 
@@ -109,7 +110,7 @@ class Store:
         found, reason = {}, ""
         if self.results.exists():
             try:
-                saved = json.loads(self.results.read_text(encoding="utf-8", errors="replace"))
+                saved = read_document(self.results)
                 str(saved[KEY]["experiment"] + saved["machine_info"][KEY]["name"])
                 found, reason = _keyed(saved["benchmarks"]), other_device(machine, saved["machine_info"])
             except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -119,7 +120,7 @@ class Store:
         if reason:
             what = f"{self.results} holds the results of another device: {reason}"
             raise MmcoreError(f"{what}; name another folder with --dir, or set them aside with --fresh")
-        for line in self._journal.read_bytes().splitlines() if self._journal.exists() else ():
+        for line in read_lines(self._journal) if self._journal.exists() else ():
             # A line that its run was killed over is no record: the cell is measured again.
             with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
                 found |= _keyed([json.loads(line)])
@@ -135,11 +136,9 @@ class Store:
 
     def finish(self, document: Mapping[str, Any]) -> None:
         """Write the results, all at once, and end the journal."""
-        partial = self.results.with_suffix(".partial")
         head = _json({name: value for name, value in document.items() if name != "benchmarks"}).removesuffix("}")
         lines = ",\n  ".join(map(_json, document["benchmarks"]))
-        partial.write_text(f'{head}, "benchmarks": [\n  {lines}\n]}}\n', encoding="utf-8")
-        partial.replace(self.results)
+        write(self.results, f'{head}, "benchmarks": [\n  {lines}\n]}}\n'.encode())
         self._journal.unlink(missing_ok=True)
 
 

@@ -21,10 +21,10 @@ from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore.file_locks import Lock
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
 from mmcore.tuning import in_file_names
+from mmcore_engines.file_locks import Lock
 from mmcore_experiments.preset import Preset
 from mmcore_experiments.results import Record, Store, benchmark_record, document, machine_info, missing_record, opened
 from mmcore_pytest.collection import Benchmark, tuned

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,8 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.geometry import dim3
 from mmcore.result import SCHEMA
-from mmcore.saved_results import KEY, is_ours, upgraded
 from mmcore_history.measurements import Card, Measurement, Run, Subject
+from mmcore_pytest.saved_results import KEY, is_ours, read_document, upgraded
 
 UNVERIFIED, UNTIMED, UNKNOWN = "not verified", "without device times", "of a version that this mmcore does not read"
 """Why a result has no place in a history."""
@@ -146,7 +145,7 @@ def _read(path: Path, host: str) -> _File:
 def _document(path: Path) -> dict[str, Any]:
     """A document of mmcore's with this version's names."""
     try:
-        document = json.loads(path.read_bytes(), parse_constant=_no_constant)
+        document = read_document(path)
     except OSError as error:
         raise InvalidHistory(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
@@ -154,10 +153,6 @@ def _document(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), list) or not is_ours(document):
         raise InvalidHistory(f"{path} holds no results of mmcore's")
     return upgraded(document)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
 
 
 def _reason(error: Exception) -> str:

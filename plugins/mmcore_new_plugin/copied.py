@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import DISTRIBUTION, Registered, Registry, registry
 from mmcore_new_plugin.names import Names, PluginNotWritten
@@ -73,6 +74,6 @@ def _headers(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except (OSError, UnicodeDecodeError):
         raise PluginNotWritten(f"{path} cannot be read as UTF-8 text") from None

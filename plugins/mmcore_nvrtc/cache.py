@@ -7,7 +7,6 @@ import functools
 import hashlib
 import json
 import os
-import threading
 from base64 import b64decode, b64encode
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.files import read_bytes, replace
 
 # It changes with what is made of a source, the stand-ins included.
 _FORMAT = "mmcore code 9"
@@ -49,7 +49,7 @@ def read_entry(key: bytes) -> Entry | None:
     # A cache that cannot be read or written costs a compilation, not the result.
     with contextlib.suppress(OSError, RuntimeError):  # Path.home() knows no home
         path = _path(key)
-        content = path.read_bytes()
+        content = read_bytes(path)
         if hashlib.sha256(key + content[32:]).digest() == content[:32]:
             os.utime(path)  # what is used last is removed last
             values = json.loads(content[32:])
@@ -75,16 +75,9 @@ def write_entry(key: bytes, entry: Entry) -> None:
     body = json.dumps(values).encode()
     with contextlib.suppress(OSError, RuntimeError):
         path = _path(key)
-        unfinished = path.parent.with_name("tmp") / f"{path.name}.{os.getpid()}.{threading.get_ident()}"
-        for folder in (path.parent, unfinished.parent):
-            folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         _make_room(path.parent, len(body))
-        try:
-            unfinished.write_bytes(hashlib.sha256(key + body).digest() + body)
-            # Whoever reads at the same time sees the whole of it, or nothing.
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        replace(path, hashlib.sha256(key + body).digest() + body)
 
 
 def _path(key: bytes) -> Path:

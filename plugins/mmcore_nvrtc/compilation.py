@@ -11,6 +11,7 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, Unsupported
 from mmcore.kernel.signature import signatures
 from mmcore_nvrtc.cuda_headers import cuda_headers
+from mmcore_nvrtc.dependencies import unreadable
 from mmcore_nvrtc.device_half import DeviceHalf, DeviceHalfSearch
 from mmcore_nvrtc.diagnostics import Diagnostic, diagnostics
 from mmcore_nvrtc.nvrtc import Rejected, compile_once
@@ -19,6 +20,8 @@ from mmcore_nvrtc.nvrtc import Rejected, compile_once
 _MOST_ATTEMPTS = 20
 # What NVRTC says of a name expression that names nothing, once for each.
 _NAMES_NOTHING = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
+# How NVRTC is told of a header that is not to be read.
+_REFUSED = "a header that is not read: "
 # A name as macros have it.
 _NO_CONSTANT = re.compile(r'error: identifier "([A-Z][A-Z0-9_]*)" is undefined')
 
@@ -83,11 +86,17 @@ def compile_half(
 ) -> tuple[CompiledModule, DeviceHalf]:
     """What NVRTC makes of a source, and of which part of it; takes and raises what :func:`compile_source` does."""
     half, search = DeviceHalf(text, {}, (), ()), None
+    own = [option for option in options if option not in cuda_headers().options]
+    # NVRTC would wait for a pipe, and read a device without end.
+    refused = {name: f"#error {_REFUSED}{why}\n" for name, why in unreadable(source, text, own).items()}
     for _ in range(_MOST_ATTEMPTS):
+        headers = {**half.headers, **refused}
         try:
-            module = compile_once(kernel, source, half.text, (*options, *half.options), entries, half.headers)
+            module = compile_once(kernel, source, half.text, (*options, *half.options), entries, headers)
         except Rejected as rejected:
             log = rejected.log
+            if why := re.search(f"{_REFUSED}(.*)", log):
+                raise SourceRejected(kernel, f"{source.name} includes {why[1]}") from None
         else:
             if search is None or not search.missing:
                 return module, half

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmcore.cache_directory import cache_directory
+from mmcore.files import read_text
 from mmcore_nvrtc.nvrtc import nvrtc_version
 
 # A header of each part by which it is known to be there, and what Python package brings it.
@@ -113,7 +114,7 @@ def _unpacked() -> str:
 def _version(folders: Sequence[str]) -> tuple[int, int] | None:
     for folder in folders:
         try:
-            found = _VERSION.search((Path(folder) / "cuda_runtime_api.h").read_text(errors="replace"))
+            found = _VERSION.search(read_text(Path(folder, "cuda_runtime_api.h"), "replace"))
         except OSError:
             continue
         if found:

@@ -6,18 +6,20 @@ headers are complete in themselves and are not followed; the options that name t
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mmcore.files import TEXT_BYTES, Unreadable, read_bytes
 from mmcore_nvrtc.includes import Include, candidates, includes, option_values, search_folders
 
 # NVRTC's options that have it read files that are no headers.
 _READS_OTHERS = re.compile("pch|options-file")
 _NOT_THERE = ""
 # What was found in this process; configs differ in macros, which are not asked for here.
-_known: dict[tuple[str, str, tuple[str, ...], str], dict[str, str] | None] = {}
+_known: dict[tuple[str, str, tuple[str, ...], str], tuple[dict[str, str] | None, dict[str, str]]] = {}
 
 
 def dependencies(source: Path, text: str, options: Sequence[str]) -> dict[str, str] | None:
@@ -28,23 +30,36 @@ def dependencies(source: Path, text: str, options: Sequence[str]) -> dict[str, s
         text: its content.
         options: NVRTC's, but for those that say where CUDA's own headers are.
     """
-    if _READS_OTHERS.search(" ".join(options)):
-        return None
+    states = _looked_at(source, text, options)[0]
+    return None if _READS_OTHERS.search(" ".join(options)) else states
+
+
+def unreadable(source: Path, text: str, options: Sequence[str]) -> dict[str, str]:
+    """Return why headers are not read, by their names in directives: pipes, devices and files that are too large.
+
+    Takes what :func:`dependencies` takes.
+    """
+    return _looked_at(source, text, options)[1]
+
+
+def _looked_at(source: Path, text: str, options: Sequence[str]) -> tuple[dict[str, str] | None, dict[str, str]]:
     telling = tuple(option for option in options if not option.startswith("-D") or re.search('["<>]|^-D[^=]*$', option))
     asked = (os.path.abspath(source), text, telling, os.getcwd())
-    if asked not in _known or not unchanged(_known[asked] or {}):
-        _known[asked] = _followed(source, text, options)
+    if asked not in _known or not unchanged(_known[asked][0] or {}):
+        refused: dict[str, str] = {}
+        _known[asked] = _followed(source, text, options, refused), refused
     return _known[asked]
 
 
-def _followed(source: Path, text: str, options: Sequence[str]) -> dict[str, str] | None:
+def _followed(source: Path, text: str, options: Sequence[str], refused: dict[str, str]) -> dict[str, str] | None:
     searched = search_folders(options)
     states: dict[str, str] = {}
+    found = functools.partial(_found, searched=searched, states=states, refused=refused)
     pending = [(os.path.dirname(os.path.abspath(source)), text.encode(errors="surrogateescape"))]
     named = [Include(name, True) for name in option_values(options, "-include", "--pre-include")]
     for name in named:
         for folder in (os.getcwd(), pending[0][0]):
-            pending += _found(name, folder, searched, states)
+            pending += found(name, folder)
     computed, macros = set[str](), {option[2:].partition("=")[0] for option in options if option.startswith("-D")}
     in_macros, folders = dict.fromkeys(_in_macros(options)), dict[str, None]()
     while pending:
@@ -55,11 +70,9 @@ def _followed(source: Path, text: str, options: Sequence[str]) -> dict[str, str]
         in_macros |= dict.fromkeys(told.in_macros)
         folders |= {folder: None} if told.computed else {}
         for include in told.names:
-            pending += _found(include, folder, searched, states)
+            pending += found(include, folder)
         if not pending:
-            pending += [
-                each for name in in_macros for place in folders for each in _found(name, place, searched, states)
-            ]
+            pending += [each for name in in_macros for place in folders for each in found(name, place)]
     return None if computed - macros else states
 
 
@@ -73,14 +86,22 @@ def unchanged(states: Mapping[str, str]) -> bool:
     return all(_state(path) == state for path, state in states.items())
 
 
-def _found(include: Include, folder: str, searched: Sequence[str], states: dict[str, str]) -> list[tuple[str, bytes]]:
-    """The file that a name leads to, as its folder and content, unless it was found before."""
+def _found(
+    include: Include, folder: str, searched: Sequence[str], states: dict[str, str], refused: dict[str, str]
+) -> list[tuple[str, bytes]]:
+    """The file that a name leads to, as its folder and content, unless it was found before, or is refused."""
     for path in candidates(include, folder, searched):
         known = states.get(path)
         if known is None:
             states[path] = known = _state(path)
             if known != _NOT_THERE:
-                return [(os.path.dirname(path), _content(path))] if os.path.isfile(path) else []
+                try:
+                    return [(os.path.dirname(path), read_bytes(path, TEXT_BYTES))]
+                except Unreadable as error:
+                    refused |= {} if os.path.isdir(path) else {include.name: f"{path}: {error.strerror}"}
+                except OSError:  # NVRTC cannot read it either
+                    pass
+                return []
         if known != _NOT_THERE:
             break
     return []
@@ -98,10 +119,3 @@ def _state(path: str) -> str:
     except (OSError, ValueError):
         return _NOT_THERE
     return f"{file.st_size} {file.st_mtime_ns} {file.st_ctime_ns} {file.st_ino}"
-
-
-def _content(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError:  # a folder, or a file that NVRTC cannot read either
-        return b""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mmcore.files import TEXT_BYTES, read_bytes, read_text
 from mmcore_nvrtc.directives import macros, opens
 from mmcore_nvrtc.entities import Source, words
 from mmcore_nvrtc.includes import Include, below, candidates, includes, search_folders
@@ -114,7 +115,7 @@ class Project:
         name = "cuda.h"
         found = self._find(Include(name, False), folder)
         if below(found, self._installed):
-            self.in_memory[name] = of_device_alone(Path(found).read_text(errors="replace"))
+            self.in_memory[name] = of_device_alone(read_text(found, "replace"))
 
     def _find(self, include: Include, folder: str) -> str:
         """The path of a header; empty where it is not found."""
@@ -166,7 +167,7 @@ class Project:
     def _file(self, path: str) -> Source | None:
         if path not in self._files and not below(path, self._installed):
             try:
-                self._files[path] = Source(Path(path).read_bytes())
+                self._files[path] = Source(read_bytes(path, TEXT_BYTES))
             except OSError:
                 return None
         return self._files.get(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmcore.errors import MmcoreError
+from mmcore.files import write
 
 if TYPE_CHECKING:
     from mmcore_plots.drawing import Drawing
@@ -35,6 +36,6 @@ def picture(drawing: Drawing, path: Path) -> bytes:
 def save(content: bytes, path: Path) -> None:
     """Write a file; MmcoreError where it cannot be written."""
     try:
-        path.write_bytes(content)
+        write(path, content)
     except OSError as error:
         raise MmcoreError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from mmcore.files import read_text
 from mmcore.kernel.geometry import Dim3
 from mmcore.registry import registry
 from mmcore_plots.results import Entry, InvalidResults
@@ -43,8 +44,11 @@ def published() -> tuple[Published, ...]:
 
 @cache
 def _read(path: Path) -> tuple[Published, ...]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return tuple(_figure(row, f"{path}:{number}") for number, row in enumerate(csv.DictReader(file), 2))
+    try:
+        rows = csv.DictReader(read_text(path).splitlines())
+        return tuple(_figure(row, f"{path}:{number}") for number, row in enumerate(rows, 2))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidResults(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _figure(row: Mapping[str, str], where: str) -> Published:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,8 @@ from mmcore.cli.output import visible
 from mmcore.compared import Compared
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
-from mmcore.saved_results import KEY, upgraded
 from mmcore_plots.results import SECTOR_BYTES, Entry, InvalidResults, Results
+from mmcore_pytest.saved_results import KEY, read_document, upgraded
 
 # Where a result says how it was measured.
 _HOW = {"kernel": "caches", "end-to-end": "memory"}
@@ -77,7 +76,7 @@ def _read(path: Path) -> Results:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = _printable(json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant))
+        document = _printable(read_document(path))
     except OSError as error:
         raise InvalidResults(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
@@ -96,10 +95,6 @@ def _printable(value: Any) -> Any:
     if isinstance(value, list):
         return [_printable(each) for each in value]
     return {_printable(name): _printable(each) for name, each in value.items()} if isinstance(value, dict) else value
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
 
 
 def _entry(info: Mapping[str, Any]) -> Entry:

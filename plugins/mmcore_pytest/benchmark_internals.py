@@ -8,12 +8,16 @@ without being told to, so that ``--benchmark-compare`` finds it next time; but n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_benchmark.storage.file import FileStorage
+from pytest_benchmark.utils import get_machine_id, get_tag, safe_dumps
+
+from mmcore.files import write
 
 _COLUMNS = ["median", "iqr", "rounds"]  # readable in 80 columns; all of pytest-benchmark's take 200
 _ALL_COLUMNS = 10
@@ -32,8 +36,26 @@ def measures(config: pytest.Config) -> bool:
     return benchmarks is not None and not benchmarks.disabled
 
 
-def prepare(config: pytest.Config, *, supports_timing: bool) -> None:
-    """Show pytest-benchmark's table for comparisons only, and narrow; refuse options that can only mislead."""
+def refuse_unreadable(config: pytest.Config) -> None:
+    """Refuse to compare with pipes and devices, which pytest-benchmark would read to an end that they do not have."""
+    compare, where = (config.getoption(f"benchmark_{name}", None) for name in ("compare", "storage"))
+    if not compare or not str(where).startswith("file://"):
+        return
+    storage = FileStorage(str(where).removeprefix("file://"), None, get_machine_id())
+    try:
+        found = storage.query("[0-9][0-9][0-9][0-9]_" if compare is True else compare)
+    except ValueError as error:
+        raise pytest.UsageError(f"--benchmark-compare: {error}") from None
+    for path in found:
+        if path.exists() and not path.is_file():
+            raise pytest.UsageError(f"--benchmark-compare: {path} is not a regular file")
+
+
+def prepare(config: pytest.Config, told: Callable[[str], None], *, supports_timing: bool) -> None:
+    """Show pytest-benchmark's table for comparisons only, and narrow; refuse options that can only mislead.
+
+    ``told`` is called with a sentence when results cannot be saved.
+    """
     benchmarks = session_of(config)
     if benchmarks is None:
         return
@@ -48,6 +70,7 @@ def prepare(config: pytest.Config, *, supports_timing: bool) -> None:
         if config.getoption(f"benchmark_{option}", None) not in (None, False, _USUAL_TIMER):
             raise pytest.UsageError(f"--benchmark-{option} means nothing here: {why}")
     _refuse_unwritable(config.getoption("benchmark_json"), benchmarks.storage)
+    _write_whole_files(benchmarks, told)
     if isinstance(benchmarks.compare, str) and not benchmarks.compared_mapping:
         what = "there are no results of that name that can be read, neither as a file nor in"
         raise pytest.UsageError(f"--benchmark-compare={benchmarks.compare}: {what} {benchmarks.storage}")
@@ -77,6 +100,26 @@ def _refuse_unwritable(json_file: object, storage: object) -> None:
             raise pytest.UsageError(f"results cannot be saved in {folder}; --benchmark-storage names another folder")
 
 
+def _write_whole_files(benchmarks: Any, told: Callable[[str], None]) -> None:
+    """Have pytest-benchmark write each file beside its place, and go on where it cannot."""
+
+    def write_json(what: str, path: Path, document: Any) -> None:
+        try:
+            write(path, safe_dumps(document, ensure_ascii=True, indent=4).encode())
+        except OSError as error:
+            told(f"results are not saved: {path} cannot be written: {error.strerror}")
+        else:
+            benchmarks.logger.info(f"{what} benchmark data in: {path}")
+
+    storage = benchmarks.storage
+    if isinstance(benchmarks.json, Path):
+        benchmarks.save_json = partial(write_json, "Wrote", benchmarks.json)
+    if isinstance(storage, FileStorage):
+        storage.save = lambda document, name: write_json(
+            "Saved", storage.get(f"{storage._next_num}_{name}.json"), document
+        )
+
+
 def _is_nowhere(storage: object) -> bool:
     """Whether the user wants nothing saved: the storage is /dev/null."""
     return isinstance(storage, FileStorage) and storage.path == Path(os.devnull)
@@ -87,8 +130,6 @@ def save(config: pytest.Config) -> None:
     benchmarks = session_of(config)
     if benchmarks is None or benchmarks.save or benchmarks.autosave or _is_nowhere(benchmarks.storage):
         return
-    from pytest_benchmark.utils import get_tag
-
     # The JSON that --benchmark-json asks for is written already.
     benchmarks.autosave, benchmarks.json = get_tag(), None
     benchmarks.handle_saving()

@@ -14,8 +14,8 @@ from mmcore.cli.output import visible
 from mmcore.errors import ConstraintViolation, MmcoreError, Unsupported
 from mmcore.executor import measure_cell
 from mmcore.result import Result
+from mmcore_emulator.reproduce import launch_command
 from mmcore_pytest.collection import Benchmark
-from mmcore_source_file.reproduce import launch_command
 
 Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]  # the dictionary is what pytest-benchmark stores
 

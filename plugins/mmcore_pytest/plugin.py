@@ -27,6 +27,9 @@ __all__ = ["mm_benchmark", "mm_cell", "pytest_addoption"]
 
 _PARAMETERS = ("mm_kernel", "mm_size", "mm_config", "mm_measure")
 
+COULD_NOT_RUN = 2
+"""The exit status of a run whose results could not be written."""
+
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
@@ -47,6 +50,10 @@ def _used(config: pytest.Config) -> Session | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse contradictory options before anything runs."""
+    if config.getoption("benchmark_compare", None):
+        from mmcore_pytest.benchmark_internals import refuse_unreadable
+
+        refuse_unreadable(config)
     try:
         Selection.of(config)
     except MmcoreError as error:
@@ -100,7 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         benchmark, marker = _benchmark_of(item, session)
         options = {"group": benchmark.group, **marker, "timer": session.clock}
         item.add_marker(pytest.mark.benchmark(**options), append=False)
-    prepare(config, supports_timing=session.supports_timing)
+    prepare(config, session.unsaved.append, supports_timing=session.supports_timing)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
@@ -217,15 +224,20 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
         try:
             write_csv(path, results)
         except OSError as error:
-            ours.problems.append(f"{path} cannot be written: {error.strerror}")
+            ours.unsaved.append(f"{path} cannot be written: {error.strerror}")
     try:
         return (yield)
     finally:
         # What an engine keeps, the run that goes on from there saves.
         if results and not ours.regressed and not (ours.interrupted and ours.keeps):
+            before = len(ours.unsaved)
             save(config)
+            for problem in ours.unsaved[before:]:  # the summary has been printed
+                ours.say(f"mmcore: {problem}")
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if ours.unsaved and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = COULD_NOT_RUN
         ours.close()
 
 
@@ -260,7 +272,7 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
         notes = session.engine.report() if session.engine else []
         for line in rendered(*tables(session.results.values()), "", spent, *notes, terminal=on_terminal()).split("\n"):
             terminal.write_line(line)
-    for problem in session.problems:
+    for problem in (*session.problems, *session.unsaved):
         terminal.write_line(f"mmcore: {problem}", red=True)
     if alone := without_counterpart(session.config, session.results):
         what = f"{len(alone)} of {len(session.results)} cells have no counterpart in the results compared with"
@@ -275,7 +287,7 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
     """Say what was measured on."""
     if session := _used(config):
-        from mmcore.saved_results import describe
+        from mmcore_pytest.saved_results import describe
 
         describe(machine_info, session.described["facts"])
 
@@ -285,7 +297,7 @@ def pytest_benchmark_compare_machine_info(
     config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
 ) -> None:
     """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now."""
-    from mmcore.saved_results import damage, describe, is_ours, other_device, upgraded
+    from mmcore_pytest.saved_results import damage, describe, is_ours, other_device, upgraded
 
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")

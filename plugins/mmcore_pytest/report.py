@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmcore.cli.output import visible
+from mmcore.files import write
 from mmcore.result import Result
 from mmcore.tuning import other_card
 from mmcore_pytest.collection import Benchmark
@@ -152,14 +154,15 @@ def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
 def write_csv(path: Path, results: Sequence[Measured]) -> None:
     """Write the results as CSV, a row each, in the order of the tables; times in ms, empty where there is none."""
     columns = [*_CSV_COLUMNS.split(), *_figures(results)]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        for members in by_group(results).values():
-            for benchmark, _, info in members:
-                config = {"block": benchmark.config.block_text, "config": str(benchmark.config)}
-                values = {**info, **info["problem"], **config}
-                writer.writerow(["" if values.get(name) is None else values[name] for name in columns])
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerow(columns)
+    for members in by_group(results).values():
+        for benchmark, _, info in members:
+            config = {"block": benchmark.config.block_text, "config": str(benchmark.config)}
+            values = {**info, **info["problem"], **config}
+            writer.writerow(["" if values.get(name) is None else values[name] for name in columns])
+    write(path, table.getvalue().encode())
 
 
 def _number(value: float | None) -> str:

@@ -15,10 +15,10 @@ from mmcore.cell import Cell
 from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name, device_properties
-from mmcore.file_locks import Lock
 from mmcore.kernel.other_source import other_source
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
+from mmcore_engines.file_locks import Lock
 from mmcore_pytest.benchmark_internals import measures
 from mmcore_pytest.collection import Benchmark, Found, find_benchmarks
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, Measured, options_of
@@ -43,6 +43,7 @@ class Session:
     interrupted: bool = False  # by Ctrl-C
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
     problems: list[str] = field(default_factory=list)  # what could not be done at the end
+    unsaved: list[str] = field(default_factory=list)  # what results could not be written, and why
     lock: Lock | None = None  # on the device, once a cell is to be measured
 
     @functools.cached_property
@@ -56,7 +57,7 @@ class Session:
             return None
         from mmcore_pytest.measuring import Measuring  # only a run of several workers needs engines
 
-        return Measuring(self.selection, self._say)
+        return Measuring(self.selection, self.say)
 
     @property
     def keeps(self) -> bool:
@@ -142,11 +143,12 @@ class Session:
         self.lock = Lock(f"device-{self.described['identity']}")
         waiting = f"mmcore: {what} is being measured by {{}}; waiting until it is free"
         try:
-            self.lock.take(lambda holder: self._say(waiting.format(holder)))
+            self.lock.take(lambda holder: self.say(waiting.format(holder)))
         except LockFailed as error:
-            self._say(f"mmcore: warning: another run on this device would go unnoticed: {error}")
+            self.say(f"mmcore: warning: another run on this device would go unnoticed: {error}")
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Write a line to the terminal, past what captures output."""
         terminal, capture = map(self.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
         if terminal is not None:
             with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():

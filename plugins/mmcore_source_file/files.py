@@ -11,6 +11,7 @@ from typing import Any
 
 from mmcore.cell import FileKernel
 from mmcore.errors import InvalidKernel
+from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore_nvrtc.dependencies import dependencies
 from mmcore_source_file.inference import Inferred, infer
@@ -60,7 +61,7 @@ def headers_of(path: Path, text: str) -> dict[Path, str]:
     found: dict[Path, str] = {}
     for each in map(Path, dependencies(path, text, ()) or ()):
         with contextlib.suppress(OSError):
-            found |= {each: each.read_text(encoding="utf-8-sig", errors="replace")} if each.is_file() else {}
+            found[each] = read_text(each, "replace")
     return found
 
 
@@ -68,7 +69,7 @@ def _text(path: Path) -> str:
     if path.is_dir():
         raise InvalidKernel(f"{_shown(path)} is a folder, not a .cu file")
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except FileNotFoundError:
         raise InvalidKernel(f"there is no file {_shown(path)}") from None
     except OSError as error:

@@ -14,9 +14,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore_emulator.reproduce import launch_command
 from mmcore_source_file.expressions import LaunchText
 from mmcore_source_file.files import inferred_of
-from mmcore_source_file.reproduce import launch_command
 
 _SMALL = 64
 _SECONDS = 10.0

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmcore.files import read_text
 from mmcore.kernel.arguments import Scalar
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
@@ -58,7 +59,7 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
         module, source: names of the two files.
     """
     path = Path(reference["file"]).absolute()
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_text(path)
     return {module: declaration(inferred_of(reference), kernel, source), source: text, **_headers(path, text)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import warnings
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import filelock
 
 from mmcore.errors import MmcoreError
+from mmcore.files import read_lines
 from mmcore_tune.space import SearchSpace
 
 try:
@@ -49,10 +51,11 @@ def storage(where: str, folder: Path) -> Any:
 
 def _cut_off_unfinished(path: Path) -> None:
     """Remove the last line of a journal whose writer was killed before its end."""
-    content = path.read_bytes() if path.exists() else b""
-    if content and not content.endswith(b"\n"):
-        with path.open("rb+") as file:
-            file.truncate(content.rfind(b"\n") + 1)
+    line, size = b"\n", 0
+    for line in read_lines(path) if path.exists() else ():
+        size += len(line)
+    if not line.endswith(b"\n"):
+        os.truncate(path, size - len(line))
 
 
 class Search:

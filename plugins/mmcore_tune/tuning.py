@@ -16,13 +16,14 @@ from typing import Any
 import mmcore
 from mmcore.cell import BASELINE, Cell, Timing
 from mmcore.errors import MmcoreError
-from mmcore.file_locks import Lock
+from mmcore.files import write as write_file
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.tuning import PROPERTIES, SCHEMA, Tuned, file_of, read
 from mmcore_engines import Spread
+from mmcore_engines.file_locks import Lock
 from mmcore_engines.place import AHEAD
 from mmcore_engines.spread import NotMeasured
 from mmcore_tune.finals import FINAL, TURNS
@@ -224,12 +225,7 @@ def write(found: Tuned, folder: Path) -> Path:
         lines = ",\n".join(json.dumps({name: getattr(each, name) for name in names}) for each in entries)
         folder.mkdir(parents=True, exist_ok=True)
         head = json.dumps({"schema": SCHEMA, "card": found.card, "properties": found.properties})[:-1]
-        temporary = path.with_suffix(".new")
-        try:
-            temporary.write_text(f'{head}, "tuned": [\n{lines}\n]}}\n', encoding="utf-8")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_file(path, f'{head}, "tuned": [\n{lines}\n]}}\n'.encode())
     except OSError as error:
         raise MmcoreError(f"{path} cannot be written: {error.strerror}") from None
     finally:

@@ -14,6 +14,7 @@ from mmcore.cell import KernelReference
 from mmcore.cli.options import launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import MmcoreError
+from mmcore.files import write
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.api import explained
 from mmcore_emulator.pictures.explanation import Explanation
@@ -54,7 +55,7 @@ def _write_svg(path: Path, explanation: Explanation, lines: list[Line]) -> None:
         for picture in explanation.pictures(line)
     ]
     try:
-        path.write_text(svg_of(pictures), encoding="utf-8")
+        write(path, svg_of(pictures).encode())
     except OSError as error:
         raise MmcoreError(f"{path} cannot be written: {error.strerror}") from None
 

@@ -14,10 +14,10 @@ from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan
-from mmcore.reproduce import launch_command
 from mmcore.result import Result
 from mmcore_emulator.api import checked
 from mmcore_emulator.architectures import CAPABILITIES
+from mmcore_emulator.reproduce import launch_command
 from mmcore_occupancy.capabilities import capability_properties
 
 DEVICE = "emulator"

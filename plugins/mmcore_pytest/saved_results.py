@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import mmcore
 from mmcore.compile.compiler import compiler_versions
+from mmcore.files import read_bytes
 from mmcore.registry import registry
 
+# How many there are at most, as each takes more memory than text; 64 MiB of results have a hundred thousand.
+_MOST_PARTS = 1 << 20
 KEY = "mmcore"  # where machine_info says what was measured on
 # What pytest-benchmark's tables and --benchmark-compare-fail take from each saved benchmark.
 _NUMBERS = ("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops")
@@ -17,6 +22,23 @@ _NUMBERS = ("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iteratio
 _OF_THE_HOST = ("node", "release", "cpu", "python_build", "python_compiler")
 # What tells one device from another; the rest of its facts may be just what is compared.
 _IDENTITY = ("name", "compute_capability", "multiprocessors", "clock_mhz")
+
+
+def read_document(path: Path) -> Any:
+    """Return the JSON of a file of results.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError, RecursionError: it is no JSON, or not of results.
+    """
+    content = read_bytes(path)
+    if content.count(b"[") + content.count(b"{") > _MOST_PARTS:
+        raise ValueError("it has more lists and objects than results have")
+    return json.loads(content, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
 
 
 def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ import filelock
 
 from mmcore.cache_directory import cache_directory
 from mmcore.errors import LockFailed
+from mmcore.files import read_text, replace
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
 
@@ -35,8 +36,8 @@ class Lock:
     """The lock of what every process knows by one name: a device's identity, a file's path; raises LockFailed."""
 
     def __init__(self, name: str) -> None:
-        path = _folder() / hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()
-        self._lock = filelock.FileLock(path.with_suffix(".lock"), mode=0o600, thread_local=False)
+        path = _placed(hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest() + ".lock")
+        self._lock = filelock.FileLock(path, mode=0o600, thread_local=False)
         # A file of its own: some versions of filelock truncate the lock's as they open it.
         self._holder = path.with_suffix(".holder")
 
@@ -46,17 +47,18 @@ class Lock:
         try:
             if not self._lock.is_locked:
                 self._lock.acquire(blocking=False)
-                self._holder.write_text(f"{os.getpid()} {_command()}", encoding="utf-8", errors="replace")
+                with contextlib.suppress(OSError):  # on a full disk a lock is held without a name
+                    self._holder.unlink(missing_ok=True)
+                    replace(self._holder, f"{os.getpid()} {_command()}".encode(errors="replace"))
                 os.environ[_ANCESTORS] = " ".join({*ancestors, str(os.getpid())})
             return None
         except filelock.Timeout:
             text = " "
-            with contextlib.suppress(FileNotFoundError):  # it has not been written yet
-                text = self._holder.read_text("utf-8", "replace")
+            with contextlib.suppress(OSError):  # it has not been written yet
+                text = read_text(self._holder, "replace")
             holder = Holder(*text.partition(" ")[::2])
             return None if holder.pid in ancestors else holder
         except (OSError, NotImplementedError) as error:
-            self._lock.release()
             raise LockFailed(f"files cannot be locked under {self._holder.parent}: {error}") from None
 
     def take(self, busy: Callable[[Holder], None]) -> None:
@@ -69,12 +71,13 @@ class Lock:
     def release(self) -> None:
         """Give the lock back, if it was taken."""
         if self._lock.is_locked:
-            self._holder.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._holder.unlink()
             self._lock.release()
 
 
-def _folder() -> Path:
-    """A folder that is the user's alone: with the cache, or with temporary files where that cannot be."""
+def _placed(file: str) -> Path:
+    """A file in a folder that is the user's alone: with the cache, or with temporary files where that cannot be."""
     for parent, name in ((cache_directory, "locks"), (tempfile.gettempdir, f"mmcore-locks-{os.getuid()}")):
         try:
             folder = Path(parent(), name)
@@ -82,7 +85,8 @@ def _folder() -> Path:
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 raise PermissionError(f"{folder} is a link, or another user's")
             folder.chmod(0o700)
-            return folder
+            os.close(os.open(folder / file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
+            return folder / file
         except (OSError, RuntimeError) as error:  # Path.home() knows no home
             reason = error
     raise LockFailed(f"there is no folder for locks: {reason}; MMCORE_CACHE_DIR can name one")
