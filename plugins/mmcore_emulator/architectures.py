@@ -33,6 +33,14 @@ def described(capability: Capability) -> str:
     return f"compute capability {capability[0]}.{capability[1]}{model}"
 
 
+def shared_begin(capability: Capability) -> int:
+    """Return the address at which a block's shared memory begins.
+
+    From 8.0 on the system takes 1 KiB of each block's share; from 9.0 on the block's addresses begin behind that.
+    """
+    return 0x400 if capability >= (9, 0) else 0
+
+
 # Opcodes that there are from a compute capability on, the newest first. Those that every one of these has are left out.
 _SINCE: tuple[tuple[Capability, str], ...] = (
     (

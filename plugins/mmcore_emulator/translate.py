@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from mmcore_emulator.architectures import shared_begin
 from mmcore_emulator.carries import with_carries
 from mmcore_emulator.codegen import Writer
 from mmcore_emulator.control_flow import blocks_of, gathered, reads
 from mmcore_emulator.layout import Layout, lay_out
 from mmcore_emulator.ptx import Function
 from mmcore_emulator.step import Registers, Step
-from mmcore_occupancy.capabilities import multiprocessor
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def translate(
         PtxError: the PTX contradicts itself.
     """
     function = with_carries(gathered(function))
-    layout = lay_out(function, multiprocessor(capability).shared_reserved)
+    layout = lay_out(function, shared_begin(capability))
     read = {register for instruction in function.body for register in reads(instruction)}
     symbols = {**layout.addresses, **layout.parameters, **module_addresses}
     writer = Writer(symbols, frozenset(read), capability)
