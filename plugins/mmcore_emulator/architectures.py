@@ -47,7 +47,7 @@ _SINCE: tuple[tuple[Capability, str], ...] = (
         (9, 0),
         r"(wgmma|setmaxnreg|stmatrix|mapa|getctarank|elect|griddepcontrol|multimem)\..*|cp\.(reduce\.)?async\.bulk.*"
         r"|(st|red)\.async\..*|.*\.(shared::)?cluster(\..*)?|fence\.(acquire|release|mbarrier_init)\..*"
-        r"|fence\.proxy\.(async|tensormap).*|mbarrier\.(try_wait|expect_tx|complete_tx)\..*|mbarrier\..*\.expect_tx\..*"
+        r"|(fence|membar)\.proxy\.(async|tensormap).*|mbarrier\.(try_wait|expect_tx|complete_tx)\..*|mbarrier\..*\.expect_tx\..*"
         r"|(atom|red)\..*(bf16(x2)?|\.v[248].*|b128|(min|max)\.noftz.*)|(add|sub|mul|set|setp|ex2|tanh)\..*bf16.*"
         r"|(add|min|max)\..*[us]16x2|(min|max)\.relu\.s32|fma\..*\.oob\..*"
         r"|cvt\.r[nz]\..*tf32\.f32|cvt\.(?!(\w+\.)*bf16(x2)?\.f32$|(r[nzmp]\.)?f32\.bf16$).*bf16.*"
