@@ -25,9 +25,8 @@ from mmcore_emulator.translate import Translation, translate
 from mmcore_nvrtc.asm_lines import with_first_lines
 
 
-@functools.cache
-def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
-    """The PTX of CUDA C, with source lines."""
+def compiled(source: str, *options: str, architecture: str) -> Any:
+    """Compile CUDA C, with source lines."""
     error, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, [], [])
     flags = [f"-arch=sm_{architecture}".encode(), b"-lineinfo", b"--no-cache", *(option.encode() for option in options)]
     (error,) = nvrtc.nvrtcCompileProgram(program, len(flags), flags)
@@ -35,6 +34,22 @@ def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
     log = bytes(size)
     nvrtc.nvrtcGetProgramLog(program, log)
     assert error == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
+    return program
+
+
+def cubin_of(source: str, architecture: str) -> bytes:
+    """Return the machine code of CUDA C for an architecture."""
+    program = compiled(source, architecture=architecture)
+    _, size = nvrtc.nvrtcGetCUBINSize(program)
+    code = bytes(size)
+    nvrtc.nvrtcGetCUBIN(program, code)
+    return code
+
+
+@functools.cache
+def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
+    """The PTX of CUDA C, with source lines."""
+    program = compiled(source, *options, architecture=architecture)
     _, size = nvrtc.nvrtcGetPTXSize(program)
     text = bytes(size)
     nvrtc.nvrtcGetPTX(program, text)

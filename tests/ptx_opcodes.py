@@ -185,3 +185,116 @@ def _conversions() -> Iterator[str]:
     for bits, sign in itertools.product(("16", "8", "4", "2", "32"), "us"):
         yield _statement(f"cvt.pack.sat.{sign}{bits}.s32", "b32", "s32", "s32")
         yield _statement(f"cvt.pack.sat.{sign}{bits}.s32.b32", "b32", "s32", "s32", "b32")
+
+
+_POLICIES = (("", ()), (".L2::cache_hint", ("%d9",)))
+_PREFETCHES = ("", ".L2::64B", ".L2::128B", ".L2::256B")
+_PLACES = {
+    **dict.fromkeys(("", ".global", ".const"), "[%d1]"),
+    **dict.fromkeys((".shared", ".shared::cta", ".shared::cluster", ".local", ".param", ".param::entry"), "[%r1]"),
+}
+
+
+def accesses() -> Iterator[str]:
+    """Accesses to memory, fences and asynchronous copies, with the operands that may be left out."""
+    yield from _copies_of_threads()
+    yield from _loads_and_stores()
+    yield from _bulk_copies()
+    yield from _hints()
+    yield from _fences()
+
+
+def _copies_of_threads() -> Iterator[str]:
+    for kind, space, (hint, policy) in itertools.product(("ca", "cg"), ("shared", "shared::cta"), _POLICIES):
+        for size, further in itertools.product(("4", "8", "16"), ((), ("%r3",), ("8",), ("%p1",), ("!%p1",))):
+            for prefetch in _PREFETCHES if size == "16" else ("",):
+                operands = ("[%r1]", "[%d1]", size, *further, *policy)
+                yield f"cp.async.{kind}.{space}.global{hint}{prefetch} {', '.join(operands)};"
+    yield from ("cp.async.commit_group;", "cp.async.wait_group 3;", "cp.async.wait_all;")
+    for how, space in itertools.product(("", ".noinc"), ("", ".shared", ".shared::cta")):
+        yield f"cp.async.mbarrier.arrive{how}{space}.b64 {_PLACES[space]};"
+
+
+def _loads_and_stores() -> Iterator[str]:
+    kept = (".L1::evict_last", ".L1::no_allocate")
+    for (space, place), (hint, policy) in itertools.product(_PLACES.items(), _POLICIES):
+        further = "".join(f", {each}" for each in policy)
+        for how in ("", ".weak", ".volatile", ".relaxed.gpu", ".acquire.cluster", ".release.sys", ".mmio.relaxed.sys"):
+            yield f"ld{how}{space}{hint}.f32 %f1, {place}{further};"
+            if not space.startswith(".param"):  # NVRTC 13.5 dies of some
+                yield f"st{how}{space}{hint}.f32 {place}, %f1{further};"
+        for how, prefetch in itertools.product(("", ".cg", ".nc", ".cs.nc", *kept), _PREFETCHES):
+            yield f"ld{space}{how}{hint}{prefetch}.v4.b32 {{%r1, %r2, %r3, _}}, {place}{further};"
+        yield f"ld{space}{hint}.b32 %r1, {place}.unified{further};"
+    for space, place in _PLACES.items():
+        for kind in (*_INTEGERS, "b8", "s8", "b16", "b64", "b128", "f64", "f16x2", "pred"):
+            register = f"%{'q' if kind == 'b128' else _PREFIX.get(kind, 'r')}1"
+            yield from (f"{name}{space}.{kind} {register}, {place};" for name in ("ld", "ldu", "ld.relaxed.gpu"))
+
+
+def _bulk_copies() -> Iterator[str]:
+    for (hint, policy), place in itertools.product(_POLICIES, ("cta", "cluster")):
+        further = "".join(f", {each}" for each in policy)
+        complete, group = f"mbarrier::complete_tx::bytes{hint}", f"bulk_group{hint}"
+        yield f"cp.async.bulk.shared::{place}.global.{complete} [%r1], [%d2], %r3, [%r4]{further};"
+        yield f"cp.async.bulk.shared::{place}.shared::cta.{complete} [%r1], [%r2], %r3, [%r4]{further};"
+        many = "mbarrier::complete_tx::bytes.multicast::cluster"
+        yield f"cp.async.bulk.shared::{place}.global.{many}{hint} [%r1], [%d2], %r3, [%r4], %h1{further};"
+        yield f"cp.async.bulk.global.shared::{place}.{group} [%d1], [%r2], %r3{further};"
+        yield f"cp.async.bulk.prefetch.L2.global{hint} [%d1], %r3{further};"
+        for name, kind in itertools.product(("add", "min", "inc", "xor"), ("u32", "s32", "u64", "s64", "b32", "f32")):
+            yield f"cp.reduce.async.bulk.global.shared::{place}.{group}.{name}.{kind} [%d1], [%r2], %r3{further};"
+            how = f"{complete}.{name}.{kind}"
+            yield f"cp.reduce.async.bulk.shared::{place}.shared::cta.{how} [%r1], [%r2], %r3, [%r4]{further};"
+        for axes, tile in itertools.product(range(1, 6), ("", ".tile")):
+            box = f"[%d1, {{{', '.join(f'%r{axis}' for axis in range(1, axes + 1))}}}]"
+            tensor = f"tensor.{axes}d"
+            for each, mask in ((complete, ""), (f"{many}{hint}", ", %h1")):
+                yield f"cp.async.bulk.{tensor}.shared::{place}.global{tile}.{each} [%r6], {box}, [%r7]{mask}{further};"
+            yield f"cp.async.bulk.{tensor}.global.shared::{place}{tile}.{group} {box}, [%r6]{further};"
+            yield f"cp.reduce.async.bulk.{tensor}.global.shared::{place}.max{tile}.{group} {box}, [%r6]{further};"
+            yield f"cp.async.bulk.prefetch.{tensor}.L2.global{tile}{hint} {box}{further};"
+    yield from (f"cp.async.bulk.{each};" for each in ("commit_group", "wait_group 0", "wait_group.read 3"))
+    for how, space in itertools.product(("", ".weak"), ("", ".shared::cluster")):
+        for kind, value in (
+            ("b32", "%r1"),
+            ("v2.f32", "{%f1, %f2}"),
+            ("v4.s32", "{%r1, %r2, %r3, %r4}"),
+            ("b128", "%q1"),
+        ):
+            yield f"st.async{how}{space}.mbarrier::complete_tx::bytes.{kind} [%r5], {value}, [%r6];"
+    for name, kind in itertools.product(("add", "min", "dec", "or"), ("u32", "s32", "b32")):
+        how = "relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
+        yield f"red.async.{how}.{name}.{kind} [%r5], %r1, [%r6];"
+
+
+def _hints() -> Iterator[str]:
+    for space in ("", ".global", ".local", ".const", ".param"):
+        yield from (f"prefetch{space}.{level} [%d1];" for level in ("L1", "L2", "L2::evict_last", "tensormap"))
+        yield from (
+            f"{each}, 128;" for each in (f"applypriority{space}.L2::evict_normal [%d1]", f"discard{space}.L2 [%d1]")
+        )
+        yield f"prefetchu{space}.L1 [%d1];"
+    for first, second in itertools.product(("evict_last", "evict_first", "evict_unchanged"), ("", ".L2::evict_first")):
+        yield from (f"createpolicy.fractional.L2::{first}{second}.b64 %d1{share};" for share in ("", ", 0.5", ", %f1"))
+        yield from (
+            f"createpolicy.range{space}.L2::{first}{second}.b64 %d1, [%d2], %r1, %r2;" for space in ("", ".global")
+        )
+    yield "createpolicy.cvt.L2.b64 %d1, %d2;"
+    yield "pmevent 1;"
+
+
+def _fences() -> Iterator[str]:
+    for scope in ("cta", "cluster", "gpu", "sys", "gl"):
+        yield f"membar.{scope};"
+        yield from (f"fence{order}.{scope};" for order in ("", ".sc", ".acq_rel", ".acquire", ".release"))
+        yield f"fence.proxy.tensormap::generic.release.{scope};"
+    for order, space in itertools.product(("acquire", "release"), ("cta", "cluster")):
+        for proxy in ("", ".proxy.async::generic"):
+            yield f"fence{proxy}.{order}.sync_restrict::shared::{space}.cluster;"
+    for name, proxy in itertools.product(("fence", "membar"), ("alias", "async", "async.global", "async.shared::cta")):
+        yield f"{name}.proxy.{proxy};"
+    yield "fence.mbarrier_init.release.cluster;"
+    for to, space in itertools.product(("", ".to"), ("global", "shared", "shared::cluster", "local", "param::entry")):
+        yield f"cvta{to}.{space}.u64 %d1, %d2;"
+        yield f"isspacep.{space} %p1, %d2;"

@@ -189,3 +189,41 @@ def test_a_warp_transposes_a_matrix() -> None:
     body = "ld.global.b32 %r2, [%d2]; movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r2; st.global.b32 [%d2], %r3;"
     made = words(body, matrix.view(np.uint32).reshape(-1).tolist()).arrays[0]
     np.testing.assert_array_equal(made.view(np.uint16).reshape(8, 8), matrix.T)
+
+
+@pytest.mark.parametrize(
+    ("form", "copied"),
+    [
+        ("cp.async.cg.shared.global [%r9], [%d3], 16;", 4),
+        ("cp.async.cg.shared.global [%r9], [%d3], 16, %p2;", 0),
+        ("cp.async.ca.shared.global [%r9], [%d3], 16, !%p2;", 0),
+        ("cp.async.ca.shared::cta.global.L2::256B [%r9], [%d3], 8, %p2;", 0),
+        ("cp.async.ca.shared.global [%r9], [%d3], 16, 8;", 2),
+        ("cp.async.cg.shared.global.L2::cache_hint [%r9], [%d3], 16, %d9;", 4),
+        ("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%r9], [%d3], 16, %p2, %d9;", 0),
+        ("cp.async.ca.shared.global.L2::cache_hint [%r9], [%d3], 16, %r2, %d9;", 3),
+    ],
+)
+def test_a_copy_reads_as_much_as_its_operands_say(form: str, copied: int) -> None:
+    """Odd threads copy with what ``form`` says, even ones with %p2 false and %r2 = 16."""
+    body = f"""
+    createpolicy.fractional.L2::evict_last.b64 %d9;
+    and.b32 %r4, %r1, 1; setp.eq.u32 %p2, %r4, 1; selp.b32 %r2, 12, 16, %p2;
+    mul.wide.u32 %d3, %r1, 16; add.s64 %d3, %d1, %d3;
+    shl.b32 %r9, %r1, 4; mov.u32 %r8, tile; add.u32 %r9, %r8, %r9;
+    st.shared.v4.u32 [%r9], {{%r1, %r1, %r1, %r1}};
+    {form}
+    cp.async.wait_all;
+    ld.shared.v4.u32 {{%r10, %r11, %r12, %r13}}, [%r9];
+    st.global.v4.u32 [%d3], {{%r10, %r11, %r12, %r13}};"""
+    data = np.arange(100, 228, dtype=np.uint32).reshape(32, 4)
+    text = ptx_kernel(body, module=".shared .align 16 .b8 tile[512];")
+    (found,) = emulate("", data, text=text).arrays
+    given = data.copy()
+    inverted, size = "!" in form, 8 if " 8, %p" in form else 16
+    for thread in range(32):
+        whole = thread % 2 == inverted if "%p2" in form else thread % 2 == 0 and "%r2" in form
+        words = 4 if whole else copied
+        given[thread, words:] = 0
+        given[thread, size // 4 :] = thread
+    assert found.tolist() == given.tolist()

@@ -18,6 +18,7 @@ from mmcore.errors import CompileError, NoDevice
 from mmcore.executor.choose_device import device_name, open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
+from mmcore_binaries.cubin import sections_of
 from mmcore_emulator.architectures import CAPABILITIES, least_capability
 from mmcore_emulator.device import Emulator
 from mmcore_emulator.ptx_reader import parse
@@ -25,7 +26,7 @@ from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
 from mmcore_emulator.translate import translate
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.command_line import mmcore as mmcore_command
-from tests.emulation import emulate, ptx_kernel
+from tests.emulation import cubin_of, emulate, ptx_kernel
 from tests.ptx_opcodes import ptxas_refuses
 
 NAMES = [name for name in CAPABILITIES if name != "emulator"]
@@ -210,16 +211,22 @@ def test_clusters_are_refused_where_there_are_none(tmp_path: Path) -> None:
 # Shared memory and special registers.
 
 
-@pytest.mark.parametrize(
-    ("architecture", "begin"), [("75", 0), ("80", 0x400), ("86", 0x400), ("89", 0x400), ("90", 0x400)]
-)
-def test_the_system_keeps_the_first_kilobyte_of_shared_memory_from_8_0_on(architecture: str, begin: int) -> None:
-    source = r"""
-    extern "C" __global__ void f(unsigned long long* out) {
-        __shared__ int s[4]; s[threadIdx.x] = 1; out[0] = __cvta_generic_to_shared(s);
-    }"""
-    found = emulate(source, np.zeros(1, np.uint64), block=(1,), architecture=architecture)
-    assert int(found.arrays[0][0]) & 0xFFFFF == begin
+SHARED = r"""
+extern "C" __global__ void f(unsigned long long* out) {
+    __shared__ int s[20]; s[threadIdx.x] = 1; out[0] = __cvta_generic_to_shared(s);
+}"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shared_memory_begins_where_the_machine_code_of_the_architecture_has_it(name: str) -> None:
+    """A CUBIN's section of shared memory includes what precedes the arrays; code has that address as an operand."""
+    architecture = Emulator(name).architecture
+    found = emulate(SHARED, np.zeros(1, np.uint64), block=(20,), architecture=architecture)
+    begin = int(found.arrays[0][0]) & 0xFFFFF
+    sections = dict(sections_of(cubin_of(SHARED, architecture)))
+    operands = np.frombuffer(sections[".text.f"].content, np.uint32)[1::4]
+    assert begin == sections[".nv.shared.f"].size - 20 * 4
+    assert (0x400 in operands) == (begin == 0x400) == (architecture == "90a")
 
 
 # Tensor cores.

@@ -1,4 +1,4 @@
-"""All arithmetic that ptxas takes, and what it makes of integers and of comparisons."""
+"""All arithmetic and accesses that ptxas takes, and what it makes of integers and of comparisons."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.carries import with_carries
 from mmcore_emulator.operations import operation
 from mmcore_emulator.ptx_reader import parse
+from mmcore_emulator.translate import translate
 from tests.computing import RNG, bits_of, clamp, computed, drawn, signed
 from tests.emulation import ptx_kernel, words
-from tests.ptx_opcodes import ptxas_refuses, statements
+from tests.ptx_opcodes import REGISTERS, accesses, ptxas_refuses, statements
 
 WORD = 2**32 - 1
 # ptxas takes these, of which the manual does not speak.
@@ -35,6 +37,20 @@ def test_the_emulator_knows_what_ptxas_takes_and_no_more() -> None:
     assert sorted(known & refused) == []
     assert sorted({*every} - known - refused) == []
     assert len(known) > 2000
+
+
+def test_the_emulator_knows_the_accesses_that_ptxas_takes() -> None:
+    every = [*dict.fromkeys(accesses())]
+    unknown = set()
+    for statement in every:
+        (function,) = parse(ptx_kernel(f"{{ {REGISTERS} {statement} }}")).values()
+        try:
+            translate(function)
+        except UnsupportedInstruction:
+            unknown.add(statement)
+    taken = {*every} - ptxas_refuses(every, "90a")
+    assert sorted(unknown & taken) == []
+    assert len(taken) > 600
 
 
 # Integers: the manual's pseudocode.

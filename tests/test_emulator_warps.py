@@ -111,3 +111,81 @@ def test_labels_of_two_braces_may_have_one_name() -> None:
     body = f"mov.u32 %r2, 0; {turn.replace('%s', '5')} {turn.replace('%s', '9')} st.global.u32 [%d2], %r2;"
     made = emulate("", np.zeros(32, np.uint32), text=ptx_kernel(body))
     np.testing.assert_array_equal(made.arrays[0], [9] * 32)
+
+
+LOAD = r"""asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+    : "=r"(x) : "r"((unsigned)__cvta_generic_to_shared(s + t % 8 * 4)));"""
+
+
+def divergences(body: str) -> list[str]:
+    """Say what is wrong with two warps of threads ``i``, of lane ``t``, that compute ``x`` and store it."""
+    source = f"""
+    extern "C" __global__ void f(unsigned* out, unsigned n) {{
+        __shared__ unsigned s[64];
+        const unsigned i = threadIdx.x, t = i % 32;
+        unsigned x = s[i] = i;
+        __syncthreads();
+        {body}
+        out[i] = x;
+    }}"""
+    found = emulate(source, np.zeros(64, np.uint32), np.uint32(40), block=(64,)).violations
+    assert {each.kind for each in found} <= {"divergent-barrier"}
+    return [each.message for each in found]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "__syncwarp()",
+        "x = __shfl_xor_sync(~0u, x, 2)",
+        "x = __any_sync(~0u, x)",
+        "x = __match_any_sync(~0u, x)",
+        "x = __reduce_add_sync(~0u, x)",
+    ],
+)
+def test_a_lane_that_others_wait_for_must_not_go_past(call: str) -> None:
+    for condition in ("t % 2", "i < 40 && t != 0"):
+        (message,) = divergences(f"if ({condition}) {call};")
+        assert message.startswith("thread (1, 0) of block (0, 0) comes to ")
+        assert "with the mask 0xffffffff, and lane 0, which that names, goes on behind it without coming" in message
+    assert len(divergences(f"for (unsigned p = 0; p < n; ++p) if (t % 2) {call};")) == 1
+    assert "lane 4, " in divergences(f"for (unsigned p = t; p < 100; p += 32) {{ {call}; }}")[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (i >= n) return; __syncwarp();",  # who has left is not waited for
+        "if (i >= n) { out[i] = 7; out[0] = 1; return; } x = __reduce_add_sync(~0u, x);",
+        "if (i < n) { __syncwarp(); out[i] = x; } if (i >= n || t) return;",
+        "for (unsigned p = 0; p < n; ++p) { __syncwarp(); if (p == t) return; }",
+        "if (i < 32) x = __shfl_xor_sync(~0u, x, 2);",  # of whole warps
+        "if (t % 2) __syncwarp(0xAAAAAAAA); else x += 5;",
+        "if (t % 2) { ++x; __syncwarp(); } else { x += s[i ^ 1]; __syncwarp(); }",  # from two places
+        "if (t < 16) x = __reduce_add_sync(0xFFFF, x); else x = __any_sync(0xFFFF0000, x);",
+        "if (t % 3) x = __shfl_sync(__activemask(), x, 5);",
+        "if (i < 32) { " + LOAD + " }",
+    ],
+)
+def test_lanes_may_leave_or_come_by_other_ways(body: str) -> None:
+    assert divergences(body) == []
+
+
+def test_lanes_that_wait_for_each_other_execute_the_same_instruction() -> None:
+    for one, other in (("x = __shfl_xor_sync(~0u, x, 2)", "__syncwarp()"), ("x = __any_sync(~0u, x)", "__syncwarp()")):
+        messages = divergences(f"if (t % 2) {one};\nelse {{ {other}; ++x; }}")
+        assert len(messages) == 2
+        assert all("they must execute the same instruction" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if (t < 16) {{ {LOAD} }}",
+        f"if (t == 31) return; {LOAD}",
+        f"if (t < 16) {{ {LOAD} }} else {{ __syncwarp(); ++x; }}",
+    ],
+)
+def test_all_lanes_of_a_warp_load_a_matrix_together(body: str) -> None:
+    (message,) = divergences(body)
+    assert "executes ldmatrix.sync.aligned.m8n8.x1.shared.b16 without all threads of its warp" in message

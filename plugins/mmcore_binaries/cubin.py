@@ -43,7 +43,7 @@ def _read(cubin: bytes) -> Code:
     (flags,) = struct.unpack_from("<I", cubin, 48)
     architecture = flags >> 8 & 0xFF if cubin[8] >= _NEWER_FLAGS else flags & 0xFF
     reserved = _RESERVED_BYTES if architecture >= _RESERVED_SINCE else 0
-    sections = dict(_sections(cubin))
+    sections = dict(sections_of(cubin))
     symbols = list(_symbols(sections))
     records = _records(sections.get(".nv.info", _Section(b"", 0)).content)
     registers = dict(struct.unpack("<II", value) for kind, value in records if kind == _REGISTERS)
@@ -60,8 +60,8 @@ def _read(cubin: bytes) -> Code:
     return Code(str(architecture), functions)
 
 
-def _sections(cubin: bytes) -> Iterator[tuple[str, _Section]]:
-    """The sections, by name."""
+def sections_of(cubin: bytes) -> Iterator[tuple[str, _Section]]:
+    """Yield the sections of an ELF file, each with its name."""
     (begin,) = struct.unpack_from("<Q", cubin, 40)
     entry_bytes, count, of_names = struct.unpack_from("<HHH", cubin, 58)
     headers = [struct.unpack_from("<IIQQQQ", cubin, begin + number * entry_bytes) for number in range(count)]

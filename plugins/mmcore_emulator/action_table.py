@@ -23,13 +23,13 @@ from mmcore_emulator.warp_matrices import matrix_action
 
 # What has nothing to do where every access is made in order.
 _WITHOUT_EFFECT = re.compile(
-    r"fence\.proxy\.alias"
+    r"(fence|membar)\.proxy\.alias|pmevent(\.mask)?"
     r"|fence\.proxy\.(async|alias)(::generic)?\.(acquire|release)\.sync_restrict::shared::(cta|cluster)\.cluster"
     r"|fence\.proxy\.tensormap::generic\.(acquire|release|acq_rel)\.\w+"
     r"|griddepcontrol\.launch_dependents|nanosleep\.u32"
     r"|prefetchu?(\.(global|local|const|param))?(\.L[12]\S*|\.tensormap)?|applypriority\S*|discard\S*"
 )
-_PROXY_FENCE = re.compile(r"fence\.proxy\.async(\.(shared::(cta|cluster)|global))?")
+_PROXY_FENCE = re.compile(r"(fence|membar)\.proxy\.async(\.(shared::(cta|cluster)|global))?")
 _INIT_FENCE = "fence.mbarrier_init.release.cluster"
 _POLICY = re.compile(r"createpolicy\.(fractional|range|cvt)\.\S*")
 

@@ -33,13 +33,21 @@ def described(capability: Capability) -> str:
     return f"compute capability {capability[0]}.{capability[1]}{model}"
 
 
+def shared_begin(capability: Capability) -> int:
+    """Return the address at which a block's shared memory begins.
+
+    From 8.0 on the system takes 1 KiB of each block's share; from 9.0 on the block's addresses begin behind that.
+    """
+    return 0x400 if capability >= (9, 0) else 0
+
+
 # Opcodes that there are from a compute capability on, the newest first. Those that every one of these has are left out.
 _SINCE: tuple[tuple[Capability, str], ...] = (
     (
         (9, 0),
         r"(wgmma|setmaxnreg|stmatrix|mapa|getctarank|elect|griddepcontrol|multimem)\..*|cp\.(reduce\.)?async\.bulk.*"
         r"|(st|red)\.async\..*|.*\.(shared::)?cluster(\..*)?|fence\.(acquire|release|mbarrier_init)\..*"
-        r"|fence\.proxy\.(async|tensormap).*|mbarrier\.(try_wait|expect_tx|complete_tx)\..*|mbarrier\..*\.expect_tx\..*"
+        r"|(fence|membar)\.proxy\.(async|tensormap).*|mbarrier\.(try_wait|expect_tx|complete_tx)\..*|mbarrier\..*\.expect_tx\..*"
         r"|(atom|red)\..*(bf16(x2)?|\.v[248].*|b128|(min|max)\.noftz.*)|(add|sub|mul|set|setp|ex2|tanh)\..*bf16.*"
         r"|(add|min|max)\..*[us]16x2|(min|max)\.relu\.s32|fma\..*\.oob\..*"
         r"|cvt\.r[nz]\..*tf32\.f32|cvt\.(?!(\w+\.)*bf16(x2)?\.f32$|(r[nzmp]\.)?f32\.bf16$).*bf16.*"

@@ -38,10 +38,14 @@ _POLICY = "L2::cache_hint"
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 _LARGEST_ACCESS = 16
 _SPACES = {space: space for space in ("global", "shared", "local", "param", "const")}
-_SPACES |= {"shared::cta": "shared", "shared::cluster": "cluster"}
+_SPACES |= {"shared::cta": "shared", "shared::cluster": "cluster", "param::entry": "param"}
 _WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
-_WINDOWS |= {"shared::cta": SHARED_WINDOW, "shared::cluster": SHARED_WINDOW}
-_FENCES = ("membar", "fence")
+_WINDOWS |= {"shared::cta": SHARED_WINDOW, "shared::cluster": SHARED_WINDOW, "param::entry": PARAMETER_WINDOW}
+_FENCES = {"membar": ((),), "fence": ((), ("acq_rel",), ("sc",), ("acquire",), ("release",))}
+_RESTRICTED_FENCES = (
+    ("fence", "acquire", "sync_restrict::shared::cluster", "cluster"),
+    ("fence", "release", "sync_restrict::shared::cta", "cluster"),
+)
 _SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gpu"}
 
 
@@ -184,11 +188,11 @@ class Writer:
 
     def _fence(self, instruction: Instruction) -> None:
         """A fence has nothing to do where accesses are made in order, but that observers are told of it."""
-        name, *modifiers = instruction.opcode
-        kinds = {"membar": ((),), "fence": (("acq_rel",), ("sc",), ("acquire",), ("release",))}[name]
-        if instruction.operands or tuple(modifiers[:-1]) not in kinds or modifiers[-1] not in _SCOPES:
+        name, *kind, scope = ("", *instruction.opcode) if len(instruction.opcode) < 2 else instruction.opcode
+        known = tuple(kind) in _FENCES.get(name, ()) or instruction.opcode in _RESTRICTED_FENCES
+        if instruction.operands or not known or scope not in _SCOPES:
             raise unsupported(instruction)
-        mask, scope = self._guarded_mask(instruction), _SCOPES[modifiers[-1]]
+        mask, scope = self._guarded_mask(instruction), _SCOPES[scope]
         self._lines.append(f"ports.fence({scope!r}, {mask})")
 
     def _guarded_mask(self, instruction: Instruction) -> str:
@@ -517,7 +521,9 @@ class Writer:
 
 
 def _bits_of(operand: Operand) -> str:
-    """The PTX type of a register's bits, or of a constant's."""
+    """The PTX type of a register's bits, or of a constant's; a predicate is one."""
+    if isinstance(operand, Negated) or (isinstance(operand, Register) and operand.type == "pred"):
+        return "pred"
     return f"b{8 * NUMPY[operand.type].itemsize}" if isinstance(operand, Register) else "b32"
 
 

@@ -48,11 +48,16 @@ class Collective:
 def member_mask(instruction: Instruction) -> Operand | None:
     """The mask of the lanes that execute a collective instruction together; None where it is none."""
     name = instruction.opcode[0]
-    if name in _OF_WHOLE_WARPS:
+    if is_of_whole_warps(instruction.opcode):
         return EVERYBODY
     if name in _OF_NAMED_LANES and "sync" in instruction.opcode and instruction.operands:
         return instruction.operands[-1]
     return None
+
+
+def is_of_whole_warps(opcode: tuple[str, ...]) -> bool:
+    """Whether all threads of a warp must execute an instruction together."""
+    return opcode[0] in _OF_WHOLE_WARPS
 
 
 def collective(opcode: tuple[str, ...]) -> Collective | None:

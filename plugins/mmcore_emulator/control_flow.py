@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from mmcore_emulator.barriers import barrier_kind
-from mmcore_emulator.collectives import EVERYBODY, member_mask
+from mmcore_emulator.collectives import EVERYBODY, is_of_whole_warps, member_mask
 from mmcore_emulator.ptx import Address, Function, Instruction, Negated, Operand, Register, Symbol, TensorAddress
 from mmcore_emulator.ptx_types import PtxError
 
@@ -18,9 +19,9 @@ _CLUSTER_WAIT = ("barrier", "cluster", "wait")
 _ADDS_TO_RESULT = ("wgmma", "mma_async")
 _WAITS = ("test_wait", "try_wait")
 _WARP_BARRIER = ("bar", "warp", "sync")
-_MATCH = ("match",)
 GATHER = ("gather",)
-"""What stands before instructions that threads of a warp execute together, and is none itself: they wait for others."""
+"""First part of an opcode at which threads of a warp wait for others; the opcode of what they then execute follows."""
+_WRITES = ("st", "red", "atom", "cp", "stmatrix", "call", "mbarrier")
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel"))
 """How an access says that others may access the same meanwhile."""
 
@@ -76,7 +77,18 @@ class Block:
         """Whether it ends at a barrier that orders accesses to memory, as a gathering does not but in front of a match:
         who is elected by that acts for all (the destructor of ``cuda::pipeline``).
         """
-        return self.is_barrier and self.end is not None and self.end.opcode != GATHER
+        opcode = self.end.opcode if self.end is not None and self.is_barrier else GATHER
+        return opcode[:1] != GATHER or "match" in opcode
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it ends before an instruction that all threads of a warp execute together."""
+        return self.end is not None and self.end.opcode[:1] == GATHER and is_of_whole_warps(self.end.opcode[1:])
+
+    @cached_property
+    def writes(self) -> bool:
+        """Whether it writes anything to memory, or lets others know of something."""
+        return any(each.opcode[0] in _WRITES or each.opcode[:2] == ("wmma", "store") for each in self.instructions)
 
     @property
     def successors(self) -> tuple[int, ...]:
@@ -148,11 +160,11 @@ def gathered(function: Function) -> Function:
         mask = member_mask(each)
         if index in labelled or each.opcode[0] in _JUMPS or is_barrier(each):
             together = False
-        matches = each.opcode[:1] == _MATCH
+        matches = each.opcode[0] == "match"
         if mask is not None and (matches or not together):
             if each.guard is not None:
                 raise PtxError(f"{each.mnemonic} at line {each.line} of {each.source} is guarded by a predicate")
-            body.append(Instruction(GATHER + _MATCH * matches, (mask,), line=each.line, source=each.source))
+            body.append(Instruction(GATHER + each.opcode, (mask,), line=each.line, source=each.source))
             together = mask == EVERYBODY
         body.append(each)
     labels[len(function.body)] = len(body)
@@ -179,6 +191,26 @@ def blocks_of(function: Function) -> list[Block]:
         blocks.append(block)
     _liveness(blocks)
     return blocks
+
+
+def behind(blocks: list[Block], index: int) -> frozenset[int]:
+    """Return the blocks to which threads go on from the end of a block, and from which none comes back to that."""
+    into: dict[int, list[int]] = {}
+    for number, block in enumerate(blocks):
+        for successor in block.successors:
+            into.setdefault(successor, []).append(number)
+    ahead = _reached(index, lambda number: blocks[number].successors)
+    return frozenset(ahead - _reached(index, lambda number: into.get(number, ())) - {index})
+
+
+def _reached(start: int, following: Callable[[int], Iterable[int]]) -> set[int]:
+    reached: set[int] = set()
+    rest = [*following(start)]
+    while rest:
+        if (number := rest.pop()) not in reached:
+            reached.add(number)
+            rest += following(number)
+    return reached
 
 
 def _cut(function: Function) -> tuple[dict[int, Block], int]:

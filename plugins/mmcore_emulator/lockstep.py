@@ -14,6 +14,7 @@ from mmcore_emulator.asynchronous.mbarriers import described
 from mmcore_emulator.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.batch_memory import Ports
 from mmcore_emulator.control_flow import EXIT, Block
+from mmcore_emulator.divergence import Site, divergences
 from mmcore_emulator.floats import Values
 from mmcore_emulator.lanes import CLOCKS, Batch, Mask
 from mmcore_emulator.launch_run import Run
@@ -53,6 +54,8 @@ class BatchRun(Ports):
         self._barriers = BlockBarriers(batch, lambda: self.warps)
         # The mask that each lane names which waits at a barrier of its warp.
         self._named: Values = np.zeros((1,) * 6, np.uint32)
+        # Which lanes have written something behind a barrier of a warp, by its step, while others waited there.
+        self._gone_past: dict[int, Values] = {}
 
     def advance(self) -> bool:
         """Run until the batch has ended (True), or its threads only poll (False); again, to let them poll once."""
@@ -153,6 +156,8 @@ class BatchRun(Ports):
         keep = mask is not None and self._others_need(block.defines)
         if step.polling_at is not None:
             self._polled.add(index)
+        if self._at_barrier and block.writes:
+            self._go_past(index, mask)
         result = step.run(self._registers, mask, keep, self)
         if step.barrier is not None:
             self._arrive(step, index, mask, result)
@@ -347,6 +352,7 @@ class BatchRun(Ports):
         going = self._gathered(indices)
         if not going.any():
             return False
+        self._check_gathered(indices, going)
         steps = self._run.translation.steps
         met = [index for index in indices if steps[index].block.orders]
         if met and self._observers:
@@ -358,6 +364,30 @@ class BatchRun(Ports):
             self._enter(steps[index].block.following, self.narrow(mask, going))
             self._join(self._at_barrier, index, self.narrow(mask, ~going))
         return True
+
+    def _go_past(self, index: int, mask: Mask | None) -> None:
+        """Lanes execute a step; note for which barriers of warps at which others wait they come no more."""
+        for site in self._at_barrier:
+            if self._run.translation.steps[site].block.is_warp_barrier and index in self._run.translation.behind(site):
+                self._gone_past[site] = self._gone_past.get(site, np.False_) | self._batch.spread(mask)
+
+    def _check_gathered(self, indices: list[int], going: Values) -> None:
+        """Report lanes that go on from these barriers of their warps, and should not have come there as they did."""
+        steps, rows, waiting = self._run.translation.steps, self.warps.rows, self._at_barrier
+        only = steps[indices[0]].block if len(indices) == 1 else None
+        if only is not None and (waiting[indices[0]] is None or not (self._gone_past or only.is_whole)):
+            return
+        sites = []
+        for index in indices:
+            lanes = rows(going & self._batch.spread(waiting[index]))
+            gone = rows(self._gone_past.pop(index, np.array(False)))
+            sites.append(Site(steps[index].block, lanes, gone))
+            gone = gone & ~lanes.any(axis=1, keepdims=True)
+            if gone.any():
+                self._gone_past[index] = self.warps.lanes(gone)
+        present = rows(self._lanes_of([*waiting], waiting) | self._lanes_of([*self._polling], self._polling))
+        for each in divergences(sites, rows(self._named), present, self.warps):
+            self.report(each)
 
     def _gathered(self, indices: list[int]) -> Values:
         """Of the lanes at these barriers of their warps, those that may go on."""

@@ -304,6 +304,7 @@ class _Body:
         if "|" in text:
             return self._vector(text.replace("|", ","))
         if text.startswith("["):
+            text = text.removesuffix(".unified")  # the same address in every thread
             found = _ADDRESS.match(text)
             offset = integer(found["offset"] or "0") if found else None
             if tensor := _TENSOR_ADDRESS.match(text):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from mmcore_emulator.architectures import shared_begin
 from mmcore_emulator.carries import with_carries
 from mmcore_emulator.codegen import Writer
-from mmcore_emulator.control_flow import blocks_of, gathered, reads
+from mmcore_emulator.control_flow import behind, blocks_of, gathered, reads
 from mmcore_emulator.layout import Layout, lay_out
 from mmcore_emulator.ptx import Function
 from mmcore_emulator.step import Registers, Step
-from mmcore_occupancy.capabilities import multiprocessor
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,13 @@ class Translation:
     steps: list[Step]  # its blocks, the entry first
     registers: Registers  # the registers' initial values
     layout: Layout  # where its variables and parameters lie
+    _behind: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def behind(self, index: int) -> frozenset[int]:
+        """Return the numbers of the steps that come after a step and never before it."""
+        if index not in self._behind:
+            self._behind[index] = behind([step.block for step in self.steps], index)
+        return self._behind[index]
 
 
 _NONE: Mapping[str, int] = MappingProxyType({})
@@ -42,7 +49,7 @@ def translate(
         PtxError: the PTX contradicts itself.
     """
     function = with_carries(gathered(function))
-    layout = lay_out(function, multiprocessor(capability).shared_reserved)
+    layout = lay_out(function, shared_begin(capability))
     read = {register for instruction in function.body for register in reads(instruction)}
     symbols = {**layout.addresses, **layout.parameters, **module_addresses}
     writer = Writer(symbols, frozenset(read), capability)

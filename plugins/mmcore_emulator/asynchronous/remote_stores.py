@@ -27,7 +27,7 @@ from mmcore_emulator.step import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
 
 _STORE = re.compile(
     r"st\.async(\.weak)?(?P<space>\.shared::cluster)?\.mbarrier::complete_tx::bytes(\.v(?P<count>[24]))?"
-    r"\.(?P<kind>[bus](32|64)|f32|f64)"
+    r"\.(?P<kind>[bus](32|64)|f32|f64|b128)"
 )
 _REDUCTION = re.compile(
     r"red\.async\.relaxed\.cluster(?P<space>\.shared::cluster)?\.mbarrier::complete_tx::bytes"

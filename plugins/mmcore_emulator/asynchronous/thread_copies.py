@@ -23,7 +23,8 @@ from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.step import Ports
 
 _WORD = np.dtype(np.uint32)
-_HINTS = {f"L2::{size}" for size in ("64B", "128B", "256B")}
+_PREFETCHES = {f"L2::{size}" for size in ("64B", "128B", "256B")}
+_POLICY = "L2::cache_hint"
 _SHARED = {"shared", "shared::cta"}
 
 
@@ -92,12 +93,13 @@ def copy_action(opcode: tuple[str, ...]) -> Action | None:
         return Action(_wait_for_all)
     if rest == ("wait_group",):
         return Action(_wait_for_groups, (Part("source", "s32"),))
-    if rest[:1] in (("ca",), ("cg",)) and rest[1:2] and rest[1] in _SHARED and rest[2:3] == ("global",):
-        hints = set(rest[3:]) - _HINTS
-        if not hints - {"L2::cache_hint"}:
-            further = [Part("source", "u32"), Part("source", "b64")] if hints else [Part("source", "u32")]
-            return Action(_copy, (Part("address"), Part("address"), Part("source", "u32"), *further), least=3)
-    return None
+    spaces = len(rest) > 2 and rest[0] in ("ca", "cg") and rest[1] in _SHARED and rest[2] == "global"
+    if not spaces or not set(rest[3:]) <= {*_PREFETCHES, _POLICY}:
+        return None
+    # How much of the source is read, or whether none is, may be left out; the policy is last.
+    policy = int(_POLICY in rest)
+    further = [Part("source", "")] * (1 + policy)
+    return Action(_copy, (Part("address"), Part("address"), Part("source", "u32"), *further), least=3 + policy)
 
 
 def _wait_for_all(ports: Ports, mask: Mask | None, at: Instruction) -> Sequence[Values]:
@@ -118,10 +120,12 @@ def _copy(
     target: list[Values],
     source: list[Values],
     size: list[Values],
-    given: Sequence[Values] = (),
-    policy: object = None,
+    *further: list[Values],
 ) -> Sequence[Values]:
     nbytes = int(size[0].item())
+    given = next(iter(further[: len(further) - (_POLICY in at.opcode)]), [])
+    if given and given[0].dtype == np.bool_:
+        given = [np.where(given[0], np.uint32(0), np.uint32(nbytes))]
     count = nbytes // 4
     ports.check_alignment("shared", target[0], nbytes, mask, at)
     reading = ports.narrow(mask, given[0] > 0) if len(given) else mask

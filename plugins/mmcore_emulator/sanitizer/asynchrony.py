@@ -37,7 +37,7 @@ from mmcore_emulator.layout import Layout
 from mmcore_emulator.observer import Access, LaneViolation
 from mmcore_emulator.ptx import Instruction
 from mmcore_emulator.sanitizer.event_clocks import EventClocks, Kind, block_of
-from mmcore_emulator.sanitizer.ordering import Clocks
+from mmcore_emulator.sanitizer.ordering import NOTHING, Clocks, Knowledge, joined
 from mmcore_emulator.sanitizer.origins import Origins
 from mmcore_emulator.sanitizer.proxies import Proxies
 from mmcore_emulator.warps import Warps
@@ -88,6 +88,9 @@ class Asynchrony:
         self._groups: dict[str, NDArray[np.int64]] = {}
         # What lanes knew when they sent arrivals that have not come yet.
         self._words: dict[ArrivalSent, NDArray[np.int32]] = {}
+        # Likewise what they knew by flags, and what those who wait for each mbarrier are told of that.
+        self._by_flags: dict[ArrivalSent, list[Knowledge]] = {}
+        self._told: dict[int, Knowledge] = {}
         # Of each mbarrier, the lanes that have waited for it without an acquire, and made no fence since.
         self._unacquired: dict[int, NDArray[np.bool_]] = {}
         self._now = 0
@@ -114,16 +117,22 @@ class Asynchrony:
             case Made(places, mask):
                 for place in np.unique(places.reshape(-1)[self._lanes(mask)]).tolist():
                     self._parities.pop(place, None)
+                    self._told.pop(place, None)
                     self.clocks.forget(place)
             case ArrivalSent(_, mask, _, relaxed):
                 lanes, known = self._lanes(mask), self._ordinary
                 of_block = known.fenced_of_block(lanes, relaxed) if relaxed else known.of_block(lanes)
                 self._words[event] = self.clocks.word(lanes, of_block)
+                if known.order.flags_read:
+                    threads = known.threads(lanes)
+                    self._by_flags[event] = [known.order.told(thread, relaxed) for thread in threads]
             case Arrived(sent):
                 lanes = self._lanes(sent.mask)
                 objects = sent.places.reshape(-1)[lanes]
                 self._reaches(lanes, block_of(objects), sent.at)
                 self.clocks.deliver(self._words.pop(sent), objects)
+                for place, told in zip(objects.tolist(), self._by_flags.pop(sent, ()), strict=False):
+                    self._told[place] = joined(self._told.get(place, NOTHING), told)
             case Passed(places, parity, mask, at, relaxed):
                 lanes, places = self._lanes(mask), places.reshape(-1)
                 parities = np.broadcast_to(parity, self._batch.shape).reshape(-1)
@@ -324,7 +333,8 @@ class Asynchrony:
         """Lanes come to know what those have told for whom they have waited without an acquire."""
         fencing = np.flatnonzero(lanes)
         for place, waited in self._unacquired.items():
-            self.clocks.told(fencing[waited[fencing]], np.full(np.count_nonzero(waited[fencing]), place))
+            here = fencing[waited[fencing]]
+            self._learn(here, np.full(len(here), place))
             waited[fencing] = False
 
     def _passed(self, lanes: NDArray[np.int64], places: NDArray[np.int64], relaxed: bool) -> None:
@@ -334,12 +344,18 @@ class Asynchrony:
                 waited = self._unacquired.setdefault(place, np.zeros(len(self._thread), np.bool_))
                 waited[lanes[places[lanes] == place]] = True
         else:
-            self.clocks.told(lanes, places[lanes])
+            self._learn(lanes, places[lanes])
         for place in np.unique(places[lanes]).tolist():
             if place in self._landings:
                 here = lanes[places[lanes] == place]
                 column = self._mbarrier_column(place)
                 self.clocks.learn(here, np.full(len(here), column), np.full(len(here), self._landings[place]))
+
+    def _learn(self, lanes: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        """Lanes come to know what those knew who have arrived at their mbarriers."""
+        self.clocks.told(lanes, places)
+        for place in self._told if self._told and lanes.size else ():
+            self._ordinary.order.tell(self._ordinary.threads(lanes[places == place]), self._told[place])
 
     def _mbarrier_column(self, place: int) -> int:
         block, inside = divmod(place, BLOCK_BYTES)

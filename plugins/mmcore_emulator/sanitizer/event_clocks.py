@@ -7,6 +7,7 @@ in its cluster, so that a column holds it for all clusters of the batch; so do t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -108,6 +109,16 @@ class EventClocks:
             known = self.known[lane[rows, np.newaxis], columns] > time[rows, np.newaxis]
             found[rows] = (known | (columns == own[rows, np.newaxis])).all(axis=1)
         return found
+
+    def of_threads(self, lane: int) -> Iterator[tuple[int, int]]:
+        """Yield the threads of its cluster that a lane knows of, by their numbers in the grid, and until when."""
+        if self._threads_at is None:
+            return
+        threads = self.known[lane, self._threads_at : self._threads_at + (int(self.rank.max()) + 1) * self._threads]
+        for block in np.flatnonzero(self._cluster == self._cluster[self.block[lane]]).tolist():
+            times = threads[self.rank[block] * self._threads :][: self._threads]
+            for each in np.flatnonzero(times).tolist():
+                yield int(self._in_grid[block]) * self._threads + each + 1, int(times[each])
 
     def meet(self, lanes: Numbers, groups: Numbers) -> None:
         """Lanes of the same group come to know what each of them knows."""

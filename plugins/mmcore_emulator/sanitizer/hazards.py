@@ -225,7 +225,7 @@ class Checking(Observer):
 
     def _unfenced(self, hit: Hit) -> None:
         """Reads of what threads have written to global memory, with no fence between the proxies by anybody since."""
-        for last in (hit.shadow.stores, hit.shadow.strong_stores):
+        for last in (*hit.shadow.stores, hit.shadow.strong_stores):
             written = last.made_since(self._order.proxies_fenced, hit.index)
             for other, found in self._by_earlier(hit, last, written):
                 if other.opcode[0] != "cp":  # bulk copies write as they read
@@ -272,7 +272,7 @@ class Checking(Observer):
         self._unwritten(hit)
         strong = self._strong(at)
         look = self._stale if "nc" in at.opcode else self._races
-        look(hit, shadow.stores)
+        look(hit, *shadow.stores)
         if not strong:
             look(hit, shadow.strong_stores)
         shadow.unread[hit.index] = False
@@ -287,15 +287,15 @@ class Checking(Observer):
         if atomic and "mbarrier" in at.opcode:
             # What these tell, :class:`Asynchrony` knows.
             self._unwritten(hit)
-            self._races(hit, shadow.stores)
+            self._races(hit, *shadow.stores)
             if "inval" in at.opcode:
-                self._races(hit, shadow.loads)
+                self._races(hit, *shadow.loads)
             else:
                 shadow.loads.note(hit.index, hit.who, self._number(at))
             return
         if "async" in at.opcode and hit.access.kind != "copy":  # it lands; :meth:`_copied` has seen it sent
             if atomic:
-                self._races(hit, shadow.stores)
+                self._races(hit, *shadow.stores)
             return
         strong = atomic or not STRONG.isdisjoint(at.opcode)
         if atomic:
@@ -303,9 +303,9 @@ class Checking(Observer):
         racing = np.zeros(hit.index.shape, np.bool_) if strong else self._at_once(hit)
         if strong and "cta" in at.opcode and hit.access.space == "global":
             racing |= self._races(hit, shadow.strong_stores, of_block=False)
-        earlier: tuple[LastAccess, ...] = (shadow.stores, shadow.loads)
+        earlier: tuple[LastAccess, ...] = (*shadow.stores, *shadow.loads)
         if not strong:
-            earlier = (*earlier, shadow.strong_stores, shadow.strong_loads)
+            earlier = (*earlier, shadow.strong_stores, *shadow.strong_loads)
         for last in earlier:
             racing |= self._overtakes(hit, last) | self._races(hit, last)
         if hit.access.space == "global" and hit.array.label in ("A", "B"):
@@ -331,8 +331,7 @@ class Checking(Observer):
             return
         if reduces(hit.access.at):
             self._unwritten(hit)
-        self._races(hit, hit.shadow.loads)
-        self._races(hit, hit.shadow.stores)
+        self._races(hit, *hit.shadow.loads, *hit.shadow.stores)
         if opcode[0] == "cp" and "bulk" not in opcode:  # in order behind what its thread has done when it sends it
             hit.shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
         hit.shadow.written[hit.index] = hit.shadow.stored[hit.index] = hit.shadow.unread[hit.index] = True
@@ -340,8 +339,7 @@ class Checking(Observer):
     def _fetched(self, hit: Hit) -> None:
         """What an asynchronous instruction reads; who may write there again, :class:`Asynchrony` knows."""
         self._unwritten(hit)
-        self._races(hit, hit.shadow.stores)
-        self._races(hit, hit.shadow.strong_stores)
+        self._races(hit, *hit.shadow.stores, hit.shadow.strong_stores)
         hit.shadow.unread[hit.index] = False
 
     def _strong(self, at: Instruction) -> bool:
@@ -352,8 +350,10 @@ class Checking(Observer):
 
     def _places(self, hit: Hit) -> Iterator[tuple[tuple[int, ...], int]]:
         """For each piece that is accessed, what tells it from all others, and its lane."""
-        for index, lane, block in zip(hit.index.tolist(), hit.lane.tolist(), hit.who.block.tolist(), strict=True):
-            yield (hit.array.base, index, -1 if hit.access.space == "global" else block), lane
+        # Each batch has its own shared memory.
+        batch = () if hit.access.space == "global" else self._batch.first
+        for index, lane in zip(hit.index.tolist(), hit.lane.tolist(), strict=True):
+            yield (hit.array.base, index, *batch), lane
 
     def _flags(self, hit: Hit, *, reads: bool, writes: bool) -> None:
         """Strong accesses, one after the other: each may tell its thread what others have told, or the others."""
@@ -384,17 +384,20 @@ class Checking(Observer):
         self._record(f"{hit.access.space}-race", hit, racing, lambda entry: hit.what(entry) + what)
         return racing
 
-    def _races(self, hit: Hit, last: LastAccess, *, of_block: bool = True) -> Flags:
+    def _races(self, hit: Hit, *earlier: LastAccess, of_block: bool = True) -> Flags:
         """Accesses that an earlier one is not in order with, told apart by the line of the earlier.
 
         Those of the same block are left out where ``of_block`` is false.
         """
-        racing = last.unordered_with(hit.index, hit.who)
-        if not of_block:
-            racing &= last.elsewhere(hit.index, hit.who)
-        for other, found in self._by_earlier(hit, last, racing):
-            self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, other), other)
-        return racing
+        every = np.zeros(hit.index.shape, np.bool_)
+        for last in earlier:
+            racing = last.unordered_with(hit.index, hit.who)
+            if not of_block:
+                racing &= last.elsewhere(hit.index, hit.who)
+            for other, found in self._by_earlier(hit, last, racing):
+                self._record(f"{hit.access.space}-race", hit, found, self._race_text(hit, last, other), other)
+            every |= racing
+        return every
 
     def _overtakes(self, hit: Hit, last: LastAccess) -> Flags:
         """Accesses of what a bulk copy was on its way to, which lands only now; no barrier puts these in order."""
@@ -414,10 +417,11 @@ class Checking(Observer):
 
         return text
 
-    def _stale(self, hit: Hit, last: LastAccess) -> None:
+    def _stale(self, hit: Hit, *earlier: LastAccess) -> None:
         """Reads through the non-coherent cache, which no barrier puts in order with what the launch has written."""
-        for other, found in self._by_earlier(hit, last, last.made(hit.index)):
-            self._record(f"{hit.access.space}-race", hit, found, self._stale_text(hit, last, other), other)
+        for last in earlier:
+            for other, found in self._by_earlier(hit, last, last.made(hit.index)):
+                self._record(f"{hit.access.space}-race", hit, found, self._stale_text(hit, last, other), other)
 
     def _by_earlier(self, hit: Hit, last: LastAccess, chosen: Flags) -> Iterator[tuple[Instruction, Flags]]:
         """The earlier instructions that chosen accesses meet with, each with those accesses."""

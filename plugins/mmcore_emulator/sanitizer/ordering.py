@@ -84,6 +84,11 @@ class Order:
         """Whether any thread has read anything in a flag, or blocks have met."""
         return bool(self._pending or self._learned)
 
+    @property
+    def flags_read(self) -> bool:
+        """Whether any thread has read anything in a flag."""
+        return bool(self._pending)
+
     def tick(self) -> int:
         """The next moment."""
         self.now += 1
@@ -234,6 +239,18 @@ class Clocks:
         self._arrived: dict[tuple[int, int], list[_Arrival]] = {}
         self._met = False
         self.by_mbarriers: EventClocks | None = None
+        # Rank in its cluster of each block.
+        self._ranks = np.zeros(batch.extent.size, np.int64)
+        self._ranks[batch.block_index().reshape(-1)] = batch.special("%cluster_ctarank").reshape(-1)
+
+    def by_rank(self, place: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64] | slice]]:
+        """Yield the ranks in their clusters of blocks that have threads at these places, each with their entries."""
+        if self._batch.cluster.size == 1:
+            yield 0, slice(None)
+            return
+        ranks = self._ranks[place // (WARP * self._warps.per_block)]
+        for rank in np.unique(ranks).tolist():
+            yield rank, np.flatnonzero(ranks == rank)
 
     def meet(self, lanes: Values, named: Values) -> None:
         """Lanes of a warp that name the same mask meet; those that do not name themselves meet nobody."""
@@ -311,6 +328,10 @@ class Clocks:
             else:
                 self.order.meet_blocks(threads, np.unique(self._block[inside]).tolist())
 
+    def threads(self, lanes: NDArray[np.int64]) -> list[int]:
+        """Return the numbers in the grid of lanes' threads."""
+        return [int(each) for each in self._thread[lanes]]
+
     def arrive(self, lanes: Values, number: Values) -> None:
         """Lanes let those who wait at a barrier of their block know what they know, and go on."""
         between, now = self._matrix(), self.order.tick()
@@ -361,6 +382,9 @@ class Clocks:
             if self._between is not None:
                 for each in np.flatnonzero(self._between[warp]).tolist():
                     told["warp", block * self._warps.per_block + each] = min(until, int(self._between[warp, each]))
+            if self.by_mbarriers is not None:
+                for number, time in self.by_mbarriers.of_threads(lane):
+                    told["thread", number] = max(told.get(("thread", number), 0), min(until, time))
             told["thread", thread] = until
         return joined(told, self.order.told(thread, "" if until == self.order.now else scope)) if until else told
 

@@ -7,6 +7,7 @@ happen in either order or at once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.lanes import WARP
 from mmcore_emulator.memory import Array
-from mmcore_emulator.sanitizer.ordering import Accessors, Clocks
-from mmcore_emulator.warps import BIT
+from mmcore_emulator.sanitizer.ordering import Accessors, Clocks, Order
+from mmcore_emulator.warps import BIT, EVERY_LANE
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -44,7 +45,7 @@ class Accesses:
     horizon: Indices
     place: Indices
 
-    def __getitem__(self, chosen: Flags | Indices) -> Accesses:
+    def __getitem__(self, chosen: Flags | Indices | slice) -> Accesses:
         numbers = (self.thread, self.warp, self.block, self.horizon, self.place)
         return Accesses(self.clocks, *(each[chosen] for each in numbers))
 
@@ -57,6 +58,63 @@ class Accesses:
     def warp_bit(self) -> NDArray[np.uint32]:
         """What stands for its warp in a mask of its block's warps."""
         return BIT[self.warp]
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Earlier accesses, an entry for each later access to the same piece.
+
+    Attributes:
+        block: the block whose threads made them; negative for several.
+        warps, lanes: masks of the warps of that block, and of the lanes of these, that they are among.
+        time: of the latest.
+    """
+
+    block: NDArray[np.int32]
+    warps: NDArray[np.uint32]
+    lanes: NDArray[np.uint32]
+    time: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, accessors: Sequence[Accessors]) -> Earlier:
+        """Return accesses that some threads made, an entry for each."""
+        block, time = (np.array([getattr(each, name) for each in accessors], np.int32) for name in ("block", "time"))
+        warps, lanes = (np.array([getattr(each, name) for each in accessors], np.uint32) for name in ("warps", "lanes"))
+        return cls(block, warps, lanes, time)
+
+    def __getitem__(self, chosen: Flags | Indices) -> Earlier:
+        return Earlier(self.block[chosen], self.warps[chosen], self.lanes[chosen], self.time[chosen])
+
+    def strangers(self, who: Accesses) -> NDArray[np.uint32]:
+        """The lanes of each one's own warp that made them, and of which it does not know that they did."""
+        return who.clocks.unknown_lanes(who.place, self.lanes & ~who.lane_bit, self.time)
+
+    def unordered_with(self, who: Accesses) -> Flags:
+        """Which of the later accesses is not in order with them."""
+        same_block = self.block == who.block
+        unordered: Flags = np.asarray(~(same_block & (self.time < who.horizon)))
+        in_warp = np.flatnonzero(unordered & same_block & (self.warps == who.warp_bit))
+        if in_warp.size:
+            unordered[in_warp] = self[in_warp].strangers(who[in_warp]) != 0
+        in_block, warps = np.flatnonzero(unordered & same_block), self.warps.copy()
+        if in_block.size:
+            those, own = self[in_block], who[in_block]
+            unknown = who.clocks.unknown_warps(own.place, those.warps, those.time)
+            unknown &= ~np.where(those.strangers(own), np.uint32(0), own.warp_bit)
+            unordered[in_block], warps[in_block] = unknown != 0, unknown
+        if who.clocks.by_mbarriers is not None:
+            left = np.flatnonzero(unordered)
+            those = self[left]
+            unordered[left] = ~who.clocks.by_mbarriers.knows(
+                who.place[left], those.block, warps[left], those.lanes, those.time
+            )
+        if who.clocks.order.told_anything:
+            for entry in np.flatnonzero(unordered).tolist():
+                of_warps = int(warps[entry])
+                lanes = int(self.lanes[entry]) if of_warps & (of_warps - 1) == 0 else int(EVERY_LANE)
+                others = Accessors(int(self.block[entry]), of_warps, lanes, int(self.time[entry]))
+                unordered[entry] = not who.clocks.order.knows(int(who.thread[entry]), int(who.block[entry]), others)
+        return unordered
 
 
 class LastAccess:
@@ -79,12 +137,6 @@ class LastAccess:
         self.at = np.zeros(pieces, np.int32)
         self.empty = True
 
-    def forget(self) -> None:
-        """All that was, lies before all that comes."""
-        if not self.empty:
-            self._thread.fill(NOBODY)
-        self.empty = True
-
     def made(self, index: Indices) -> Flags:
         """Which of these pieces anybody has accessed."""
         if self.empty:
@@ -97,45 +149,21 @@ class LastAccess:
 
     def unordered_with(self, index: Indices, who: Accesses) -> Flags:
         """Which of these accesses is not in order with an earlier one to the same piece."""
+        unordered = self.made(index)
         if self.empty:
-            return np.zeros(index.shape, np.bool_)
-        same_block = self._block[index] == who.block
-        unordered: Flags = np.asarray(
-            (self._thread[index] != NOBODY) & ~(same_block & (self._time[index] < who.horizon))
-        )
-        in_warp = np.flatnonzero(unordered & same_block & (self._warps[index] == who.warp_bit))
-        if in_warp.size:
-            unordered[in_warp] = self._strangers(index[in_warp], who[in_warp]) != 0
-        in_block, warps = np.flatnonzero(unordered & same_block), self._warps[index]
-        if in_block.size:
-            chosen, own = index[in_block], who[in_block]
-            unknown = who.clocks.unknown_warps(own.place, self._warps[chosen], self._time[chosen])
-            unknown &= ~np.where(self._strangers(chosen, own), np.uint32(0), own.warp_bit)
-            unordered[in_block], warps[in_block] = unknown != 0, unknown
-        if who.clocks.by_mbarriers is not None:
-            left = np.flatnonzero(unordered)
-            at = index[left]
-            unordered[left] = ~who.clocks.by_mbarriers.knows(
-                who.place[left], self._block[at], warps[left], self._lanes[at], self._time[at]
-            )
-        if who.clocks.order.told_anything:
-            for entry in np.flatnonzero(unordered).tolist():
-                thread, block = int(who.thread[entry]), int(who.block[entry])
-                others = self._accessors(int(index[entry]), int(warps[entry]))
-                unordered[entry] = not who.clocks.order.knows(thread, block, others)
+            return unordered
+        unordered &= (self._block[index] != who.block) | (self._time[index] >= who.horizon)
+        left = np.flatnonzero(unordered)
+        if left.size:
+            unordered[left] = self._earlier(index[left]).unordered_with(who[left])
         return unordered
+
+    def _earlier(self, index: Indices) -> Earlier:
+        return Earlier(self._block[index], self._warps[index], self._lanes[index], self._time[index])
 
     def elsewhere(self, index: Indices, who: Accesses) -> Flags:
         """Which of these pieces threads of other blocks have accessed."""
         return np.asarray(self._block[index] != who.block)
-
-    def _accessors(self, piece: int, warps: int) -> Accessors:
-        lanes = int(self._lanes[piece]) if warps & (warps - 1) == 0 else 0xFFFFFFFF
-        return Accessors(int(self._block[piece]), warps, lanes, int(self._time[piece]))
-
-    def _strangers(self, index: Indices, who: Accesses) -> NDArray[np.uint32]:
-        """The lanes of each one's own warp that were at the piece, and of which it does not know that they were."""
-        return who.clocks.unknown_lanes(who.place, self._lanes[index] & ~who.lane_bit, self._time[index])
 
     def someone(self, piece: int) -> int:
         """A thread that has accessed a piece."""
@@ -145,7 +173,7 @@ class LastAccess:
         """A thread that is not in order with the only one of ``who``, and has accessed the only piece of ``index``."""
         (piece,), (thread,), (place,) = index.tolist(), who.thread.tolist(), who.place.tolist()
         if self._block[piece] == who.block[0] and self._warps[piece] == who.warp_bit[0]:
-            (strangers,) = self._strangers(index, who).tolist()
+            (strangers,) = self._earlier(index).strangers(who).tolist()
             first = (strangers & -strangers).bit_length() - 1
             return int(thread - place % WARP + first)
         return int(self._another[piece] if self._thread[piece] == thread else self._thread[piece])
@@ -166,6 +194,25 @@ class LastAccess:
         self.empty = False
 
 
+class LastAccesses:
+    """The last accesses of one kind to each piece of an array, apart for each rank of a block in its cluster.
+
+    Only the blocks of one cluster access a piece of shared memory, and of these only one has that rank.
+    """
+
+    def __init__(self, pieces: int) -> None:
+        self._pieces = pieces
+        self._by_rank: dict[int, LastAccess] = {}
+
+    def __iter__(self) -> Iterator[LastAccess]:
+        return iter(self._by_rank.values())
+
+    def note(self, index: Indices, who: Accesses, at: int) -> None:
+        """Remember accesses by an instruction of that number; several may be to one piece."""
+        for rank, entries in who.clocks.by_rank(who.place):
+            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(index[entries], who[entries], at)
+
+
 class LastStrongStores(LastAccess):
     """The last strong stores of each thread to each piece: flags and counters, which many threads change."""
 
@@ -174,21 +221,26 @@ class LastStrongStores(LastAccess):
         self._by_thread: dict[int, dict[int, Accessors]] = {}
         self._observed: dict[tuple[int, int], int] = {}
 
-    def forget(self) -> None:
-        super().forget()
-        self._by_thread.clear()
-        self._observed.clear()
-
     def unordered_with(self, index: Indices, who: Accesses) -> Flags:
         unordered = super().unordered_with(index, who)
-        for entry in np.flatnonzero(unordered).tolist():
-            piece, thread, block = int(index[entry]), int(who.thread[entry]), int(who.block[entry])
-            observed, knows = self._observed.get((thread, piece), 0), who.clocks.order.knows
-            unordered[entry] = not all(
-                other == thread or each.time < observed or knows(thread, block, each)
-                for other, each in self._by_thread[piece].items()
-            )
+        left = {
+            entry: self._unknown(int(index[entry]), int(who.thread[entry]), int(who.block[entry]), who.clocks.order)
+            for entry in np.flatnonzero(unordered).tolist()
+        }
+        while left:
+            others = {entry: other for entry, each in left.items() if (other := next(each, None)) is not None}
+            unordered[[entry for entry in left if entry not in others]] = False
+            entries = np.array(list(others), np.int64)
+            known = entries[~Earlier.of(list(others.values())).unordered_with(who[entries])]
+            left = {entry: left[entry] for entry in known.tolist()}
         return unordered
+
+    def _unknown(self, piece: int, thread: int, block: int, order: Order) -> Iterator[Accessors]:
+        """Yield the other threads that have stored to a piece, without those that a thread knows of by flags."""
+        observed = self._observed.get((thread, piece), 0)
+        for other, each in self._by_thread[piece].items():
+            if other != thread and each.time >= observed and not order.knows(thread, block, each):
+                yield each
 
     def made_in_turn(self, index: Indices, who: Accesses, at: int, *, stores: bool, sees: bool) -> None:
         """Remember accesses that are made one after the other: ``stores``, and such as see what others have stored.
@@ -223,19 +275,19 @@ class Shadow:
         self.piece = piece
         pieces = len(array.content) // piece
         self.written, self.stored, self.unread = (np.zeros(pieces, np.bool_) for _ in range(3))
-        self.loads, self.stores, self.strong_loads = (LastAccess(pieces) for _ in range(3))
-        self.strong_stores = LastStrongStores(pieces)
         self._scratch = np.zeros(pieces, np.int64)
+        self.begin_launch()
 
     def begin_launch(self) -> None:
-        """Everything so far lies before what this launch does."""
-        for last in (self.loads, self.stores, self.strong_loads, self.strong_stores):
-            last.forget()
+        """Forget the accesses so far: they come before all that this launch does."""
+        pieces = len(self.written)
+        self.loads, self.stores, self.strong_loads = (LastAccesses(pieces) for _ in range(3))
+        self.strong_stores = LastStrongStores(pieces)
 
     @property
     def changed(self) -> bool:
         """Whether the launch has stored anything to it."""
-        return not (self.stores.empty and self.strong_stores.empty)
+        return bool([*self.stores]) or not self.strong_stores.empty
 
     def at_once(self, index: Indices, who: Accesses) -> Flags:
         """Which accesses of one instruction go where another thread's goes, too."""
