@@ -76,6 +76,11 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
     """Return the kernel of ``reference["file"]``, of which it says more, under no name that another file has."""
 
 
+@hookspec(firstresult=True)
+def mmcore_other_source(kernel: Kernel, version: str) -> str | None:
+    """Return the path of a kernel's source in another version: a folder's, or a revision's."""
+
+
 @hookspec
 def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
     """Return what to say of a result before its last line, a sentence each: why a product may be wrong, for one."""

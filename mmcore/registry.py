@@ -163,6 +163,14 @@ class Registry:
         self.files[found.kernel.name] = found
         return found.kernel
 
+    def other_source(self, kernel: Kernel, version: str) -> str:
+        """Return the path of a kernel's source in another version; empty where ``version`` is.
+
+        Raises:
+            InvalidKernel: there is no such version, or it has no such file.
+        """
+        return cast(str, self.manager.hook.mmcore_other_source(kernel=kernel, version=version)) if version else ""
+
     def reference(self, kernel: Kernel) -> KernelReference:
         """What a cell names a kernel by."""
         file = self.files.get(kernel.name)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mmcore import InvalidKernel, Kernel
-from mmcore.kernel.other_source import other_source
+from mmcore.registry import registry
+from mmcore_source_file.revisions import other_source
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def of(source: Path) -> Kernel:
 
 
 def test_no_version_is_no_source() -> None:
-    assert other_source(of(Path("/nowhere/tiled.cu")), "") == ""
+    assert registry().other_source(of(Path("/nowhere/tiled.cu")), "") == ""
 
 
 @pytest.mark.parametrize("revision", ["old", "HEAD~1"])
@@ -100,7 +101,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from mmcore import Kernel
-from mmcore.kernel.other_source import other_source
+from mmcore_source_file.revisions import other_source
 
 write, written = Path.write_bytes, []
 
@@ -188,7 +189,7 @@ def test_a_config_that_leads_astray_is_one_sentence(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     git(repository, "config", key, str(tmp_path / value))
-    monkeypatch.setattr("mmcore.kernel.other_source._SECONDS", 0.5)
+    monkeypatch.setattr("mmcore_source_file.revisions._SECONDS", 0.5)
     with pytest.raises(InvalidKernel, match=r"^acme\.tiled: "):
         other_source(of(repository / "kernels" / "tiled.cu"), "old")
 

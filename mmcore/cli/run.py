@@ -13,7 +13,6 @@ from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, reques
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.other_source import other_source
 from mmcore.planning.plan import DEFAULT
 from mmcore.registry import registry
 from mmcore.result import Result
@@ -38,7 +37,7 @@ def run(
 ) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    against = other_source(found, asked.pop("against"))
+    against = registry().other_source(found, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
     timings = brief_timings(memory)
     result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))

@@ -15,7 +15,6 @@ from mmcore.cell import Cell
 from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name, device_properties
-from mmcore.kernel.other_source import other_source
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import registry
 from mmcore_engines.file_locks import Lock
@@ -118,7 +117,7 @@ class Session:
         asked = any(str(word).startswith("--benchmark-max-time") for word in words)
         timing = options_of(config, marker, benchmark.timing, None if asked else _USUAL_SECONDS)
         selection = self.selection
-        against = other_source(benchmark.kernel, selection.against)
+        against = registry().other_source(benchmark.kernel, selection.against)
         compared = {"baseline": selection.baseline, "against": against}
         return benchmark.cell(self.device, timing, timeout=selection.timeout, **compared)
 

@@ -5,7 +5,8 @@
 - :mod:`~mmcore_source_file.inference` makes a declaration of that, by :mod:`~mmcore_source_file.roles` of parameters,
   :mod:`~mmcore_source_file.parameters` of templates and macros, and :mod:`~mmcore_source_file.geometry`.
 - :mod:`~mmcore_source_file.expressions` are grids as texts; :mod:`~mmcore_source_file.hints` other readings of a file;
-  :mod:`~mmcore_source_file.left_out` tells what of a whole program is no part of the device's half.
+  :mod:`~mmcore_source_file.left_out` tells what of a whole program is no part of the device's half;
+  :mod:`~mmcore_source_file.revisions` finds another version of a source.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import click
 
     from mmcore.cell import FileKernel
+    from mmcore.kernel.declaration import Kernel
     from mmcore.result import Result
 
 
@@ -38,6 +40,14 @@ def mmcore_command(command: click.Command) -> None:
             from mmcore_source_file.options import take_files
 
             take_files(command, each.name)
+
+
+@hookimpl
+def mmcore_other_source(kernel: Kernel, version: str) -> str:
+    """Return the path of a kernel's source in a folder, or in a revision of its Git repository."""
+    from mmcore_source_file.revisions import other_source
+
+    return other_source(kernel, version)
 
 
 @hookimpl

@@ -21,7 +21,7 @@ _OBJECTS_ALONE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_N
 
 
 def other_source(kernel: Kernel, version: str) -> str:
-    """Return the path of a kernel's source in another version; empty where ``version`` is.
+    """Return the path of a kernel's source in another version.
 
     Args:
         kernel: the kernel.
@@ -32,8 +32,6 @@ def other_source(kernel: Kernel, version: str) -> str:
     Raises:
         InvalidKernel: there is no such folder or revision, or it has no such file.
     """
-    if not version:
-        return ""
     source = kernel.source.resolve()
     if os.path.isdir(version):
         several = [path for path in Path(version).resolve().rglob(source.name) if path.is_file()]
