@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,6 +180,53 @@ def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pyt
         assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert not (pytester.path / "new.json").exists()
     assert (pytester.path / "old.json").read_text() == "of another run"
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["--benchmark-json=kept.json", "--benchmark-storage=file:///dev/null"], "kept.json"),
+        (["--benchmark-autosave", "--benchmark-storage=file://store"], "0001_*.json"),
+        (["--benchmark-storage=file://store"], "0001_*.json"),
+        (["--mm-csv=kept.csv", "--benchmark-storage=file:///dev/null"], "kept.csv"),
+    ],
+)
+def test_results_that_find_no_room_are_a_sentence_and_leave_what_was_there(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, words: list[str], name: str
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    kept = [pytester.path / each for each in ("kept.json", "kept.csv")]
+    for path in kept:
+        path.write_text("of another run")
+    monkeypatch.setattr(os, "fsync", full)
+    result = pytester.runpytest(*OPTIONS, *words, "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"mmcore: *{name} cannot be written: No space left on device"])
+    assert result.ret == 2
+    assert [path.read_text() for path in kept] == ["of another run"] * 2
+    assert not [*pytester.path.rglob("0001_*")]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("compare", ["--benchmark-compare", "--benchmark-compare=0001"])
+def test_a_pipe_among_saved_results_is_not_waited_for(
+    pytester: pytest.Pytester, compare: str, make: Callable[[Path], None]
+) -> None:
+    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    (pytester.path / "store").mkdir()
+    make(pytester.path / "store" / "0001_of_nothing.json")
+    result = pytester.runpytest(*OPTIONS, compare, "--benchmark-storage=file://store")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare: *0001_of_nothing.json is not a regular file"])
+
+
+def test_a_name_that_is_no_pattern_of_saved_results_is_refused(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*OPTIONS, "--benchmark-compare=/dev/zero")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare: '/dev/zero' isn't an existing file or *"])
 
 
 # The readers of committed results, which make the documentation's tables.

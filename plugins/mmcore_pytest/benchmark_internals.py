@@ -111,10 +111,10 @@ def _write_whole_files(benchmarks: Any, told: Callable[[str], None]) -> None:
         else:
             benchmarks.logger.info(f"{what} benchmark data in: {path}")
 
-    storage = benchmarks.storage
     if isinstance(benchmarks.json, Path):
         benchmarks.save_json = partial(write_json, "Wrote", benchmarks.json)
-    if isinstance(storage, FileStorage):
+    if isinstance(benchmarks.storage, FileStorage):
+        storage: Any = benchmarks.storage
         storage.save = lambda document, name: write_json(
             "Saved", storage.get(f"{storage._next_num}_{name}.json"), document
         )
