@@ -31,9 +31,9 @@ from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
-from mmcore.saved_results import describe
 from mmcore.verify.inputs import Matrices, draw, draw_mixed
 from mmcore.verify.verify_launches import host_arrays
+from mmcore_pytest.saved_results import describe
 
 LARGEST = 512
 RAGGED = (135, 75, 70)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy
 
 from mmcore.executor.choose_device import open_device
-from mmcore.saved_results import describe as describe_machine
+from mmcore_pytest.saved_results import describe as describe_machine
 from tests.fuzzing.drawing import EXTENTS, draw_case
 from tests.fuzzing.subjects import subjects
 from tests.fuzzing.trying import describe, try_case

@@ -14,9 +14,9 @@ import mmcore
 from bench.results_file import results_text
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import usual_config
-from mmcore.saved_results import describe
 from mmcore_emulator.api import profile
 from mmcore_ladder.experiments import mmcore_presets
+from mmcore_pytest.saved_results import describe
 
 SIZE = 512
 MEASURED = (4096, 4096, 4096)

@@ -19,7 +19,7 @@ from mmcore.cell import Cell, Timing
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
-from mmcore.saved_results import describe
+from mmcore_pytest.saved_results import describe
 
 TYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 SIZES = (1024, 4096, 8192)

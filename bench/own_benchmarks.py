@@ -30,7 +30,7 @@ from mmcore.cell import BASELINE, Cell, Timing, referenced_kernel
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
-from mmcore.saved_results import describe
+from mmcore_pytest.saved_results import describe
 
 SIZES = (1024, 4096, 8192)
 SECONDS = 0.3

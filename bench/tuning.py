@@ -25,7 +25,7 @@ import mmcore
 from bench.results_file import results_text
 from mmcore.executor import run as executed
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.saved_results import describe
+from mmcore_pytest.saved_results import describe
 from mmcore_tune.space import SearchSpace
 
 SEEDS = range(20)

@@ -25,8 +25,8 @@ from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.registry import registry
-from mmcore.saved_results import describe
 from mmcore_pytest.collection import EMULATED_SIZES, GPU_SIZES
+from mmcore_pytest.saved_results import describe
 from tests.command_line import installed
 from tests.zoo.installation import GOOD, install
 from tests.zoo.table import INSTALLED, MEASURED, ZOO

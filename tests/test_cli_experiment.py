@@ -18,8 +18,8 @@ import pytest
 
 from mmcore import Kernel
 from mmcore.executor import measure_cell, worker
-from mmcore.file_locks import Lock
 from mmcore.registry import Origin, Registered, registry
+from mmcore_engines.file_locks import Lock
 from mmcore_experiments import Preset
 from mmcore_experiments.preset import presets
 from mmcore_nvrtc.nvrtc import nvrtc_version
@@ -440,7 +440,7 @@ def test_a_run_waits_while_another_one_measures_on_the_device(
     lock = Lock("device-timed:0")
     assert lock.try_to_take() is None
     lock._holder.write_text("4711 pytest bench")
-    monkeypatch.setattr("mmcore.file_locks.time", SimpleNamespace(sleep=lambda seconds: lock.release()))
+    monkeypatch.setattr("mmcore_engines.file_locks.time", SimpleNamespace(sleep=lambda seconds: lock.release()))
     result = run(tmp_path)
     assert result.exit_code == 0
     assert (

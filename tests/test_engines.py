@@ -646,7 +646,7 @@ def test_each_config_is_compiled_ahead_once(monkeypatch: pytest.MonkeyPatch) -> 
 
 HOLDING = """
 import sys
-from mmcore.file_locks import Lock
+from mmcore_engines.file_locks import Lock
 lock = Lock({!r})
 print(lock.try_to_take() or "taken", flush=True)
 sys.stdin.read()

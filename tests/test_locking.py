@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from mmcore.errors import LockFailed
-from mmcore.file_locks import Holder, Lock
+from mmcore_engines.file_locks import Holder, Lock
 
 HOLD = """
 import sys
-from mmcore.file_locks import Lock
+from mmcore_engines.file_locks import Lock
 lock = Lock("device-of-the-test")
 holder = lock.try_to_take()
 print(holder or "taken", flush=True)
@@ -219,6 +219,6 @@ def test_who_waits_is_told_of_the_holder_once_and_waits_until_it_is_free(
     told: list[Holder] = []
     waited: list[float] = []
     monkeypatch.setattr(lock, "try_to_take", lambda: answers.pop(0))
-    monkeypatch.setattr("mmcore.file_locks.time.sleep", waited.append)
+    monkeypatch.setattr("mmcore_engines.file_locks.time.sleep", waited.append)
     lock.take(told.append)
     assert (answers, told, len(waited)) == ([], [Holder("1", "one")], 2)

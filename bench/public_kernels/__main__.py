@@ -23,7 +23,7 @@ from mmcore.errors import MmcoreError, Unsupported, UnsupportedInstruction
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore.saved_results import describe
+from mmcore_pytest.saved_results import describe
 
 TIMING = Timing("kernel", "warm", max_seconds=0.3)
 COMPILE_SECONDS = 240.0

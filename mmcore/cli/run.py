@@ -14,7 +14,7 @@ from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.other_source import other_source
 from mmcore.planning.plan import DEFAULT
-from mmcore.registry import registry
+from mmcore.registry import listed, registry
 from mmcore.result import Result
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def _answer(result: Result) -> list[RenderableType]:
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    hints = [hint for several in registry().asked("mmcore_hints", result=result) for hint in several]
+    answers = registry().asked("mmcore_hints", lambda hints: [*map(str, listed("mmcore_hints", hints))], result=result)
+    hints = [hint for several in answers for hint in several]
     return [*result.failures(), *hints, answer]
 
 

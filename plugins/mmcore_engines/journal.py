@@ -11,7 +11,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import LockFailed
-from mmcore.file_locks import Lock
+from mmcore_engines.file_locks import Lock
 
 
 class Journal:

@@ -19,10 +19,10 @@ import pytest_benchmark
 from pytest_benchmark.stats import Stats
 
 from mmcore.errors import ConstraintViolation, MmcoreError
-from mmcore.file_locks import Lock
 from mmcore.result import Result
-from mmcore.saved_results import KEY, describe, other_device
+from mmcore_engines.file_locks import Lock
 from mmcore_pytest.collection import Benchmark
+from mmcore_pytest.saved_results import KEY, describe, other_device
 
 Record: TypeAlias = dict[str, Any]
 

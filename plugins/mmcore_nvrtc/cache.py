@@ -9,12 +9,13 @@ import json
 import os
 import threading
 from base64 import b64decode, b64encode
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.errors import MmcoreError
 from mmcore_nvrtc.device_half import LeftOut
 
 # It changes with what is made of a source, the stand-ins included.
@@ -50,15 +51,30 @@ def cache_key(*parts: str) -> bytes:
 def read_entry(key: bytes) -> Entry | None:
     """The entry of that key; None where there is none, or it is damaged or another's, and must be compiled."""
     # A cache that cannot be read or written costs a compilation, not the result.
-    with contextlib.suppress(OSError, RuntimeError):  # Path.home() knows no home
+    with contextlib.suppress(OSError, MmcoreError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         path = _path(key)
         content = path.read_bytes()
         if hashlib.sha256(key + content[32:]).digest() == content[:32]:
             os.utime(path)  # what is used last is removed last
             values = json.loads(content[32:])
             left_out = tuple(LeftOut(**each) for each in values["left_out"])
-            return Entry(values["states"], _module(values["module"]), values["failure"], left_out)
+            entry = Entry(values["states"], _module(values["module"]), values["failure"], left_out)
+            return entry if _is(Entry, entry) else None
     return None
+
+
+def _is(kind: Any, value: object) -> bool:
+    """Return whether a value, and all in it, has the type that is declared."""
+    parts = get_args(kind)
+    if isinstance(value, dict):
+        pairs = value.items()
+        return get_origin(kind) is dict and all(_is(parts[0], name) and _is(parts[1], each) for name, each in pairs)
+    if isinstance(value, tuple):
+        return get_origin(kind) is tuple and all(_is(parts[0], each) for each in value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        fields = get_type_hints(kind).items()
+        return isinstance(value, kind) and all(_is(each, getattr(value, name)) for name, each in fields)
+    return any(_is(each, value) for each in parts) if parts else type(value) is kind
 
 
 def _module(values: dict[str, Any] | None) -> CompiledModule | None:
@@ -77,7 +93,7 @@ def write_entry(key: bytes, entry: Entry) -> None:
     if entry.module is not None:
         values["module"]["cubin"] = b64encode(entry.module.cubin).decode()
     body = json.dumps(values).encode()
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(OSError, MmcoreError):
         path = _path(key)
         unfinished = path.parent.with_name("tmp") / f"{path.name}.{os.getpid()}.{threading.get_ident()}"
         for folder in (path.parent, unfinished.parent):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmcore.cache_directory import cache_directory
+from mmcore.errors import MmcoreError
 from mmcore_nvrtc.nvrtc import nvrtc_version
 
 # A header of each part by which it is known to be there, and what Python package brings it.
@@ -106,7 +107,7 @@ def _located(library: str) -> str | None:
 def _unpacked() -> str:
     try:
         return str(cache_directory() / "cuda-headers")
-    except RuntimeError:  # there is no such directory for a user without a home
+    except MmcoreError:  # the user has no home
         return ""
 
 

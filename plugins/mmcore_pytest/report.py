@@ -11,7 +11,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.cli.output import visible
 from mmcore.result import Result
 from mmcore_pytest.collection import Benchmark
 from mmcore_pytest.fixture import CellBenchmark, Measured
@@ -59,7 +58,7 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
         title += f", by {result.place}" * (len({each.place for _, each, _ in members}) == 1 and result.place != "")
         ends = [] if result.times else ["counts, no times"]
         title += ": " + ", ".join(["verified", *ends])
-        parts += ["", Text(visible(title), "bold"), _table(members)]
+        parts += ["", Text(title, "bold"), _table(members)]
     return parts
 
 

@@ -16,13 +16,13 @@ from typing import Any
 import mmcore
 from mmcore.cell import BASELINE, Cell, Timing
 from mmcore.errors import MmcoreError
-from mmcore.file_locks import Lock
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.tuning import SCHEMA, Tuned, file_of, read
 from mmcore_engines import Spread
+from mmcore_engines.file_locks import Lock
 from mmcore_engines.place import AHEAD
 from mmcore_engines.spread import NotMeasured
 from mmcore_tune.finals import FINAL, TURNS

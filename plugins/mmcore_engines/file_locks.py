@@ -16,7 +16,7 @@ from typing import NamedTuple
 import filelock
 
 from mmcore.cache_directory import cache_directory
-from mmcore.errors import LockFailed
+from mmcore.errors import LockFailed, MmcoreError
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
 
@@ -83,7 +83,7 @@ def _folder() -> Path:
                 raise PermissionError(f"{folder} is a link, or another user's")
             folder.chmod(0o700)
             return folder
-        except (OSError, RuntimeError) as error:  # Path.home() knows no home
+        except (OSError, MmcoreError) as error:
             reason = error
     raise LockFailed(f"there is no folder for locks: {reason}; MMCORE_CACHE_DIR can name one")
 
