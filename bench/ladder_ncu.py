@@ -39,13 +39,13 @@ def launch() -> None:
     from mmcore.cell import BASELINE, Cell
     from mmcore.executor.choose_device import open_device
     from mmcore.measure import prepared_cell
-    from mmcore.registry import registry
+    from mmcore.registry import instance_of, registry
 
     device = open_device("cuda")
     for name in KERNELS:
         kernel = mmcore.kernels()[name]
         cell = Cell(name, SIZE, SIZE, SIZE, seed=1)
-        offered = registry().asked("mmcore_baselines", kernel=kernel)
+        offered = registry().asked("mmcore_baselines", instance_of(mmcore.Kernel), kernel=kernel)
         for each in (kernel, next(baseline for baseline in offered if baseline.name == BASELINE)):
             with prepared_cell(cell, device, each) as loaded:
                 loaded.run()

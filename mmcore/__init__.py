@@ -8,38 +8,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mmcore.compile.compiled_module import Binary
-from mmcore.errors import (
-    CompileError,
-    CompilerMissing,
-    ConstraintViolation,
-    DeviceError,
-    DeviceLost,
-    DuplicateName,
-    InvalidBlock,
-    InvalidConfig,
-    InvalidKernel,
-    InvalidProblem,
-    KernelError,
-    MmcoreError,
-    NoDevice,
-    UnknownKernel,
-    Unsupported,
-    UnsupportedInstruction,
-)
-from mmcore.hookspecs import hookimpl, hookspec
-from mmcore.kernel.arguments import Scalar, Struct, TensorMap, Workspace
-from mmcore.kernel.configs import Config, Space
-from mmcore.kernel.constraints import BlockAmong, Constraint, FlatBlock, Int32Index, Multiple, Square, SquareBlock
-from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import Dim3, ceil_div
-from mmcore.kernel.launch import Launch
-from mmcore.kernel.problem import Problem
-from mmcore.kernel.properties import DeviceProperties
-
 if TYPE_CHECKING:
     from mmcore.api import kernels, run
     from mmcore.cell import Cell
+    from mmcore.compile.compiled_module import Binary
+    from mmcore.errors import (
+        CompileError,
+        CompilerMissing,
+        ConstraintViolation,
+        DeviceError,
+        DeviceLost,
+        DuplicateName,
+        InvalidBlock,
+        InvalidConfig,
+        InvalidKernel,
+        InvalidProblem,
+        KernelError,
+        MmcoreError,
+        NoDevice,
+        UnknownKernel,
+        Unsupported,
+        UnsupportedInstruction,
+    )
+    from mmcore.hookspecs import hookimpl, hookspec
+    from mmcore.kernel.arguments import Scalar, Struct, TensorMap, Workspace
+    from mmcore.kernel.configs import Config, Space
+    from mmcore.kernel.constraints import BlockAmong, Constraint, FlatBlock, Int32Index, Multiple, Square, SquareBlock
+    from mmcore.kernel.declaration import Kernel
+    from mmcore.kernel.geometry import Dim3, ceil_div
+    from mmcore.kernel.launch import Launch
+    from mmcore.kernel.problem import Problem
+    from mmcore.kernel.properties import DeviceProperties
     from mmcore.products import best_kernel, matmul
     from mmcore.result import Result
 
@@ -52,14 +51,11 @@ __all__ = [
     "best_kernel", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
 ]  # fmt: skip
 
-_LAZY = {
-    "Cell": "mmcore.cell",
-    "Result": "mmcore.result",
-    "best_kernel": "mmcore.products",
-    "kernels": "mmcore.api",
-    "matmul": "mmcore.products",
-    "run": "mmcore.api",
-}
+# Importing mmcore imports none of them, so that the command is there at once; those that import numpy come last.
+_MODULES = (
+    *("errors", "hookspecs", "kernel.arguments", "kernel.configs", "kernel.constraints", "kernel.declaration"),
+    *("kernel.geometry", "kernel.properties", "compile.compiled_module", "cell", "result", "api", "products"),
+)
 
 
 def __dir__() -> list[str]:
@@ -71,8 +67,9 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("mmcore-cuda")
-    if name not in _LAZY:
+    if name not in __all__:
         raise AttributeError(f"module 'mmcore' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_LAZY[name]), name)
+    modules = (import_module(f"mmcore.{module}") for module in _MODULES)
+    return next(getattr(module, name) for module in modules if hasattr(module, name))

@@ -1,17 +1,27 @@
-"""The cache directory."""
+"""The user's directories."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from mmcore.errors import MmcoreError
 
-def cache_directory() -> Path:
-    """``MMCORE_CACHE_DIR``, else ``mmcore`` under the user's cache directory.
+
+def user_directory(variable: str, xdg: str, usual: str, name: str = "mmcore") -> Path:
+    """Return the directory that an environment variable names, else ``name`` in that of ``xdg`` or of the home.
 
     Raises:
-        RuntimeError: there is neither, as the user has no home.
+        MmcoreError: the user has no home, and no variable is set.
     """
-    if given := os.environ.get("MMCORE_CACHE_DIR"):
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mmcore"
+    if named := os.environ.get(variable):
+        return Path(named)
+    try:
+        return Path(os.environ.get(xdg) or Path.home() / usual) / name
+    except RuntimeError:
+        raise MmcoreError(f"there is no home directory; set HOME, or {variable} to a folder") from None
+
+
+def cache_directory() -> Path:
+    """Return the cache's directory; raises as :func:`user_directory`."""
+    return user_directory("MMCORE_CACHE_DIR", "XDG_CACHE_HOME", ".cache")

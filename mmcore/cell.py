@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from mmcore.errors import InvalidKernel, InvalidProblem
+from mmcore.deadline import MOST_SECONDS
+from mmcore.errors import InvalidKernel, InvalidProblem, described
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
@@ -128,6 +129,9 @@ class Cell:
             raise InvalidProblem(f"inputs are {' or '.join(INPUTS)}, not {self.inputs!r}")
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
             raise InvalidProblem(f"a seed is a whole number from 0, not {self.seed!r}")
+        limit = self.timeout
+        if limit is not None and not (isinstance(limit, int | float) and 0 < limit <= MOST_SECONDS):
+            raise InvalidProblem(f"a time limit is a number of seconds above 0 and up to 30 days, not {limit!r}")
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self), "config": dict(self.config), "timings": [*map(asdict, self.timings)]}
@@ -167,7 +171,7 @@ def referenced_kernel(reference: KernelReference) -> Kernel:
         module = importlib.import_module(module_name)
         kernel = getattr(module, attribute)
     except Exception as error:
-        raise InvalidKernel(f"{reference} cannot be imported: {type(error).__name__}: {error}") from None
+        raise InvalidKernel(f"{reference} cannot be imported: {described(error)}") from None
     if not isinstance(kernel, Kernel):
         raise InvalidKernel(f"{reference} is no Kernel but {type(kernel).__name__}")
     return kernel.located(Path(str(module.__file__)).parent)

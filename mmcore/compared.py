@@ -12,7 +12,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import registry
+from mmcore.registry import instance_of, registry
 from mmcore.timing import Time
 
 _CONFIDENCE = 0.95
@@ -83,7 +83,7 @@ def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
     """The kernels that a cell is to be compared with: those that its ``baseline`` matches, and that of ``against``."""
     found: list[Kernel] = []
     if cell.baseline:
-        offered = registry().asked("mmcore_baselines", kernel=kernel)
+        offered = registry().asked("mmcore_baselines", instance_of(Kernel), kernel=kernel)
         registered = [each.item for each in registry().kernels.values() if each.item.name != kernel.name]
         found += [each for each in offered if fnmatch.fnmatch(each.name, cell.baseline)]
         found += [each for each in registered if fnmatch.fnmatch(each.name, cell.baseline) and _alike(each, kernel)]

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mmcore.errors import MmcoreError
+from mmcore.messages import quoted
 
 USUAL_SECONDS = 60.0
 """What a command gives a kernel where the user says nothing."""
 
+MOST_SECONDS = 30 * 86400.0  # an operating system's timers take no number of any size
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -19,15 +21,16 @@ def parse_seconds(text: str) -> float:
     """A time limit as a user writes it: seconds, or with a unit as in "90s", "10m" and "2h".
 
     Raises:
-        MmcoreError: it is no number above 0.
+        MmcoreError: it is no number above 0, or more than :data:`MOST_SECONDS`.
     """
     number, factor = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
     try:
         seconds = float(number) * factor
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise MmcoreError(f"{text!r} is not a number of seconds above 0, nor one with a unit, such as 90s, 10m or 2h")
+    if not 0 < seconds <= MOST_SECONDS:
+        what = "a number of seconds above 0 and up to 30 days, nor one with a unit, such as 90s, 10m or 2h"
+        raise MmcoreError(f"{quoted(text)} is not {what}")
     return seconds
 
 

@@ -103,6 +103,15 @@ class KernelError(MmcoreError):
     """A launch did something it must not do, so that its product cannot be trusted."""
 
 
+def described(error: BaseException) -> str:
+    """Return mmcore's own sentence of an error; of another its class and text, in a line."""
+    try:
+        text = str(error)
+    except Exception:  # a plugin's class may fail at that, too
+        text = "(its text cannot be read)"
+    return text if isinstance(error, MmcoreError) else " ".join(f"{type(error).__name__}: {text}".split())
+
+
 def error_to_json(error: Exception) -> dict[str, Any]:
     """An error for another process to raise: the name of its class here, or the one that it is derived from; its text.
 
@@ -111,7 +120,7 @@ def error_to_json(error: Exception) -> dict[str, Any]:
     if isinstance(error, ConstraintViolation):
         return {"error": type(error).__name__, "kernel": error.kernel, "reasons": error.reasons, "text": str(error)}
     if not isinstance(error, MmcoreError):
-        return {"error": MmcoreError.__name__, "text": f"{type(error).__name__}: {error}"}
+        return {"error": MmcoreError.__name__, "text": described(error)}
     known = next(each.__name__ for each in type(error).__mro__ if each.__module__ == __name__)
     return {"error": known, "text": str(error)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -162,8 +163,15 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Co
 
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     """What plugins add."""
-    answers = registry().asked("mmcore_figures", kernel=loaded, device=device)
+    answers = registry().asked("mmcore_figures", _numbers, kernel=loaded, device=device)
     return {name: value for figures in answers for name, value in figures.items()}
+
+
+def _numbers(answer: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return an answer of numbers, or None, by name; raises for any other."""
+    if not all(isinstance(name, str) for name in answer) or not math.isfinite(math.fsum(filter(None, answer.values()))):
+        raise ValueError("a figure is no number with a name")
+    return dict(answer)
 
 
 def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iterator[Violation]:

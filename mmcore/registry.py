@@ -20,9 +20,10 @@ import pluggy
 
 from mmcore import hookspecs
 from mmcore.cell import FileKernel, KernelReference, is_file
-from mmcore.errors import DuplicateName, MmcoreError, UnknownKernel, UnknownName
+from mmcore.errors import DuplicateName, MmcoreError, UnknownKernel, UnknownName, described
 from mmcore.files import read_bytes
 from mmcore.kernel.declaration import Kernel
+from mmcore.messages import say
 from mmcore.tracebacks import place
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ COMMANDS = {
     "list-kernels": "mmcore.cli.list_kernels:list_kernels",
     "show": "mmcore.cli.show:show",
     "run": "mmcore.cli.run:run",
-    "doctor": "mmcore.cli.doctor:doctor",
 }
 _FAILED_HINT = "; a plugin that failed to load may bring it, and mmcore doctor says which did"
 _T = TypeVar("_T")
@@ -82,7 +82,9 @@ class Named(dict[str, Registered[_T]]):
         self.duplicates: dict[str, list[Origin]] = {}
 
     def enter(self, name: str, item: _T, origin: Origin) -> None:
-        """Add an item, unless another plugin has brought one of that name."""
+        """Add an item, unless another plugin has brought one of that name; MmcoreError where the name is no text."""
+        if not isinstance(name, str):
+            raise MmcoreError(f"the name of a {self._what} is a text, not {name!r}")
         if name in self.duplicates:
             self.duplicates[name].append(origin)
         elif name in self:
@@ -159,7 +161,9 @@ class Registry:
         if not is_file(name) or (isinstance(name, str) and name in self.kernels):
             return self.kernels.named(cast(str, name), self.failed)
         reference = {"file": name} if isinstance(name, str) else name
-        found: FileKernel = self.manager.hook.mmcore_kernel_of_file(reference=reference, taken=self.files)
+        answers = self.asked("mmcore_kernel_of_file", instance_of(FileKernel), reference=reference, taken=self.files)
+        if (found := next(answers, None)) is None:
+            raise UnknownKernel(f"no plugin reads {reference['file']}{_FAILED_HINT if self.failed else ''}")
         self.files[found.kernel.name] = found
         return found.kernel
 
@@ -169,7 +173,8 @@ class Registry:
         Raises:
             InvalidKernel: there is no such version, or it has no such file.
         """
-        return cast(str, self.manager.hook.mmcore_other_source(kernel=kernel, version=version)) if version else ""
+        answers = self.asked("mmcore_other_source", instance_of(str), kernel=kernel, version=version)
+        return next(answers, "") if version else ""
 
     def reference(self, kernel: Kernel) -> KernelReference:
         """What a cell names a kernel by."""
@@ -218,20 +223,28 @@ class Registry:
                 with self.reported(origin):
                     found.append(Registered(made(item), origin))
         for failed in self.failed[before:]:
-            print(f"warning: {failed}", file=sys.stderr)
+            say(f"warning: {failed}")
         return found
 
-    def asked(self, hook: str, **arguments: Any) -> list[Any]:
-        """What plugins answer to a hook, None left out; one that fails costs its own answer, and a warning says so."""
-        plugins = [each.plugin for each in reversed(getattr(self.manager.hook, hook).get_hookimpls())]
-        answers: list[Any] = []
+    def asked(self, hook: str, made: Callable[[Any], _T], **arguments: Any) -> Iterator[_T]:
+        """Yield what plugins answer to a hook, None left out; one that fails is warned of and costs its own answer.
+
+        ``made`` makes something else of an answer, or raises. Where the first answer counts, a MmcoreError is one.
+        """
+        caller = getattr(self.manager.hook, hook)
+        plugins = [each.plugin for each in reversed(caller.get_hookimpls())]
         for plugin in plugins:
             alone = self.manager.subset_hook_caller(hook, [each for each in plugins if each is not plugin])
             try:
-                answers += [each for each in alone(**arguments) if each is not None]
-            except Exception as error:
-                print(f"warning: a plugin's {hook} failed: {type(error).__name__}: {error}", file=sys.stderr)
-        return answers
+                answer = alone(**arguments)
+                answers = answer if isinstance(answer, list) else [answer]
+                found = [made(each) for each in answers if each is not None]
+            except (Exception, SystemExit) as error:
+                if isinstance(error, MmcoreError) and caller.spec.opts["firstresult"]:
+                    raise
+                say(f"warning: {hook} of plugin {self._origins.get(plugin, plugin)} failed: {described(error)}")
+            else:
+                yield from found
 
     def add(self, plugin: object, name: str, distribution: str) -> None:
         """Take over what a module or object brings by its hooks; what is wrong with it ends up in :attr:`failed`."""
@@ -265,9 +278,7 @@ class Registry:
                 with self.reported(self._origins[plugin]):
                     returned = implementation.function()
                     returned = [returned] if isinstance(returned, Kernel) else returned
-                    if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
-                        raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
-                    items.extend(returned.items() if isinstance(returned, Mapping) else returned)
+                    items.extend(listed(hook, returned.items() if isinstance(returned, Mapping) else returned))
         return items
 
     @contextlib.contextmanager
@@ -278,8 +289,7 @@ class Registry:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            text = str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}"
-            text += f" ({where})" if (where := place(error)) else ""
+            text = described(error) + (f" ({where})" if (where := place(error)) else "")
             failed = FailedPlugin(origin, " ".join(text.split())[:300])
             self.failed += [failed] if failed not in self.failed else []
 
@@ -294,12 +304,45 @@ class Registry:
         elif hook == "mmcore_compilers":
             self.compilers.enter(item.name, item, origin)
         else:
-            name, target = item
-            if not isinstance(name, str) or not isinstance(target, str) or target.count(":") != 1:
-                raise MmcoreError(f'the command {name!r} is to be a "module:function", not {target!r}')
+            name, target = named_target(item, "command")
             if name in COMMANDS:
                 raise MmcoreError(f"the command {name!r} is mmcore's own")
             self.commands.enter(name, target, origin)
+
+
+def listed(hook: str, returned: Any) -> list[Any]:
+    """Return what a hook returned as a list; MmcoreError where it is none."""
+    if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
+        raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
+    return list(returned)
+
+
+def named_target(item: Any, what: str = "name") -> tuple[str, str]:
+    """Return a name and the "module:function" that it stands for; MmcoreError where it stands for anything else."""
+    name, target = item
+    if not isinstance(name, str) or not isinstance(target, str) or target.count(":") != 1:
+        raise MmcoreError(f'the {what} {name!r} is to be a "module:function", not {target!r}')
+    return name, target
+
+
+def imported(what: str, target: str) -> Any:
+    """Return the object that "module:function" names; a MmcoreError about ``what`` says why it cannot be imported."""
+    module, _, function = target.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (Exception, SystemExit) as error:  # a plugin's module may raise anything
+        raise MmcoreError(f"{what}, {target}, cannot be imported: {described(error)}") from error
+
+
+def instance_of(kind: type[_T]) -> Callable[[Any], _T]:
+    """Return a function that returns an answer of that kind, and raises TypeError for any other."""
+
+    def checked(answer: Any) -> _T:
+        if not isinstance(answer, kind):
+            raise TypeError(f"it returned {type(answer).__name__}, not {kind.__name__}")
+        return answer
+
+    return checked
 
 
 def _located(kernel: object, plugin: Any, outside: Callable[[Path, tuple[str, ...], bool], str]) -> Kernel:

@@ -15,18 +15,19 @@ import json
 import math
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmcore.cache_directory import user_directory
 from mmcore.errors import MmcoreError
 from mmcore.files import read_text
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import say
 from mmcore.registry import registry
 
 SCHEMA = 1
@@ -96,10 +97,8 @@ class Tuned:
 
 
 def own_folder() -> Path:
-    """The folder of the user's own files: ``MMCORE_TUNING_DIR``, else ``mmcore/tuning`` with the user's settings."""
-    if given := os.environ.get("MMCORE_TUNING_DIR"):
-        return Path(given)
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "mmcore" / "tuning"
+    """Return the folder of the user's own files; raises as :func:`~mmcore.cache_directory.user_directory`."""
+    return user_directory("MMCORE_TUNING_DIR", "XDG_CONFIG_HOME", ".config", "mmcore/tuning")
 
 
 def file_of(card: str, folder: Path) -> Path:
@@ -119,9 +118,13 @@ def all_tuned() -> list[Tuned]:
 
     A file that cannot be read costs what it holds, and a sentence on stderr.
     """
-    found = [(own_folder(), "your own")]
+    found: list[tuple[Path, str]] = []
+    with contextlib.suppress(MmcoreError):  # without a home there are none of the user's own
+        found.append((own_folder(), "your own"))
     found += [(item, origin.distribution) for item, origin in registry().collected("mmcore_tuning", Path)]
-    files = [(path, origin) for folder, origin in found if folder.is_dir() for path in sorted(folder.glob("*.json"))]
+    files = [
+        (path, origin) for folder, origin in found if os.path.isdir(folder) for path in sorted(folder.glob("*.json"))
+    ]
     changed = {path: path.stat().st_mtime_ns if path.exists() else 0 for path, _ in files}
     return [tuned for path, origin in files for tuned in _entries(path, changed[path], origin)]
 
@@ -131,7 +134,7 @@ def _entries(path: Path, changed: int, origin: str) -> tuple[Tuned, ...]:
     try:
         return tuple(read(path, origin))
     except MmcoreError as error:
-        print(f"warning: {error}", file=sys.stderr)
+        say(f"warning: {error}")
         return ()
 
 

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from mmcore.cli import main
-from mmcore.cli.output import fields, rendered, visible, write_json
+from mmcore.cli.output import fields, rendered, write_json
+from mmcore.messages import visible
 from mmcore.registry import COMMANDS, registry
 from tests.command_line import install, installed, kernel_module, mmcore, process
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore.cli.doctor import DEPENDENCIES
 from mmcore.devices.base import Device
 from mmcore.errors import CompilerMissing
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import Origin, Registered, Registry, registry
 from mmcore_emulator.architectures import CAPABILITIES
+from mmcore_tools.doctor import DEPENDENCIES
 from tests.command_line import install, installed, kernel_module, mmcore
 
 
@@ -191,6 +191,6 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("MMCORE_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", home)
-    problem = "RuntimeError: Could not determine home directory"
+    problem = "there is no home directory; set HOME, or MMCORE_CACHE_DIR to a folder"
     assert examined()["cache"] == {"directory": None, "writable": False, "megabytes": 0.0, "problem": problem}
     assert f"none: {problem}; every kernel is compiled each time\n" in mmcore("doctor").stdout

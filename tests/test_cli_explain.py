@@ -51,7 +51,7 @@ def test_a_kernel_without_shared_memory_has_nothing_to_draw() -> None:
     assert "No line accesses shared memory" in mmcore("explain", "upc.kernel01").stdout
     result = mmcore("explain", "upc.kernel01", "--line", "9")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "there is nothing to draw of line 9; lines with something are none" in result.stderr
+    assert "there is nothing to draw of line '9'; lines with something are none" in result.stderr
 
 
 def test_a_line_is_drawn_with_its_counts() -> None:

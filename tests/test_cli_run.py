@@ -190,7 +190,7 @@ def test_a_time_limit_reached_is_neither_right_nor_wrong() -> None:
         (("--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
         (("-m", "8", "-n", "8"), "give one size, or all of m, n and k"),
         (("--size", "8", "--block", "8x"), "'8x' is not a block"),
-        (("--block", "wide"), "'wide' is not a block: give one to three positive whole numbers, such as 32 or 32x8"),
+        (("--block", "wide"), "'wide' is not a block: give one to three whole numbers, such as 32 or 32x8"),
         (("--config", "BM"), "'BM' is not NAME=VALUE, such as BM=128 or block=32x8"),
         (("--config", "BM=8"), "upc.kernel01: there is no parameter 'BM'; there are block"),
         (("--timeout", "0"), "'0' is not a number of seconds above 0"),

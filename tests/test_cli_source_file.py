@@ -357,7 +357,7 @@ def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folde
     install(folder / "site", "failing", "failing.command", failing)
     result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
-    assert "warning: a plugin's mmcore_command failed: ZeroDivisionError" in result.stderr
+    assert "mmcore_command of plugin " in result.stderr
 
 
 PROGRAM = """#include <vector>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +182,61 @@ def test_processes_killed_at_random_leave_a_cache_that_works(
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "fresh"))
     forget()
     assert found == [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]
+
+
+def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
+    """A change of the value that stands there in an entry."""
+
+    def change(entry: dict[str, Any]) -> dict[str, Any]:
+        place: Any = entry
+        for name in path[:-1]:
+            place = next(iter(place.values())) if name == "*" else place[name]
+        place[path[-1]] = value
+        return entry
+
+    return change
+
+
+FOREIGN: tuple[object, ...] = (None, 3, [], {}, "text", {"module": {}})
+PARTS: tuple[object, ...] = (3, [3], {"a": 3})
+
+
+def _all(value: object) -> Callable[[dict[str, Any]], object]:
+    return lambda entry: value
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *map(_all, FOREIGN),
+        *(_with(name, value=value) for name in ("states", "module", "failure", "left_out") for value in PARTS),
+        *(
+            _with("module", name, value=3)
+            for name in ("architecture", "source", "functions", "cubin", "ptx", "strange")
+        ),
+        *(
+            _with("module", "functions", "*", name, value="x")
+            for name in ("registers", "parameter_bytes", "spill_bytes")
+        ),
+    ],
+)
+def test_an_entry_with_foreign_content_and_a_right_checksum_is_compiled_again(
+    cu_file: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    cu_file.write_text(SOURCE)
+    whole = compiled(cu_file)
+    (path,) = entries()
+    content = path.read_bytes()
+    body = json.dumps(change(json.loads(content[32:]))).encode()
+    path.write_bytes(hashlib.sha256(bytes.fromhex(path.name) + body).digest() + body)
+    assert compiled(cu_file) == whole
+    assert path.read_bytes() == content
+
+
+def test_an_entry_that_is_no_json_is_compiled_again(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    whole = compiled(cu_file)
+    (path,) = entries()
+    for body in (b"", b"\xff", b"[" * 100_000, b"NaN"):
+        path.write_bytes(hashlib.sha256(bytes.fromhex(path.name) + body).digest() + body)
+        assert compiled(cu_file) == whole

@@ -80,7 +80,7 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         (NAIVE, {"args": ["A", "B", "n", "C"]}, "--args passes n as the parameter 'float* C', which cannot hold it"),
         (NAIVE, {"args": ["A", "B", "B", "n"]}, "--args leaves out C"),
         (NAIVE, {"grid": "q"}, "'q' in the grid 'q' is no value of a launch; there are m, n, k, lda"),
-        (NAIVE, {"grid": "n.real"}, "'n.real' in the grid 'n.real' is neither a number nor a name"),
+        (NAIVE, {"grid": "n.real"}, "'n.real' in the grid 'n.real' is neither a number below 2⁶³ nor a name"),
         (NAIVE, {"grid": "open('x')"}, "\"open('x')\" in the grid"),
         (NAIVE, {"grid": "n +"}, "the grid 'n +' is no arithmetic such as 'ceil(n/bx), ceil(m/by)'"),
         (NAIVE, {"grid": "2**n"}, "'2 ** n' in the grid '2**n' is neither"),

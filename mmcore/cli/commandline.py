@@ -3,29 +3,51 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
+import os
 import sys
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import click
 
-from mmcore.cli.output import keep_stdout_for_json, say
-from mmcore.errors import MmcoreError, TimeLimit
-from mmcore.registry import COMMANDS, DISTRIBUTION, registry
+from mmcore.cli.output import keep_stdout_for_json, write
+from mmcore.errors import MmcoreError, TimeLimit, described
+from mmcore.messages import finish, say, visible
+from mmcore.registry import COMMANDS, DISTRIBUTION, imported, registry
+from mmcore.tracebacks import place
+
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
+
+
+class _Context(click.Context):
+    """A context whose help is shown and not obeyed: a plugin's may hold anything."""
+
+    def get_help(self) -> str:
+        return visible(super().get_help())
 
 
 class CommandLine(click.Group):
     """mmcore's own commands and those of plugins. A command returns its exit code; an error is a sentence and 2."""
 
+    context_class = _Context
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        target = COMMANDS.get(cmd_name) or _commands().get(cmd_name)  # the core's own need no plugin
-        command = None if target is None else _imported(cmd_name, target)
-        if command is not None:
-            registry().asked("mmcore_command", command=command)
+        if (target := _commands().get(cmd_name)) is None:
+            return None
+        command: click.Command
+        try:
+            command = imported(f"the command {cmd_name}", target)
+            if not isinstance(command, click.Command):
+                raise MmcoreError(f"the command {cmd_name}, {target}, is no click command")
+        except MmcoreError as error:
+            command = _Broken(cmd_name, short_help=f"({error})")
+        list(registry().asked("mmcore_command", lambda answer: answer, command=command))
+        command.context_class = _Context
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -38,27 +60,58 @@ class CommandLine(click.Group):
             raise click.UsageError(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except MmcoreError as error:
-            hint = "; --timeout sets the limit" if isinstance(error, TimeLimit) else ""
-            raise click.ClickException(f"{error}{hint}") from None
-
-    def main(self, args: Any = None, *others: Any, **extra: Any) -> NoReturn:
-        """Run a command and exit with its code; takes what :meth:`click.Command.main` takes."""
+    def main(self, args: Any = None, prog_name: str | None = "mmcore", *_: Any, **extra: Any) -> NoReturn:
+        """Run a command and exit with its status; takes what :meth:`click.Command.main` takes."""
+        words = sys.argv[1:] if args is None else list(args)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # × and ³ must not stop a terminal that cannot show them
-        as_json = "--json" in (sys.argv if args is None else args)
-        with keep_stdout_for_json() if as_json else contextlib.nullcontext():
-            try:
-                code = super().main(args, *others, **extra | {"standalone_mode": False})
-            except click.Abort:
-                code = 130  # 128 + SIGINT
-            except click.ClickException as error:
-                say(f"Error: {error.format_message()}")
-                code = 2
-        sys.exit(code)
+        with keep_stdout_for_json() if "--json" in words else contextlib.nullcontext():
+            status, sentence = _outcome(lambda: self._run(words, prog_name, extra))
+        if sentence is not None:
+            say(sentence)
+        finish(sys.stdout)
+        sys.exit(status)
+
+    def _run(self, words: list[str], name: str | None, extra: dict[str, Any]) -> Any:
+        if "_MMCORE_COMPLETE" in os.environ:  # a shell asks for the words that may follow
+            return super().main(words, name, standalone_mode=False, **extra)
+        with self.make_context(name, words, **extra) as context:
+            return self.invoke(context)
+
+
+def _outcome(run: Callable[[], Any]) -> tuple[int, str | None]:
+    """Return the exit status of a command, and the sentence to write where it could not run."""
+    try:
+        status = run()
+        print(end="", flush=True)  # what cannot be written is an error of the command
+    except (click.Abort, EOFError, KeyboardInterrupt):
+        return 130, ""  # 128 + SIGINT; the line of ^C ends
+    except BrokenPipeError:  # the reader has gone
+        return 141, None  # 128 + SIGPIPE
+    except click.exceptions.Exit as stopped:
+        status = stopped.exit_code
+    except SystemExit as stopped:
+        status = stopped.code
+    except click.ClickException as error:
+        return 2, f"Error: {error.format_message()}"
+    except MmcoreError as error:
+        return 2, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}"
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        return 2, f"Error: {_reason(error)}"
+    return (2, f"Error: {status}") if isinstance(status, str) else (status if isinstance(status, int) else 0, None)
+
+
+def _reason(error: Exception) -> str:
+    """Return a sentence on an error that nothing foresaw; the operating system's speak for themselves."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return "the working directory is gone; change to one that exists"
+    if isinstance(error, OSError):
+        what = "the output cannot be written" if error.errno in _OF_WRITING else ""
+        return ": ".join(str(each) for each in (error.filename or what, error.strerror or described(error)) if each)
+    where = f" ({found})" if (found := place(error)) else ""
+    return f"{described(error)}{where}; mmcore or a plugin did not foresee it, and python -X dev -m mmcore shows where"
 
 
 def _commands() -> dict[str, str]:
@@ -66,19 +119,9 @@ def _commands() -> dict[str, str]:
     return COMMANDS | {name: found.item for name, found in sorted(registry().commands.items())}
 
 
-def _imported(name: str, target: str) -> click.Command:
-    """The command; one that says why, in the help too, where it cannot be imported or is no command."""
-    module, _, function = target.partition(":")
-    try:
-        command = getattr(import_module(module), function)
-        reason = "is no click command"
-    except (Exception, SystemExit) as error:  # a plugin's module may raise anything
-        command, reason = None, " ".join(f"cannot be imported: {type(error).__name__}: {error}".split())
-    broken = _Broken(name, short_help=f"(the command {name}, {target}, {reason})")
-    return command if isinstance(command, click.Command) else broken
-
-
 class _Broken(click.Command):
+    """A command that says why, in the help too, it cannot be imported or is no command."""
+
     def make_context(self, *_: Any, **__: Any) -> NoReturn:
         raise MmcoreError(str(self.short_help)[1:-1])
 
@@ -93,4 +136,4 @@ def main(context: click.Context) -> None:
     and 2 when the request cannot be carried out or the time limit was reached.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        write(context.get_help())

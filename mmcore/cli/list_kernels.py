@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mmcore.cli.output import json_option, loaded_registry, on_terminal, render, visible, write, write_json
+from mmcore.cli.output import json_option, loaded_registry, on_terminal, render, write, write_json
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
@@ -114,7 +114,6 @@ def _rows(kernels: list[Kernel]) -> str:
 def _render(kernels: list[Kernel]) -> None:
     """The same for a terminal, where nothing may be cut: operation, configs and needs stand below the title."""
     from rich.table import Table
-    from rich.text import Text
 
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")
@@ -122,5 +121,5 @@ def _render(kernels: list[Kernel]) -> None:
     for name, title, operation, blocks, needs in map(_cells, kernels):
         table.add_row(name, title)
         table.add_row("", f"{operation} in blocks of {blocks}")
-        table.add_row("", Text(visible(f"needs: {needs or 'nothing'}"), style="dim"))
+        table.add_row("", f"needs: {needs or 'nothing'}", style="dim")
     render(table)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +15,7 @@ from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.configs import BLOCK, Config, parse_config
 from mmcore.kernel.declaration import Kernel
+from mmcore.messages import quoted
 from mmcore.registry import registry
 
 USUAL_SIZE = 640  # the lectures' own first example
@@ -20,18 +24,30 @@ _Option = Callable[[Any], Any]
 _Sizes = tuple[int, int, int]
 
 
-def size_type(text: str) -> int:
-    """A number of rows, columns or elements, which kernels take as a C int."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= _LARGEST_INT):
-        raise click.BadParameter(f"{text!r} is not a whole number from 1 to {_LARGEST_INT}")
-    return int(text)
+def number_type(least: float, most: float = _LARGEST_INT, kind: type[int] | type[float] = int) -> Callable[[str], Any]:
+    """Return the type of an option that takes a number from ``least`` to ``most``; a whole one unless of kind float."""
+
+    def read(text: str) -> Any:
+        number = math.nan
+        with contextlib.suppress(ValueError):
+            number = kind(text) if kind is float or re.fullmatch("-?[0-9]{1,20}", text) else math.nan
+        if not least <= number <= most:
+            what = "a whole number" if kind is int else "a number"
+            raise click.BadParameter(f"{quoted(text)} is not {what} from {least} to {most}")
+        return number
+
+    return read
+
+
+size_type = number_type(1)  # a number of rows, columns or elements, which kernels take as a C int
+seed_type = number_type(0, 2**64 - 1)
 
 
 def sizes_type(text: str) -> _Sizes:
     """m, n and k of "640" or "64x65x66"."""
     parts = text.lower().replace("×", "x").split("x")
     if len(parts) not in (1, 3):
-        raise click.BadParameter(f"{text!r} is not a size: give N, or all of MxNxK")
+        raise click.BadParameter(f"{quoted(text)} is not a size: give N, or all of MxNxK")
     m, n, k = map(size_type, parts * (3 // len(parts)))
     return m, n, k
 
@@ -64,17 +80,14 @@ def problem_options(usual: int) -> _Option:
 
 def launch_options(usual: int) -> _Option:
     """The options that say which product and how it is launched, as :func:`requested_cell` takes them."""
-    leading = (("--lda", "A"), ("--ldb", "B"), ("--ldc", "C"))
+    gap = "Elements between rows (or columns) of {}."
     return _with(
         problem_options(usual),
         block_option,
         config_option,
-        click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the inputs; fresh by default."),
+        click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default."),
         click.option("--force", is_flag=True, help="Launch against the kernel's own constraints, to see what happens."),
-        *(
-            click.option(o, type=size_type, metavar="N", help=f"Elements between rows (or columns) of {x}.")
-            for o, x in leading
-        ),
+        *(click.option(f"--ld{x.lower()}", type=size_type, metavar="N", help=gap.format(x)) for x in "ABC"),
     )
 
 

@@ -5,38 +5,26 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import sys
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from mmcore.kernel.geometry import Dim3
+from mmcore.messages import say as say
+from mmcore.messages import visible as visible
 from mmcore.registry import Registry, registry
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
+    from rich.segment import Segment
     from rich.table import Table
+    from rich.text import Text
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 _MOST_LAUNCHES = 8
 _redirected = contextlib.ExitStack()
-
-
-# What a terminal obeys, or shows in another order: control characters but for line ends and tabs, and those of
-# bidirectional text.
-_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def visible(text: str) -> str:
-    """Text from a plugin, a source or a file, with what a terminal would obey written out: "\\x1b"."""
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def say(text: str) -> None:
-    """Write a line to stderr."""
-    click.echo(visible(text), err=True)
 
 
 def loaded_registry() -> Registry:
@@ -61,21 +49,14 @@ def write_json(document: Any) -> None:
     """Write one JSON document to stdout, in ASCII, for every terminal. Raises ValueError for NaN and infinity."""
     import json
 
-    text = json.dumps(document, indent=2, allow_nan=False)
+    text = json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f")
     _redirected.close()
     write(text)
 
 
 def write(text: str) -> None:
-    """Write text and a newline to stdout; the program ends quietly when nobody reads it any more."""
-    try:
-        click.echo(text)
-    except OSError as error:
-        # What is still buffered must go somewhere, or the interpreter complains when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            raise click.exceptions.Exit(141) from None  # 128 + SIGPIPE, as the shell has it
-        raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
+    """Write text and a newline to stdout."""
+    click.echo(visible(text))
 
 
 def on_terminal() -> bool:
@@ -85,23 +66,31 @@ def on_terminal() -> bool:
 
 def render(*parts: RenderableType) -> None:
     """Write rich's rendering of some parts to stdout."""
-    write(rendered(*parts, terminal=on_terminal()))
+    click.echo(rendered(*parts, terminal=on_terminal()))  # a terminal is to obey rich's colours
 
 
 def rendered(*parts: RenderableType, terminal: bool) -> str:
     """Rich's rendering of some parts: as wide as the terminal and in colour, or as wide as it takes and plain."""
+    text, width = io.StringIO(), None if terminal else 10_000
+    output = console(text, width=width, force_terminal=terminal)
+    for part in parts:
+        output.print(part)
+    return "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n"))
+
+
+def console(file: IO[str] | None = None, **options: Any) -> Console:
+    """Return rich's console, on stderr where no file is given, with every text that it renders made visible."""
     from rich.console import Console
-    from rich.text import Text
 
     class Careful(Console):
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(visible(text), **options)
 
-    text, width = io.StringIO(), None if terminal else 10_000
-    console = Careful(file=text, width=width, force_terminal=terminal, markup=False, emoji=False, highlight=False)
-    for part in parts:
-        console.print(part)
-    return "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n"))
+        def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
+            for segment in super().render(*arguments, **options):
+                yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+    return Careful(file=file, stderr=file is None, markup=False, emoji=False, highlight=False, **options)
 
 
 def fields(rows: Iterable[tuple[str, str]]) -> Table:

@@ -11,10 +11,11 @@ import click
 from mmcore.cell import BASELINE, INPUTS, WAYS, KernelReference, brief_timings
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
+from mmcore.devices.violations import Violation
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import DEFAULT
-from mmcore.registry import registry
+from mmcore.registry import instance_of, listed, registry
 from mmcore.result import Result
 
 if TYPE_CHECKING:
@@ -42,14 +43,19 @@ def run(
     timings = brief_timings(memory)
     result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))
     if not result.violations:
-        for hazards, violations in registry().asked("mmcore_hazards", result=result, kernel=found):
+        for hazards, violations in registry().asked("mmcore_hazards", _hazards, result=result, kernel=found):
             untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
-            result = replace(result, hazards=hazards, violations=tuple(violations), **untimed)
+            result = replace(result, hazards=hazards, violations=violations, **untimed)
     if as_json:
         write_json(result.to_json())
     else:
         render(*(_answer(result) if quiet else report(result, found, auto=device == "auto")))
     return 0 if result.verified else 2 if result.timed_out else 1
+
+
+def _hazards(answer: Any) -> tuple[str, tuple[Violation, ...]]:
+    where, violations = answer
+    return str(where), tuple(map(instance_of(Violation), violations))
 
 
 def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
@@ -92,7 +98,8 @@ def _answer(result: Result) -> list[RenderableType]:
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    hints = [hint for several in registry().asked("mmcore_hints", result=result) for hint in several]
+    answers = registry().asked("mmcore_hints", lambda hints: [*map(str, listed("mmcore_hints", hints))], result=result)
+    hints = [hint for several in answers for hint in several]
     return [*result.failures(), *hints, answer]
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.errors import CompilerMissing, InvalidKernel
+from mmcore.errors import InvalidKernel, described
 from mmcore.kernel.declaration import Kernel
+from mmcore.messages import say
 from mmcore.planning.plan import Plan
 from mmcore.registry import registry
 
@@ -63,7 +64,7 @@ def compiler_versions() -> dict[str, str]:
     """The version of every compiler that is there, by name."""
     versions = {}
     for name, registered in registry().compilers.items():
-        with contextlib.suppress(CompilerMissing):
+        with contextlib.suppress(Exception):  # it is missing, or a third party's
             versions[name] = registered.item.version()
     return {name: version for name, version in versions.items() if version}
 
@@ -72,7 +73,10 @@ def compiler_of(kernel: Kernel) -> Compiler:
     """The compiler that takes a kernel's source; :class:`InvalidKernel` where none does."""
     compilers = [each.item for each in registry().compilers.values()]
     for compiler in compilers:
-        if compiler.takes(kernel):
-            return compiler
+        try:
+            if compiler.takes(kernel):
+                return compiler
+        except Exception as error:  # a third party's
+            say(f"warning: the compiler {compiler.name} failed: {described(error)}")
     known = ", ".join(compiler.name for compiler in compilers) or "none"
     raise InvalidKernel(f"{kernel.name}: no compiler takes {kernel.source.name}; there is {known}")

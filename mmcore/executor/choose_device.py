@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from mmcore.devices.base import Device, DeviceProvider
-from mmcore.errors import MmcoreError, NoDevice
+from mmcore.errors import MmcoreError, NoDevice, described
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import DISTRIBUTION, registry
 
@@ -60,5 +60,5 @@ def _asked(provider: DeviceProvider, question: Callable[[], _T]) -> _T:
         return question()
     except MmcoreError:
         raise
-    except Exception as error:
-        raise NoDevice(f"the plugin that provides {provider.name!r} failed: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise NoDevice(f"the plugin that provides {provider.name!r} failed: {described(error)}") from error

@@ -117,13 +117,17 @@ def _started(device: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
     """The process, which alone holds its end of the connection."""
     # -P: what lies in the working directory is no module of ours; the path is this process's own.
     command = [sys.executable, "-P", "-m", "mmcore.executor", device, str(theirs.fileno())]
-    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    folder = "/"
+    with contextlib.suppress(FileNotFoundError):  # Python does not start in a folder that is gone
+        folder = os.getcwd()
+    path = os.pathsep.join(entry or folder for entry in sys.path)
     with theirs:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=_STDERR,  # what a plugin or a kernel prints is no part of a command's output
             pass_fds=(theirs.fileno(),),
+            cwd=folder,
             # A Ctrl-C in the terminal is for the command alone: the end of the connection ends the process.
             process_group=0,
             env={**os.environ, "PYTHONPATH": path},

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from mmcore.errors import InvalidBlock
+from mmcore.messages import quoted
 
 _SHAPE = re.compile(r"[0-9]{1,10}(x[0-9]{1,10}){0,2}")
 
@@ -59,7 +60,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
     plain = text.lower().replace("×", "x")
     extents = tuple(map(int, plain.split("x"))) if _SHAPE.fullmatch(plain) else (0,)
     if 0 in extents:
-        raise InvalidBlock(f"{text!r} is not a block: give one to three positive whole numbers, such as 32 or 32x8")
+        raise InvalidBlock(f"{quoted(text)} is not a block: give one to three whole numbers, such as 32 or 32x8")
     return extents
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from mmcore.cell import KernelReference
-from mmcore.cli.options import device_option, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, render, say, write_json
+from mmcore.cli.options import device_option, seed_type, timeout_option
+from mmcore.cli.output import console, fields, json_option, loaded_registry, render, say, write_json
 from mmcore.errors import UnknownKernel
 from mmcore.registry import registry
 from mmcore_conform.conformance import Conformance, Progress, conform_kernel
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("kernel", metavar="KERNEL...", nargs=-1, required=True)
 @device_option()
-@click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the random inputs; fresh by default.")
+@click.option("--seed", type=seed_type, metavar="S", help="Seed of the random inputs; fresh by default.")
 @timeout_option("each case")
 @click.option("-v", "--verbose", is_flag=True, help="Print every case.")
 @click.option("-q", "--quiet", is_flag=True, help="Print a line for each kernel, and no progress.")
@@ -66,10 +66,9 @@ def conform(
 @contextlib.contextmanager
 def _progress(kernel: str, *, shown: bool) -> Iterator[Progress]:
     """A bar on a terminal's stderr that says what is being tested."""
-    from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True, disable=not shown) as bar:
+    with Bar(console=console(), transient=True, disable=not shown) as bar:
         task = bar.add_task(kernel)
         yield lambda what, done, total: bar.update(task, description=f"{kernel}: {what}", completed=done, total=total)
 

@@ -5,7 +5,6 @@ The C library of the host formats, as on a GPU. Reference: CUDA C++ Programming 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import re
@@ -14,10 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import click
 import numpy as np
 
-from mmcore.cli.output import visible
+from mmcore.messages import say
 
 BUFFER_BYTES = 1 << 20
 """What the buffer holds, unless the host asks for another size; then the latest takes the place of the oldest."""
@@ -124,11 +122,10 @@ class PrintBuffer:
         """Write it to stderr, where what a kernel prints on a GPU goes, too; whether anybody reads it or not."""
         if not self._calls:
             return
-        text = visible(self.text())
+        text = self.text()
         if self.lost:
             text = f"{self.lost} earlier calls of printf are lost: the buffer holds {BUFFER_BYTES} bytes\n{text}"
-        with contextlib.suppress(OSError):
-            click.echo(text, err=True, nl=False)
+        say(text, end="")
 
 
 def _converted(parts: Format, arguments: tuple[Any, ...]) -> Iterable[bytes]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Protocol
 
-from mmcore.errors import MmcoreError, NoDevice
+from mmcore.errors import MmcoreError, NoDevice, described
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore.registry import Named, registry
+from mmcore.registry import Named, imported, named_target, registry
 
 ALL = "all"
 """The word for every card."""
@@ -91,15 +90,10 @@ def engine_named(name: str) -> Callable[[Request], Engine]:
         MmcoreError: it needs what is not installed.
     """
     found: Named[str] = Named("engine")
-    for item, origin in registry().collected("mmcore_engines"):
+    for item, origin in registry().collected("mmcore_engines", named_target):
         name_of, target_of = item
         found.enter(name_of, target_of, origin)
-    target = found.named(name, registry().failed)
-    module, _, function = str(target).partition(":")
-    try:
-        make: Callable[[Request], Engine] = getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise MmcoreError(f"the engine {name!r} cannot be loaded: {error}") from None
+    make: Callable[[Request], Engine] = imported(f"the engine {name!r}", found.named(name, registry().failed))
     return make
 
 
@@ -110,5 +104,5 @@ def connect(name: str, request: Request) -> Engine:
         return make(request)
     except MmcoreError:
         raise
-    except Exception as error:  # an engine may raise anything
-        raise MmcoreError(f"the engine {name!r} cannot be used: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # an engine may raise anything
+        raise MmcoreError(f"the engine {name!r} cannot be used: {described(error)}") from error

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import filelock
 
 from mmcore.cache_directory import cache_directory
-from mmcore.errors import LockFailed
+from mmcore.errors import LockFailed, MmcoreError
 from mmcore.files import read_text, replace
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
@@ -87,7 +87,7 @@ def _placed(file: str) -> Path:
             folder.chmod(0o700)
             os.close(os.open(folder / file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
             return folder / file
-        except (OSError, RuntimeError) as error:  # Path.home() knows no home
+        except (OSError, MmcoreError) as error:
             reason = error
     raise LockFailed(f"there is no folder for locks: {reason}; MMCORE_CACHE_DIR can name one")
 

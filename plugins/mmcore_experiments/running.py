@@ -12,11 +12,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
-from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from mmcore.cell import Cell, Timing
-from mmcore.cli.output import say
+from mmcore.cli.output import console, say
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
@@ -155,8 +154,8 @@ def _outcome(info: Mapping[str, Any]) -> str:
 def _progress(cells: int, before: int) -> Iterator[Callable[[str], None]]:
     """Says of each cell that it is done: on a terminal in one line that changes, elsewhere in a line each."""
     begin, numbers, terminal = monotonic(), itertools.count(before + 1), sys.stderr.isatty()
-    column, console = TextColumn("{task.description}", markup=False), Console(stderr=True)
-    with Progress(column, console=console, transient=True, disable=not terminal) as bar:
+    column = TextColumn("{task.description}", markup=False)
+    with Progress(column, console=console(), transient=True, disable=not terminal) as bar:
         task = bar.add_task("")
 
         def done(what: str) -> None:

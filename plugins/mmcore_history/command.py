@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from mmcore.cli.options import sizes_type
+from mmcore.cli.options import number_type, size_type, sizes_type
 from mmcore.cli.output import json_option, loaded_registry, render, say, write, write_json
 from mmcore_history.hosts import outliers
 from mmcore_history.measurements import Measurement, Subject
@@ -22,13 +21,8 @@ from mmcore_plots.files import PICTURES, picture, require_matplotlib, save
 
 def _percent_type(text: str) -> float:
     """The number of "3" or "3%"."""
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise click.BadParameter(f"{text!r} is not a percentage from 0")
-    return value
+    percent: float = number_type(0, 1e6, float)(text.removesuffix("%"))
+    return percent
 
 
 @click.command("bench-history")
@@ -46,8 +40,8 @@ def _percent_type(text: str) -> float:
 )
 @click.option(
     "--window",
-    type=click.IntRange(1),
-    default=5,
+    type=size_type,
+    default="5",
     show_default=True,
     metavar="RUNS",
     help="How many runs before it count, at most.",

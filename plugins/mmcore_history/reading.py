@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cell import WAYS
-from mmcore.cli.output import visible
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.geometry import dim3
+from mmcore.messages import visible
 from mmcore.result import SCHEMA
 from mmcore_history.measurements import Card, Measurement, Run, Subject
 from mmcore_pytest.saved_results import KEY, is_ours, read_document, upgraded
@@ -221,7 +221,7 @@ def _text(value: object) -> str:
     """A text with control characters and lone surrogates written out, to be shown and drawn; ValueError for none."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{value!r} is not a text")
-    return visible(value).encode("utf-8", "backslashreplace").decode()
+    return visible(value)
 
 
 def _whole(value: object, name: str) -> int:

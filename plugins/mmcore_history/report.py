@@ -12,7 +12,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.cli.output import visible
 from mmcore_history.hosts import Outlier
 from mmcore_history.measurements import USUAL_MEASURE, Run, Subject
 from mmcore_history.reading import History
@@ -50,7 +49,7 @@ def report(
     parts: list[RenderableType] = []
     for card, of_card in by_card:
         members = list(of_card)
-        parts += [Text(visible(f"{card}: {_counts(members)}"), "bold")]
+        parts += [Text(f"{card}: {_counts(members)}", "bold")]
         if shown := [each for each in members if every or each.state in (SLOWER, FASTER)]:
             parts += [_table(shown, every=every), *_notes(shown)]
         parts += [*(str(host) for host in standing_out if host.card == card), ""]

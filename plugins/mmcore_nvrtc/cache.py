@@ -8,12 +8,13 @@ import hashlib
 import json
 import os
 from base64 import b64decode, b64encode
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.errors import MmcoreError
 from mmcore.files import read_bytes, replace
 
 # It changes with what is made of a source, the stand-ins included.
@@ -47,14 +48,29 @@ def cache_key(*parts: str) -> bytes:
 def read_entry(key: bytes) -> Entry | None:
     """The entry of that key; None where there is none, or it is damaged or another's, and must be compiled."""
     # A cache that cannot be read or written costs a compilation, not the result.
-    with contextlib.suppress(OSError, RuntimeError):  # Path.home() knows no home
+    with contextlib.suppress(OSError, MmcoreError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         path = _path(key)
         content = read_bytes(path)
         if hashlib.sha256(key + content[32:]).digest() == content[:32]:
             os.utime(path)  # what is used last is removed last
             values = json.loads(content[32:])
-            return Entry(values["states"], _module(values["module"]), values["failure"])
+            entry = Entry(values["states"], _module(values["module"]), values["failure"])
+            return entry if _is(Entry, entry) else None
     return None
+
+
+def _is(kind: Any, value: object) -> bool:
+    """Return whether a value, and all in it, has the type that is declared."""
+    parts = get_args(kind)
+    if isinstance(value, dict):
+        pairs = value.items()
+        return get_origin(kind) is dict and all(_is(parts[0], name) and _is(parts[1], each) for name, each in pairs)
+    if isinstance(value, tuple):
+        return get_origin(kind) is tuple and all(_is(parts[0], each) for each in value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        fields = get_type_hints(kind).items()
+        return isinstance(value, kind) and all(_is(each, getattr(value, name)) for name, each in fields)
+    return any(_is(each, value) for each in parts) if parts else type(value) is kind
 
 
 def _module(values: dict[str, Any] | None) -> CompiledModule | None:
@@ -73,7 +89,7 @@ def write_entry(key: bytes, entry: Entry) -> None:
     if entry.module is not None:
         values["module"]["cubin"] = b64encode(entry.module.cubin).decode()
     body = json.dumps(values).encode()
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(OSError, MmcoreError):
         path = _path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         _make_room(path.parent, len(body))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmcore.cache_directory import cache_directory
+from mmcore.errors import MmcoreError
 from mmcore.files import read_text
 from mmcore_nvrtc.nvrtc import nvrtc_version
 
@@ -107,7 +108,7 @@ def _located(library: str) -> str | None:
 def _unpacked() -> str:
     try:
         return str(cache_directory() / "cuda-headers")
-    except RuntimeError:  # there is no such directory for a user without a home
+    except MmcoreError:  # the user has no home
         return ""
 
 

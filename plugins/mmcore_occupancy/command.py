@@ -13,6 +13,7 @@ from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
     config_option,
+    number_type,
     problem_options,
     requested_config,
     requested_sizes,
@@ -43,8 +44,8 @@ def _capability(text: str) -> tuple[int, int]:
 @config_option
 @click.option("--device", metavar="D", help="auto, cuda, cuda:1, emulator, ...; auto by default.")
 @click.option("--cc", type=_capability, metavar="X.Y", help=f"Compute capability, in place of a device: {_KNOWN}.")
-@click.option("--registers", type=click.IntRange(0), metavar="R", help="Registers per thread, in place of a kernel's.")
-@click.option("--shared", type=click.IntRange(0), metavar="S", help="Bytes of shared memory per block, likewise.")
+@click.option("--registers", type=number_type(0), metavar="R", help="Registers per thread, in place of a kernel's.")
+@click.option("--shared", type=number_type(0), metavar="S", help="Bytes of shared memory per block, likewise.")
 @json_option
 def occupancy(
     kernel: KernelReference | None, device: str | None, cc: tuple[int, int] | None, as_json: bool, **asked: Any

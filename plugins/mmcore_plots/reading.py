@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cell import WAYS
-from mmcore.cli.output import visible
 from mmcore.compared import Compared
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
+from mmcore.messages import all_visible
 from mmcore_plots.results import SECTOR_BYTES, Entry, InvalidResults, Results
 from mmcore_pytest.saved_results import KEY, read_document, upgraded
 
@@ -76,7 +76,7 @@ def _read(path: Path) -> Results:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = _printable(read_document(path))
+        document = all_visible(read_document(path))
     except OSError as error:
         raise InvalidResults(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
@@ -86,15 +86,6 @@ def _document(path: Path) -> dict[str, Any]:
     if not document["benchmarks"]:
         raise InvalidResults(f"{path} holds no results: nothing was measured in that run")
     return document
-
-
-def _printable(value: Any) -> Any:
-    """A JSON value whose texts can be drawn: control characters and lone surrogates are written out."""
-    if isinstance(value, str):
-        return visible(value).encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, list):
-        return [_printable(each) for each in value]
-    return {_printable(name): _printable(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def _entry(info: Mapping[str, Any]) -> Entry:

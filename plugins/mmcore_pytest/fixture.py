@@ -10,9 +10,9 @@ from typing import Any, NoReturn, TypeAlias
 import pytest
 
 from mmcore.cell import Cell, Timing
-from mmcore.cli.output import visible
 from mmcore.errors import ConstraintViolation, MmcoreError, Unsupported
 from mmcore.executor import measure_cell
+from mmcore.messages import visible
 from mmcore.result import Result
 from mmcore_emulator.reproduce import launch_command
 from mmcore_pytest.collection import Benchmark
@@ -67,12 +67,13 @@ class CellBenchmark:
             reason, skipped = str(error), True
         except MmcoreError as error:
             reason = str(error)
+        reason = visible(reason)
         if skipped:
-            pytest.skip(visible(reason))
+            pytest.skip(reason)
         if reason:
             self._fail(reason)
         if not result.verified:
-            self._fail(_what_is_wrong(result, self.cell.timeout))
+            self._fail(visible(_what_is_wrong(result, self.cell.timeout)))
         # Where there is no device time, the host's of the one launch that was verified.
         time = result.times[0] if result.times else None
         rounds, iterations = (time.rounds, time.iterations) if time else ((result.host_seconds,), 1)
@@ -88,7 +89,7 @@ class CellBenchmark:
         __tracebackhide__ = True
 
         def fail() -> None:
-            raise MmcoreError(visible(reason))
+            raise MmcoreError(reason)
 
         with contextlib.suppress(MmcoreError):
             self.fixture.pedantic(fail)

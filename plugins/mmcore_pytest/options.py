@@ -16,6 +16,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
 from mmcore.kernel.geometry import parse_shape
 from mmcore.kernel.problem import dtype_named
+from mmcore.messages import visible
 from mmcore_pytest.sizes import Sizes, parse_sizes
 
 ALL_CONFIGS = "all"
@@ -90,7 +91,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             try:
                 return read(text)
             except MmcoreError as error:
-                raise argparse.ArgumentTypeError(str(error)) from None
+                raise argparse.ArgumentTypeError(visible(str(error))) from None
 
         further = further or {"action": "append"}
         group.addoption(f"--mm-{name}", type=reader, metavar=metavar, help=text, **further)

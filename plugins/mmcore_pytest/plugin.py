@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mmcore.errors import MmcoreError
+from mmcore.messages import all_visible, visible
 from mmcore_pytest.options import Selection, pytest_addoption
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         Selection.of(config)
     except MmcoreError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(visible(str(error))) from None
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def mm_benchmark(mm_cell: Benchmark, benchmark: Any, request: pytest.FixtureRequ
     try:
         session.hold_device()
     except MmcoreError as error:
-        pytest.fail(str(error), pytrace=False)
+        pytest.fail(visible(str(error)), pytrace=False)
     marker = node.get_closest_marker("benchmark")
     return session.begin(node.nodeid, mm_cell, marker.kwargs if marker else {}, benchmark)
 
@@ -85,10 +86,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         found = run_of(metafunc.config).found
     except MmcoreError as error:
-        raise pytest.Collector.CollectError(str(error)) from None
+        raise pytest.Collector.CollectError(visible(str(error))) from None
     if not found.benchmarks:
         what = "there is nothing to measure; the kernels' constraints forbid all that was selected:"
-        raise pytest.Collector.CollectError("\n".join([what, *(f"  {refused}" for refused in found.refused)]))
+        raise pytest.Collector.CollectError(visible("\n".join([what, *(f"  {each}" for each in found.refused)])))
     ids = [benchmark.id for benchmark in found.benchmarks.values()]
     metafunc.parametrize(_PARAMETERS, list(found.benchmarks), ids=ids)
 
@@ -133,7 +134,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
     if found.buggy and not quiet:
         lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(found.buggy)}")
-    return lines
+    return [*map(visible, lines)]
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
@@ -145,7 +146,7 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
     from mmcore_pytest.report import line
 
     measured = session.results.get(report.nodeid)
-    text = line(measured[1]) if measured else "not measured; the reason is below" if report.failed else ""
+    text = visible(line(measured[1])) if measured else "not measured; the reason is below" if report.failed else ""
     if not text:
         return None
     short = f"{used.prefix} {used.benchmark.id}: {text}\n"
@@ -273,14 +274,14 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
         for line in rendered(*tables(session.results.values()), "", spent, *notes, terminal=on_terminal()).split("\n"):
             terminal.write_line(line)
     for problem in (*session.problems, *session.unsaved):
-        terminal.write_line(f"mmcore: {problem}", red=True)
+        terminal.write_line(visible(f"mmcore: {problem}"), red=True)
     if alone := without_counterpart(session.config, session.results):
         what = f"{len(alone)} of {len(session.results)} cells have no counterpart in the results compared with"
         terminal.write_line(f"mmcore: {what}", yellow=True)
     if session.regressed:
         terminal.write_line("mmcore: not saved, as it is slower than --benchmark-compare-fail allows:", red=True)
         for name, reason in session_of(session.config).performance_regressions:
-            terminal.write_line(f"  {name}: {reason}", red=True)
+            terminal.write_line(visible(f"  {name}: {reason}"), red=True)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -299,6 +300,7 @@ def pytest_benchmark_compare_machine_info(
     """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now."""
     from mmcore_pytest.saved_results import damage, describe, is_ours, other_device, upgraded
 
+    compared_benchmark.update(all_visible(compared_benchmark))
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")
     if not is_ours(compared_benchmark):
@@ -309,7 +311,7 @@ def pytest_benchmark_compare_machine_info(
     try:  # nothing is collected yet, so it is here that the device is opened
         facts = run_of(config).described["facts"]
     except MmcoreError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(visible(str(error))) from None
     describe(machine_info, facts)
     reason = other_device(machine_info, compared_benchmark["machine_info"])
     if reason and not config.getoption("mm_allow_other_device"):

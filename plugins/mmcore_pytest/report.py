@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.cli.output import visible
 from mmcore.files import write
+from mmcore.messages import visible
 from mmcore.result import Result
 from mmcore.tuning import other_card
 from mmcore_pytest.collection import Benchmark

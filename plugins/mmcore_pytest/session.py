@@ -16,6 +16,7 @@ from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name, device_properties
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import visible
 from mmcore.registry import registry
 from mmcore_engines.file_locks import Lock
 from mmcore_pytest.benchmark_internals import measures
@@ -151,7 +152,7 @@ class Session:
         terminal, capture = map(self.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
         if terminal is not None:
             with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
-                terminal.write_line(text)
+                terminal.write_line(visible(text))
                 terminal.flush()
 
     def close(self) -> None:

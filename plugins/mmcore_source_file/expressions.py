@@ -16,10 +16,12 @@ from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import quoted
 
 SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
 EXTENTS = {"bx": "x", "by": "y", "bz": "z"}
 _LONGEST = 500
+_LARGEST = 1 << 63
 
 _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
@@ -45,7 +47,7 @@ def parse_expressions(text: str, what: str) -> tuple[ast.expr, ...]:
             raise SyntaxError
         tree = ast.parse(f"({text.strip()},)", mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise InvalidKernel(f"{what} {text!r} is no arithmetic such as 'ceil(n/bx), ceil(m/by)'") from None
+        raise InvalidKernel(f"{what} {quoted(text)} is no arithmetic such as 'ceil(n/bx), ceil(m/by)'") from None
     assert isinstance(tree, ast.Tuple)
     for part in tree.elts:
         _check(part, text, what)
@@ -57,7 +59,7 @@ def _check(node: ast.expr, text: str, what: str) -> None:
     match node:
         case ast.Name():
             return
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool) and math.isfinite(number):
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool) and 0 <= number < _LARGEST:
             return
         case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
             parts = [left, right]
@@ -67,8 +69,8 @@ def _check(node: ast.expr, text: str, what: str) -> None:
             parts = arguments
         case _:
             raise InvalidKernel(
-                f"{ast.unparse(node)!r} in {what} {text!r} is neither a number nor a name, and none of + - * / // %, "
-                f"{', '.join(_FUNCTIONS)}"
+                f"{quoted(ast.unparse(node))} in {what} {quoted(text)} is neither a number below 2⁶³ nor a name, "
+                f"and none of + - * / // %, {', '.join(_FUNCTIONS)}"
             )
     for part in parts:
         _check(part, text, what)

@@ -30,7 +30,7 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     Raises:
         InvalidKernel: the file cannot be read, or does not tell what is needed.
     """
-    path = Path(reference["file"]).absolute()
+    path = path_of(reference)
     inferred = inferred_of(reference)
     name = reference.get("name") or _name(path, taken)
     kernel = Kernel(**{**inferred.attributes, "name": name}, source=path)
@@ -40,9 +40,22 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     return FileKernel(kernel, named, words, told(path.name, inferred.notes))
 
 
+def path_of(reference: Mapping[str, Any]) -> Path:
+    """Return the absolute path of a file; InvalidKernel where it has none in UTF-8, which messages to NVRTC are in."""
+    path = Path(reference["file"])
+    try:
+        path = path.absolute()
+        str(path).encode()
+    except FileNotFoundError:
+        raise InvalidKernel(f"{path} cannot be read: the working directory is gone") from None
+    except UnicodeEncodeError:
+        raise InvalidKernel(f"{_shown(path)} cannot be read: its name, or a folder's, is not UTF-8") from None
+    return path
+
+
 def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     """What is inferred of a file, with what is said of it."""
-    path = Path(reference["file"]).absolute()
+    path = path_of(reference)
     given, text = normalised(reference), _text(path)
     return _inferred(path, text, tuple(headers_of(path, text).items()), json.dumps(given, sort_keys=True))
 
@@ -80,7 +93,9 @@ def _text(path: Path) -> str:
 
 def _shown(path: Path) -> str:
     """A path as a user types it here."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    with contextlib.suppress(FileNotFoundError, ValueError):  # there is no working directory, or it is elsewhere
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
 
 
 def _name(path: Path, taken: Mapping[str, FileKernel]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from mmcore.cell import KernelReference, is_file
+from mmcore.cli.options import number_type
 from mmcore.cli.output import say
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import BLOCK, parse_config
@@ -33,6 +34,7 @@ _OPTIONS = {
 _SEVERAL = ("define", "option")
 _REAL = ("alpha", "beta")
 _EXTENTS = re.compile("[1-9][0-9]*([x×][1-9][0-9]*){1,2}")
+_LARGEST_FACTOR = 1e30  # a product of float32 must have room
 
 
 def take_files(command: click.Command, parameter: str) -> None:
@@ -85,7 +87,7 @@ def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], co
 
 def _options() -> Iterable[click.Option]:
     for name, (metavar, text) in _OPTIONS.items():
-        kind = float if name in _REAL else str
+        kind = number_type(-_LARGEST_FACTOR, _LARGEST_FACTOR, float) if name in _REAL else click.STRING
         several = name in _SEVERAL
         yield click.Option([f"--{name}"], metavar=metavar, help=f"Of a .cu file: {text}", multiple=several, type=kind)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 
-from mmcore.cli.options import device_option, sizes_type, timeout_option
-from mmcore.cli.output import json_option, loaded_registry, render, say, write_json
+from mmcore.cli.options import device_option, number_type, size_type, sizes_type, timeout_option
+from mmcore.cli.output import console, json_option, loaded_registry, render, say, write_json
 from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
@@ -31,14 +31,14 @@ _LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
 @click.argument("kernels", metavar="KERNEL...", nargs=-1, required=True)
 @click.option("--size", "sizes", multiple=True, required=True, type=sizes_type, metavar="N", help="N, or MxNxK.")
 @click.option("--budget", default="10m", type=parse_seconds, metavar="T", show_default=True, help="For each search.")
-@click.option("--trials", type=click.IntRange(1), metavar="N", help="Configs tried at most; a third by default.")
+@click.option("--trials", type=size_type, metavar="N", help="Configs tried at most; a third by default.")
 @click.option("--all", "exhaustive", is_flag=True, help="Try every config, however long it takes.")
 @device_option("auto, cuda:1, all, ...")
 @click.option("--engine", default="processes", metavar="NAME", show_default=True, help="processes, ray, ...")
 @click.option("--engine-address", default="", metavar="WHERE", help="Of Ray: auto, HOST:PORT or ray://HOST:PORT.")
 @timeout_option("each config")
 @click.option("--sampler", type=click.Choice(["tpe", "random"]), default="tpe", show_default=True, help="Optuna's.")
-@click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the sampler; fresh by default.")
+@click.option("--seed", type=number_type(0, 2**32 - 1), metavar="S", help="Seed of the sampler; fresh by default.")
 @click.option("--storage", default="", metavar="FILE|URL", help="Optuna's storage; usually a file beside the result.")
 @click.option("-o", "--output", type=Path, metavar="DIR", help="Where the result goes; usually with your settings.")
 @click.option("--plot", type=Path, metavar="FILE", help="Draw the search; ends in .png or .svg.")
@@ -164,12 +164,11 @@ def _tuning(
 @contextmanager
 def _progress(end: float) -> Iterator[Callable[[Any], None]]:
     """Says how far a search is, on a terminal: in one line that changes."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    console = Console(stderr=True)
+    terminal = console()
     columns = TextColumn("{task.description}", markup=False), BarColumn(20), TextColumn("{task.fields[state]}")
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("", state="")
 
         def told(tuning: Any) -> None:

@@ -11,6 +11,7 @@ from mmcore.devices.base import Device
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
+from mmcore.messages import quoted
 from mmcore_emulator.pictures.banks import (
     Box,
     Operand,
@@ -66,7 +67,7 @@ class Explanation:
         if found:
             return found[0]
         lines = ", ".join(dict.fromkeys(str(line.number) for line in self.sights)) or "none"
-        raise InvalidProblem(f"there is nothing to draw of line {text}; lines with something are {lines}")
+        raise InvalidProblem(f"there is nothing to draw of line {quoted(text)}; lines with something are {lines}")
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values; the profile's, and of each line what can be drawn."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import click
@@ -16,7 +15,7 @@ from mmcore.cli.output import fields, json_option, loaded_registry, render, writ
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import Registry
+from mmcore.registry import Registry, imported, named_target
 from mmcore_emulator.api import checked
 from mmcore_emulator.sanitizer.check import Check
 
@@ -50,11 +49,10 @@ def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
     Raises:
         MmcoreError: no plugin brings it.
     """
-    tools: dict[str, str] = dict(brought.item for brought in registry.collected("mmcore_checkers"))
+    tools: dict[str, str] = dict(brought.item for brought in registry.collected("mmcore_checkers", named_target))
     if tool not in tools:
         raise MmcoreError(f"there is no {tool!r} to check with; there is {', '.join(tools) or 'nothing'}")
-    module, _, function = tools[tool].partition(":")
-    checker: Callable[[Cell], Check] = getattr(import_module(module), function)
+    checker: Callable[[Cell], Check] = imported(f"the checker {tool!r}", tools[tool])
     return checker
 
 

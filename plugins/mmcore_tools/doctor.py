@@ -16,7 +16,7 @@ from mmcore.cache_directory import cache_directory
 from mmcore.cli.output import fields, json_option, render, write_json
 from mmcore.compile.compiler import Compiler
 from mmcore.devices.base import DeviceProvider
-from mmcore.errors import MmcoreError
+from mmcore.errors import described
 from mmcore.executor.choose_device import device_name
 from mmcore.registry import DISTRIBUTION, registry
 
@@ -76,7 +76,7 @@ def _attempt(look: Callable[[], Any]) -> tuple[Any, str | None]:
     try:
         return look(), None
     except (Exception, SystemExit) as error:
-        return None, str(error) if isinstance(error, MmcoreError) else f"{type(error).__name__}: {error}".rstrip(".")
+        return None, described(error).rstrip(".")
 
 
 def _compiler(compiler: Compiler) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _cache() -> dict[str, Any]:
     directory, problem = _attempt(cache_directory)
     if directory is None:
         return {"directory": None, "writable": False, "megabytes": 0.0, "problem": problem or "there is no such place"}
-    made_in = next(each for each in (directory, *directory.parents) if each.exists())
+    made_in = next(each for each in (directory, *directory.parents) if os.path.exists(each))
     writable = made_in.is_dir() and os.access(made_in, os.W_OK)
     size, _ = _attempt(lambda: sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()))
     problem = None if writable else f"{made_in} is not writable"
@@ -114,13 +114,9 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
     state = f"{problem}; every kernel is compiled each time" if problem else written
     devices = [f"{name}: {text}" for each in findings["devices"] for name, text in each["findings"].items()]
     devices += [f"{each['name']}: {each['problem']}" for each in findings["devices"] if each["problem"]]
-    told = ((name, each["version"] or each["problem"]) for name, each in findings["compilers"].items())
-    compilers = [f"{name}: {text}" for name, text in told if text]
-    compilers += [
-        f"{name}: {found}: {text}"
-        for name, each in findings["compilers"].items()
-        for found, text in each["findings"].items()
-    ]
+    found = findings["compilers"].items()
+    compilers = [f"{name}: {text}" for name, each in found if (text := each["version"] or each["problem"])]
+    compilers += [f"{name}: {what}: {text}" for name, each in found for what, text in each["findings"].items()]
     plugins = [f"{name}: {n} kernel{'s' * (n != 1)}" for name, n in findings["distributions"].items()]
     rows = {
         "Python": [f"{findings['python']} at {findings['executable']}"],

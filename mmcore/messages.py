@@ -1,0 +1,53 @@
+"""Text for a terminal. Text from plugins, sources and files is shown there and never obeyed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from typing import IO, Any
+
+# Characters that a terminal obeys, or shows in another order: control characters but for line ends and tabs, separators
+# of lines, marks of bidirectional text, and halves of surrogate pairs, which no encoding has.
+_OBEYED = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_LONGEST = 100  # text that an error message repeats
+
+
+def visible(text: str) -> str:
+    """Return a text with each character that a terminal would obey written out, such as "\\x1b"."""
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes, its middle left out if it is long."""
+    return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}")
+
+
+def all_visible(value: Any) -> Any:
+    """Return a JSON value in which every text is :func:`visible`, as others print it as it is."""
+    if isinstance(value, dict):
+        return {all_visible(name): all_visible(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [*map(all_visible, value)]
+    return visible(value) if isinstance(value, str) else value
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Write a line to stderr; it is lost where stderr is closed or full."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(visible(text), end=end, file=sys.stderr, flush=True)
+        finish(sys.stderr)
+
+
+def finish(stream: IO[str] | None) -> None:
+    """Flush a stream; what it cannot write goes nowhere, as Python would complain of it when it exits."""
+    if stream is not None:
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):  # it has no descriptor
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
