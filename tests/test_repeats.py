@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mmcore import Kernel
+from mmcore.cell import Cell, Timing
 from mmcore.devices.base import Call, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
+from mmcore.executor.choose_device import open_device
+from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
 from mmcore.verify.inputs import draw
@@ -19,6 +27,7 @@ from mmcore.verify.outcome import Verification
 from mmcore.verify.repeatability import compare_repeats
 from mmcore.verify.verify_launches import Verified, verify_launches
 from mmcore_emulator.device import EmulatedBuffer, Emulator
+from tests.conftest import DEVICES
 
 Script = Callable[[int], float]
 """Seconds of one launch, by the number of the reading."""
@@ -335,3 +344,94 @@ def test_readings_of_many_launches_end_when_they_took_a_second_together(loaded: 
     made = Comparison(loaded, always(5e-4), slower, always(0.0))
     assert len(made.found) == 1
     assert [len(readings) for readings in made.readings] == [13, 13, 13, 13, 13]
+
+
+# On a GPU of which other processes have a part.
+
+LOAD = """
+import sys, time
+import numpy
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+gpu = Device()
+gpu.set_current()
+stream = gpu.create_stream()
+source = '''extern "C" __global__ void busy(float* out, int count)
+{
+    float x = threadIdx.x;
+    for (int i = 0; i < count; ++i)
+        x = x * 0.999f + 1.0f;
+    if (x < 0.0f)
+        *out = x;
+}'''
+capability = gpu.compute_capability
+arch = f"sm_{capability.major}{capability.minor}"
+kernel = Program(source, "c++", ProgramOptions(arch=arch)).compile("cubin").get_kernel("busy")
+config = LaunchConfig(grid=1024, block=256)
+end, begun = time.monotonic() + 120, False
+while time.monotonic() < end:
+    for count in (100, 100_000, 10_000):
+        launch(stream, config, kernel, numpy.uint64(0), numpy.int32(count))
+    stream.sync()
+    if not begun:
+        print("busy", flush=True)
+        begun = True
+"""
+
+REMEMBERS = """
+__device__ float kept_product[65536];
+__device__ unsigned kept_inputs[65536];
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int at = row * n + column;
+    unsigned inputs = 1;
+    for (int p = 0; p < k; ++p) {
+        inputs = (__funnelshift_l(inputs, inputs, 5) ^ __float_as_uint(A[row * k + p])) * 0x9e3779b1u;
+        inputs = (__funnelshift_l(inputs, inputs, 5) ^ __float_as_uint(B[p * n + column])) * 0x9e3779b1u;
+    }
+    if (inputs != kept_inputs[at]) {
+        float sum = 0.0f;
+        for (int again = 0; again < 8; ++again) {
+            sum = 0.0f;
+            for (int p = 0; p < k; ++p)
+                sum += *(volatile const float*)&A[row * k + p] * *(volatile const float*)&B[p * n + column];
+        }
+        kept_product[at] = sum;
+        kept_inputs[at] = inputs;
+    }
+    C[at] = kept_product[at];
+}
+"""
+
+
+@pytest.fixture
+def other_processes() -> Iterator[None]:
+    """Two processes that use the GPU, for two minutes at most."""
+    with ExitStack() as running:
+        for _ in range(2):
+            process = subprocess.Popen([sys.executable, "-c", LOAD], stdout=subprocess.PIPE, text=True)
+            running.callback(process.wait)
+            running.callback(process.kill)
+            assert process.stdout
+            running.callback(process.stdout.close)
+            assert process.stdout.readline() == "busy\n"
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
+@pytest.mark.usefixtures("other_processes")
+def test_while_two_other_processes_use_the_gpu_right_kernels_are_right_and_what_remembers_is_not(cu_file: Path) -> None:
+    cu_file.write_text(REMEMBERS)
+    remembers = Kernel(name="acme.remembers", source=cu_file, configs=[{"block": (16, 16)}])
+    device = open_device("cuda")
+    timings = (Timing("kernel", "warm", max_seconds=0.05),)
+    for _ in range(15):
+        for name in ("upc.kernel01", "unsa.tiled", "poznan.v5"):
+            result = measure(Cell(name, 256, 256, 256, timings=timings), device)
+            assert result.verified, result.failures()
+    result = measure(Cell(remembers.name, 256, 256, 256, timings=timings), device, remembers)
+    assert result.verification
+    assert "launched again on the same inputs" in str(result.violations) or "cannot tell" in result.verification.method
