@@ -195,8 +195,8 @@ def _family(kernel: Kernel) -> str:
 
 def tuned_configs(kernel: Kernel, problem: Problem, device: DeviceProperties) -> Iterator[tuple[Config, Tuned]]:
     """Yield a kernel's configs tuned on cards of the device's compute capability, those that fit best first."""
-    known = known_of(kernel) if device.card else []
-    return _allowed(kernel, problem, device, [tuned for tuned in known if tuned.unlike(device) != _STRANGE])
+    similar = [tuned for tuned in known_of(kernel) if tuned.unlike(device) != _STRANGE]
+    return _allowed(kernel, problem, device, similar)
 
 
 def _allowed(

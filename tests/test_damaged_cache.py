@@ -209,10 +209,10 @@ def _all(value: object) -> Callable[[dict[str, Any]], object]:
     "change",
     [
         *map(_all, FOREIGN),
-        *(_with(name, value=value) for name in ("states", "module", "failure", "left_out") for value in PARTS),
+        *(_with(name, value=value) for name in ("states", "module", "failure") for value in PARTS),
         *(
             _with("module", name, value=3)
-            for name in ("architecture", "source", "functions", "cubin", "ptx", "strange")
+            for name in ("architecture", "source", "functions", "cubin", "ptx", "left_out", "strange")
         ),
         *(
             _with("module", "functions", "*", name, value="x")

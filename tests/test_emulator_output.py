@@ -177,8 +177,8 @@ def test_what_a_kernel_prints_goes_to_stderr_and_json_stays_json(in_process: str
     run = ("run", "my.cu", "--size", "20x30x40", "--device", "emulator", "--json")
     ran = process(*run, MMCORE_IN_PROCESS=in_process)
     assert json.loads(ran.stdout)["verified"] is True
-    # Once for each launch of the verification.
-    assert [line for line in ran.stderr.splitlines() if "element" in line] == 3 * PRINTED
+    # Once for each launch of the verification, and of the search for hazards.
+    assert [line for line in ran.stderr.splitlines() if "element" in line] == 4 * PRINTED
 
 
 @pytest.mark.usefixtures("folder")

@@ -59,13 +59,13 @@ def modules_of(cell: Cell, device: Any) -> set[str]:
     return {str(Path(name).relative_to(CORE)) for name in seen if name.startswith(f"{CORE}/")}
 
 
-def test_a_cell_passes_at_most_twenty_modules_of_the_core() -> None:
+def test_a_cell_passes_at_most_21_modules_of_the_core() -> None:
     emulator = open_device("emulator")
     cell = Cell("upc.kernel11", 40, 41, 42, timings=(Timing(),))
     measure(cell, emulator)
     for asked in (cell, Cell("upc.kernel11", 40, 41, 43, timings=(Timing(),))):
         modules = modules_of(asked, emulator)
-        assert len(modules) <= 20, sorted(modules)
+        assert len(modules) <= 21, sorted(modules)
 
 
 def test_the_phases_of_a_cell() -> None:

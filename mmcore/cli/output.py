@@ -12,8 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from mmcore.kernel.geometry import Dim3
-from mmcore.messages import say as say
-from mmcore.messages import visible as visible
+from mmcore.messages import say, visible
 from mmcore.registry import Registry, registry
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -65,4 +64,4 @@ class CompiledModule:
     functions: dict[str, CompiledFunction]
     cubin: bytes
     ptx: str
-    left_out: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, str | int]] = field(default_factory=list)

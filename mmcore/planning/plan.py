@@ -88,7 +88,7 @@ def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[C
 
 def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> tuple[Config, str]:
     """The config of a product where the user names none, and where it comes from: tuned, or the kernel's default."""
-    for config, tuned in tuned_configs(kernel, problem, device):
+    for config, tuned in tuned_configs(kernel, problem, device) if device.card else ():
         with contextlib.suppress(MmcoreError):
             plan(kernel, problem, config, device)
             return config, tuned.on(device)

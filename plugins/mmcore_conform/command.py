@@ -12,8 +12,9 @@ import click
 
 from mmcore.cell import KernelReference
 from mmcore.cli.options import device_option, seed_type, timeout_option
-from mmcore.cli.output import console, fields, json_option, loaded_registry, render, say, write_json
+from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write_json
 from mmcore.errors import UnknownKernel
+from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore_conform.conformance import Conformance, Progress, conform_kernel
 from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups

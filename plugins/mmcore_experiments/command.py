@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from mmcore.cli.output import json_option, loaded_registry, render, say, write_json
+from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.messages import say
 from mmcore_experiments.preset import presets
 
 

@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 from rich.progress import Progress, TextColumn
 
 from mmcore.cell import Cell, Timing
-from mmcore.cli.output import console, say
+from mmcore.cli.output import console
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore.tuning import in_file_names
 from mmcore_engines.file_locks import Lock

@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from mmcore.cli.options import number_type, size_type, sizes_type
-from mmcore.cli.output import json_option, loaded_registry, render, say, write, write_json
+from mmcore.cli.output import json_option, loaded_registry, render, write, write_json
+from mmcore.messages import say
 from mmcore_history.hosts import outliers
 from mmcore_history.measurements import Measurement, Subject
 from mmcore_history.reading import History, InvalidHistory, read

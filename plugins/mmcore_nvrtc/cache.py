@@ -65,8 +65,8 @@ def _is(kind: Any, value: object) -> bool:
     if isinstance(value, dict):
         pairs = value.items()
         return get_origin(kind) is dict and all(_is(parts[0], name) and _is(parts[1], each) for name, each in pairs)
-    if isinstance(value, tuple):
-        return get_origin(kind) is tuple and all(_is(parts[0], each) for each in value)
+    if isinstance(value, tuple | list):
+        return get_origin(kind) is type(value) and all(_is(parts[0], each) for each in value)
     if isinstance(kind, type) and is_dataclass(kind):
         fields = get_type_hints(kind).items()
         return isinstance(value, kind) and all(_is(each, getattr(value, name)) for name, each in fields)

@@ -11,10 +11,10 @@ import click
 
 from mmcore.cell import KernelReference, is_file
 from mmcore.cli.options import number_type
-from mmcore.cli.output import say
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import BLOCK, parse_config
 from mmcore.kernel.geometry import parse_shape
+from mmcore.messages import say
 from mmcore.registry import registry
 
 _OPTIONS = {
@@ -76,7 +76,8 @@ def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], co
         launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
         reference = {"file": name, **given, **launch}
         say(registry().files[registry().kernel(reference).name].inferred)
-    kernel = registry().kernel(reference) if command == "show" else None
+    shown = command == "show" and (not isinstance(reference, str) or reference in registry().kernels)
+    kernel = registry().kernel(reference) if shown else None
     if kernel is not None and kernel.source.suffix == ".cu":
         from mmcore_source_file.left_out import for_show
 

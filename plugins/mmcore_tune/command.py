@@ -16,10 +16,11 @@ from typing import Any
 import click
 
 from mmcore.cli.options import device_option, number_type, size_type, sizes_type, timeout_option
-from mmcore.cli.output import console, json_option, loaded_registry, render, say, write_json
+from mmcore.cli.output import console, json_option, loaded_registry, render, write_json
 from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
+from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore.tuning import Tuned, file_of, own_folder
 from mmcore_plots.files import PICTURES, require_matplotlib
