@@ -494,7 +494,10 @@ def test_a_whole_block_may_leave_before_a_barrier() -> None:
 
 @pytest.mark.parametrize(
     ("statement", "mnemonic"),
-    [("__prof_trigger(1);", "pmevent"), ("out[0] = tex1Dfetch<int>((cudaTextureObject_t)out, 0);", "tex.1d")],
+    [
+        ('asm("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(out));', "multimem.red"),
+        ("out[0] = tex1Dfetch<int>((cudaTextureObject_t)out, 0);", "tex.1d"),
+    ],
 )
 def test_an_unknown_instruction_is_refused_by_name_and_line_before_anything_runs(statement: str, mnemonic: str) -> None:
     source = f'extern "C" __global__ void f(int* out)\n{{\n    {statement}\n}}'
