@@ -76,7 +76,7 @@ def test_by_line_shows_which_line_makes_the_32_sectors() -> None:
 def test_on_a_narrow_terminal_no_number_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
-    monkeypatch.setattr("mmcore.cli.output.write", written.append)
+    monkeypatch.setattr("mmcore.cli.output.click.echo", written.append)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
     assert mmcore("profile", "upc.kernel10", "--size", "128", "--block", "32", "--by-line").exit_code == 0

@@ -462,9 +462,9 @@ def test_several_launches_conform() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_what_the_device_does_not_know_is_skipped(tmp_path: Path) -> None:
-    unknown = 'asm volatile("multimem.red.relaxed.sys.global.add.f32 [%0], %1;" :: "l"(C), "f"(sum));'
-    found = conformance(wrong_kernels.kernel(tmp_path, ("= sum;", f"= sum; {unknown}")))
-    assert found.untested.startswith("the emulator does not know the instruction multimem.red")
+    unknown = "sum + tex1Dfetch<int>((cudaTextureObject_t)C, 0);"
+    found = conformance(wrong_kernels.kernel(tmp_path, ("= sum;", f"= {unknown}")))
+    assert found.untested.startswith("the emulator does not know the instruction tex.1d")
     assert (found.failures, found.conforms) == ((), False)
     later = conformance(wrong_kernels.kernel(tmp_path, min_compute_capability=(10, 0)))
     assert later.untested == "tests.own: it needs compute capability 10.0; emulator has 9.0"

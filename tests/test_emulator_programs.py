@@ -495,7 +495,7 @@ def test_a_whole_block_may_leave_before_a_barrier() -> None:
 @pytest.mark.parametrize(
     ("statement", "mnemonic"),
     [
-        ('asm("cvta.local.u32 %0, %0;" : "+r"(out[0]));', "cvta.local.u32"),
+        ('asm("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(out));', "multimem.red"),
         ("out[0] = tex1Dfetch<int>((cudaTextureObject_t)out, 0);", "tex.1d"),
     ],
 )
