@@ -61,12 +61,12 @@ def read_entry(key: bytes) -> Entry | None:
 
 def _is(kind: Any, value: object) -> bool:
     """Return whether a value, and all in it, has the type that is declared."""
-    parts = get_args(kind)
-    if isinstance(value, dict):
-        pairs = value.items()
-        return get_origin(kind) is dict and all(_is(parts[0], name) and _is(parts[1], each) for name, each in pairs)
-    if isinstance(value, tuple | list):
-        return get_origin(kind) is type(value) and all(_is(parts[0], each) for each in value)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is dict:
+        pairs = value.items() if isinstance(value, dict) else [(None, None)]
+        return all(_is(parts[0], name) and _is(parts[1], each) for name, each in pairs)
+    if origin in (tuple, list):
+        return isinstance(value, tuple | list) and type(value) is origin and all(_is(parts[0], each) for each in value)
     if isinstance(kind, type) and is_dataclass(kind):
         fields = get_type_hints(kind).items()
         return isinstance(value, kind) and all(_is(each, getattr(value, name)) for name, each in fields)
