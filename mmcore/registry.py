@@ -168,11 +168,7 @@ class Registry:
         return found.kernel
 
     def other_source(self, kernel: Kernel, version: str) -> str:
-        """Return the path of a kernel's source in another version; empty where ``version`` is.
-
-        Raises:
-            InvalidKernel: there is no such version, or it has no such file.
-        """
+        """Return the path of a kernel's source in another version, empty for none. Raises InvalidKernel."""
         answers = self.asked("mmcore_other_source", instance_of(str), kernel=kernel, version=version)
         return next(answers, "") if version else ""
 

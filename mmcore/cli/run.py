@@ -40,8 +40,8 @@ def run(
     found = loaded_registry().kernel(kernel)
     against = registry().other_source(found, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
-    timings = brief_timings(memory)
-    result = measure_cell(requested_cell(found, device, asked, USUAL_SIZE, timings=timings, **compared))
+    cell = requested_cell(found, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
+    result = measure_cell(cell)
     if not result.violations:
         for hazards, violations in registry().asked("mmcore_hazards", _hazards, result=result, kernel=found):
             untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
@@ -54,8 +54,7 @@ def run(
 
 
 def _hazards(answer: Any) -> tuple[str, tuple[Violation, ...]]:
-    where, violations = answer
-    return str(where), tuple(map(instance_of(Violation), violations))
+    return str(answer[0]), tuple(map(instance_of(Violation), answer[1]))
 
 
 def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType]:

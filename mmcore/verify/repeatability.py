@@ -100,7 +100,13 @@ def _copy(content: HostArray, target: Buffer, device: Device, memory: ExitStack)
 
 
 class _Readings:
-    """Readings of one timer, in device seconds of a launch; ``spent`` is what all of them took."""
+    """Readings of one timer, in device seconds of a launch.
+
+    Attributes:
+        spent: device seconds of all readings.
+        shortest: the shortest reading.
+        low, high: bounds of the time that a launch takes by itself.
+    """
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer
@@ -109,26 +115,16 @@ class _Readings:
             single.append(timer.seconds(1))
         # As many with the one inputs as with the other.
         self._count = 2 * math.ceil(_READING_SECONDS / 2 / max(min(single), 1e-6))
-        self._seconds: list[float] = []
+        self._shortest: list[float] = []
         self.spent = 0.0
 
     def read(self) -> None:
         """Add a reading."""
         seconds = self._timer.seconds(self._count)
         self.spent += seconds
-        self._seconds = sorted([*self._seconds, seconds / self._count])
-
-    @property
-    def shortest(self) -> float:
-        return self._seconds[0]
-
-    @property
-    def high(self) -> float:
-        return self._seconds[:_RANK][-1]
-
-    @property
-    def low(self) -> float:
-        return max(2 * self.shortest - self.high, 0.0)
+        self._shortest = sorted([*self._shortest, seconds / self._count])[:_RANK]
+        self.shortest, self.high = self._shortest[0], self._shortest[-1]
+        self.low = max(2 * self.shortest - self.high, 0.0)
 
 
 def _compare(many: Timer, same: tuple[Timer, Timer], fresh: tuple[Timer, Timer]) -> tuple[str, bool]:
@@ -150,11 +146,10 @@ def _compare(many: Timer, same: tuple[Timer, Timer], fresh: tuple[Timer, Timer])
             break
     if innocent or not guilty:
         return "" if innocent else _UNCLEAR, False
-    return (
-        f"launched again on the same inputs it takes {repeated.shortest * 1e6:.2f} µs, but "
-        f"{(first.shortest - first_copies.shortest) * 1e6:.2f} µs on fresh ones: repeated launches do not do the whole "
-        "work"
-    ), True
+    times = (
+        f"{repeated.shortest * 1e6:.2f} µs, but {(first.shortest - first_copies.shortest) * 1e6:.2f} µs on fresh ones"
+    )
+    return f"launched again on the same inputs it takes {times}: repeated launches do not do the whole work", True
 
 
 def _allowed(again: float, repeated: float) -> float:
