@@ -429,7 +429,7 @@ def test_while_two_other_processes_use_the_gpu_right_kernels_are_right_and_what_
     device = open_device("cuda")
     timings = (Timing("kernel", "warm", max_seconds=0.05),)
     for _ in range(15):
-        for name in ("upc.kernel01", "unsa.tiled", "poznan.v5"):
+        for name in ("upc.kernel01", "hpsee.tiled", "poznan.v5"):
             result = measure(Cell(name, 256, 256, 256, timings=timings), device)
             assert result.verified, result.failures()
     result = measure(Cell(remembers.name, 256, 256, 256, timings=timings), device, remembers)
