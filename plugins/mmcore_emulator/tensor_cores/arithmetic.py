@@ -4,8 +4,10 @@ A tensor core aligns the products of a step and C to the largest exponent among 
 ``kept`` bits below 2^E, and adds up the rest exactly. The exponent of a product is the sum of its factors' exponents,
 and subnormal factors have the least exponent of their type: nothing is normalised before the sum.
 
-Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim; and for
-compute capability 9.0 measurements on an H200, which ``python -m bench.tensor_cores`` repeats.
+Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim and
+north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.mmasim_comparison`` and
+``bench.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
+``python -m bench.tensor_cores`` repeats.
 """
 
 from __future__ import annotations
