@@ -248,6 +248,40 @@ def _cancellation(draw: Draw) -> Operands:
     return draw.with_zeros((a, b, c), 0, 0, 0.5)
 
 
+def _cut_off(draw: Draw) -> Operands:
+    """One large product in each row, and terms about the last bits that are kept beside it."""
+    large = np.arange(draw.case.k) == draw.rng.integers(0, draw.case.k, (draw.shapes[0][0], draw.case.rows, 1))
+    kept = draw.rng.choice([13, 23, 24, 25], (draw.shapes[0][0], draw.case.rows, 1))
+    top = min(draw.top(0), 20)
+    small = top - kept + draw.uniform(0, -3, 2)
+    a, b, c = draw.numbers(
+        np.where(large, top, small), draw.uniform(1, -1, 0), top - kept + draw.uniform(2, -3, 3), significant=3
+    )
+    return draw.with_zeros((a, b, c), 0.1, 0, 0.3)
+
+
+def _least(draw: Draw) -> Operands:
+    """One product of the least float32, or half the least float16, and products about the last bits that are kept."""
+    place = draw.rng.integers(0, draw.case.k, (draw.shapes[0][0], 1, 1))
+    large = np.arange(draw.case.k) == place, np.arange(draw.case.k)[:, None] == place
+    exponents = ((-11, -14), (-14, -14)) if draw.case.result == "f16" else ((-70, -79), (-80, -72))
+    a, b = (
+        np.where(large[i], *(draw.number(draw.kinds[i], np.full(draw.shapes[i], each[i]), 0) for each in exponents))
+        for i in (0, 1)
+    )
+    if draw.case.result == "f16":
+        # Subnormal numbers of a few units.
+        a, b = (
+            np.where(
+                large[i], each, draw.signs(i) | draw.rng.integers(0, (32, 4)[i], draw.shapes[i]).astype(each.dtype)
+            )
+            for i, each in enumerate((a, b))
+        )
+    else:
+        a = np.where(large[0], a, draw.number(draw.case.a, draw.uniform(0, -92, -80), 2))
+    return draw.with_zeros((a, b, draw.signs(2)), 0.1, 0, 1)
+
+
 def _sparse(draw: Draw) -> Operands:
     """Zeros opposite to large numbers, beside small ones."""
     return draw.with_zeros(_very_wide(draw), 0.6, 0.6, 0.5)
@@ -303,6 +337,8 @@ FLOATS: dict[str, Make] = {
     "subnormal": _subnormal,
     "tiny": _tiny,
     "cancellation": _cancellation,
+    "cut off": _cut_off,
+    "least": _least,
     "sparse": _sparse,
     "zeros": _zeros,
     "overflow": _overflow,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mmcore_emulator.tensor_cores.fragments import mma_kind, wmma_mma_kind
 from tests.emulation import Emulated, emulate
 
 RNG = np.random.default_rng(3)
@@ -186,6 +187,51 @@ def test_a_warpgroup_multiplies_what_descriptors_speak_of(added: int) -> None:
     made = emulate(WARPGROUP, *arrays, block=(128,), options=(f"-DADD={added}",), architecture="90a")
     assert made.violations == []
     np.testing.assert_array_equal(made.arrays[2], added - a.astype(np.float64) @ b.T.astype(np.float64))
+
+
+MMA = "mma.sync.aligned.m8n8k4.row.col."
+WMMA = "wmma.mma.sync.aligned.row.col.m16n16k16."
+
+
+def of_equal_lanes(opcode: str, a: list[float], b: list[float], c: int, architecture: str) -> str:
+    """Return D's first register where each lane has the elements ``a`` and ``b`` over and over, and registers ``c``."""
+    kind = mma_kind(tuple(opcode.split("."))) or wmma_mma_kind(tuple(opcode.split(".")))
+    assert kind is not None
+    names, moves = [], []
+    halves = (np.array(each, np.float16).view(np.uint32).tolist() for each in (a, b))
+    for letter, count, registers in zip("dabc", kind.register_counts, ([0], *halves, [c]), strict=True):
+        names.append("{" + ", ".join(f"{letter}{index}" for index in range(count)) + "}")
+        moves += [f".reg .b32 {names[-1][1:-1]};"]
+        moves += [f"mov.b32 {letter}{index}, {registers[index % len(registers)]};" for index in range(count)]
+    asm = f"{{ {' '.join(moves)} {opcode} {', '.join(names)}; mov.b32 %0, d0; }}"
+    source = f'extern "C" __global__ void f(unsigned* d) {{ asm volatile("{asm}" : "=r"(d[threadIdx.x])); }}'
+    (made,) = emulate(source, np.zeros(32, np.uint32), architecture=architecture).arrays
+    assert len(set(made.tolist())) == 1
+    return hex(int(made[0]))
+
+
+@pytest.mark.parametrize(
+    ("opcode", "architecture", "a", "b", "c", "d"),
+    [
+        # Turing's tensor cores keep 23 bits as Volta's do; later ones have no such instruction, and round.
+        (MMA + "f32.f16.f16.f32", "75", [1, 2**-12, 0, 0], [1, 2**-12, 0, 0], 0xBF800000, "0x0"),
+        (MMA + "f32.f16.f16.f32", "75", [1, 2**-12, 0, 0], [1, 1.5 * 2**-12, 0, 0], 0, "0x3f800000"),
+        (MMA + "f32.f16.f16.f32", "80", [1, 2**-12, 0, 0], [1, 1.5 * 2**-12, 0, 0], 0, "0x3f800001"),
+        (MMA + "f32.f16.f16.f32", "90", [1, 2**-12, 0, 0], [1, 1.5 * 2**-12, 0, 0], 0, "0x3f800001"),
+        (MMA + "f32.f16.f16.f16", "75", [2**-19] * 4, [2**-19] * 4, 0x00010001, "0x33800000"),
+        (MMA + "f32.f16.f16.f16", "80", [2**-19] * 4, [2**-19] * 4, 0x00010001, "0x33800800"),
+        (MMA + "f16.f16.f16.f16", "86", [16, 1, -16, 0], [1, 2**-11, 1, 0], 0x00100010, "0x10001000"),
+        # Sums are kept in float32, and rounded to float16 at last.
+        (WMMA + "f16.f32", "75", [2**-7] * 2, [2**-7] * 2, 0x3F800000, "0x3c013c01"),
+        (WMMA + "f16.f32", "80", [2**-7] * 2, [2**-7] * 2, 0x3F800000, "0x3c013c01"),
+        (WMMA + "f16.f16", "80", [2**-7] * 2, [2**-7] * 2, 0x3C003C00, "0x3c003c00"),
+        (WMMA + "f32.f16", "80", [2**-7] * 2, [2**-7] * 2, 0x3C003C00, "0x3f802000"),
+    ],
+)
+def test_an_instruction_adds_up_as_its_machine_code_does(
+    opcode: str, architecture: str, a: list[float], b: list[float], c: int, d: str
+) -> None:
+    assert of_equal_lanes(opcode, a, b, c, architecture) == d
 
 
 def test_a_cluster_reads_its_neighbours_memory() -> None:

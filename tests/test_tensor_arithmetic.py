@@ -243,6 +243,82 @@ def test_everything_is_aligned_to_at_least_the_floor(last: float, result: float)
     assert one([2.0**-100] * 8, [2.0**-52] * 8, 0.0, "bf16") == 2.0**-149
 
 
+def of_terms(arithmetic: Arithmetic, terms: Sequence[tuple[float, float]], c: float = 0.0) -> float:
+    """Return the sum of products of pairs, and C."""
+    a, b = np.array(terms).T
+    return float(multiply_add(a[None], b[:, None], np.array([[c]]), arithmetic)[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("capability", "result", "last"),
+    [
+        ((7, 5), "f16", 2.0**-44),
+        ((8, 0), "f16", 2.0**-44),
+        ((8, 9), "f16", 2.0**-44),
+        ((9, 0), "f16", 2.0**-46),
+        ((8, 0), "f32", 2.0**-156),
+        ((8, 6), "f32", 2.0**-156),
+        ((8, 9), "f32", 2.0**-156),
+        ((9, 0), "f32", 2.0**-158),
+    ],
+)
+def test_tiny_sums_are_cut_off_at_a_fixed_bit(capability: tuple[int, int], result: str, last: float) -> None:
+    """MMA-Sim and MATLAB-tensor-core both found this bit, on cards."""
+    kind = "f16" if result == "f16" else "bf16"
+    arithmetic = arithmetic_of(capability, "mma", kind, kind, result, 8)
+    if result == "f16":  # half the least float16, rounded up where something is left beside it
+        half = (2.0**-11, 2.0**-14)
+        assert of_terms(arithmetic, [half, (last * 2**24, 2.0**-24)]) == 2.0**-24
+        assert of_terms(arithmetic, [half, (last * 2**23, 2.0**-24)]) == 0
+    else:
+        least = (2.0**-70, 2.0**-79)
+        assert of_terms(arithmetic, [least, (-last * 2**80, 2.0**-80)]) == 0
+        assert of_terms(arithmetic, [least, (-last * 2**79, 2.0**-80)]) == 2.0**-149
+
+
+def test_a_tiny_sum_that_an_h100_published() -> None:
+    """The issue 7 of north-numerical-computing/MATLAB-tensor-core: a floor of -132 or -134 gives 0x1.4p-146."""
+    a = "9b94 19f3 9a2e 1a67 9a25 9b4e 9b29 9a33 99e0 1a14 9914 99d1 9ae9 1b1a 9a9c 1b3a"
+    b = "9aaf 99f3 9acc 1b7c 19ed 1b25 9a1b 9a20 9af7 9a48 1ae1 1b32 1b12 1b0e 9a68 1735"
+    left, right = (values(np.array([int(each, 16) for each in x.split()], np.uint16), "bf16").tolist() for x in (a, b))
+    for instruction in ("mma", "wgmma"):
+        arithmetic = arithmetic_of((9, 0), instruction, "bf16", "bf16", "f32", 16)
+        assert of_terms(arithmetic, list(zip(left, right, strict=True))) == 11 * 2.0**-149
+
+
+def test_turing_executes_voltas_instruction_as_volta_does() -> None:
+    terms = [(1.0, 1.0), (2.0**-12, 2.0**-12), (0.0, 0.0), (0.0, 0.0)]
+    bits = [
+        of_terms(arithmetic_of(capability, "mma", "f16", "f16", "f32", k), terms, -1)
+        for capability, k in (((7, 0), 4), ((7, 5), 4), ((7, 5), 8))
+    ]
+    assert bits == [0, 0, 2.0**-24]
+
+
+def test_voltas_instruction_reads_a_c_of_float16_with_the_exponents_of_float16() -> None:
+    product = (2.0**-19, 2.0**-19)
+    kept, cut_off = (
+        of_terms(arithmetic_of((7, 5), "mma", "f16", "f16", "f32", 4, c_type=kind), [product] * 4, 2.0**-24)
+        for kind in ("f32", "f16")
+    )
+    assert (kept, cut_off) == (2.0**-24 + 2.0**-36, 2.0**-24)
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (8, 6), (8, 9), (9, 0)])
+def test_voltas_instruction_is_a_subroutine_later(capability: tuple[int, int]) -> None:
+    wide, half = (arithmetic_of(capability, "mma", "f16", "f16", result, 4) for result in ("f32", "f16"))
+    tiny = (2.0**-12, 2.0**-12)
+    # Every multiply-add rounds to nearest even, and the sum is added to C at last.
+    assert of_terms(wide, [(1.0, 1.0), tiny, tiny, tiny]) == 1
+    assert of_terms(wide, [tiny, tiny, (1.0, 1.0), tiny]) == 1 + 2.0**-22
+    assert of_terms(wide, [tiny, tiny, tiny, tiny], 1.0) == 1 + 2.0**-22
+    # With float16, C is added to each half of the products, in float32.
+    assert of_terms(half, [(64.0, 1.0), (2.0**-11, 1.0), (-64.0, 1.0), (0.0, 0.0)], 2.0**-20) == 2.0**-11
+    assert math.copysign(1, of_terms(half, [(-0.0, 1.0)] * 4, -0.0)) == -1
+    assert math.copysign(1, of_terms(wide, [(-0.0, 1.0)] * 4, -0.0)) == 1
+    assert math.isnan(of_terms(half, [(math.inf, 0.0)] * 4))
+
+
 def test_zeros_may_have_a_sign() -> None:
     arithmetic = replace(arithmetic_of((9, 0), "mma", "bf16", "bf16", "f32", 8), signed_zeros=True)
     a, b, nothing = np.array([[-(2.0**-100)]]), np.array([[2.0**-53]]), np.array([[-0.0]])

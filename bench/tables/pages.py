@@ -28,7 +28,7 @@ from bench.tables.public_kernels import public_kernels
 from bench.tables.scale import cards, head, limits, predictions, pytest_head, searches, stand_ins
 from bench.tables.scale import sizes as message_sizes
 from bench.tables.sources import H100, H200
-from bench.tables.tensor_cores import emulated_bits, planted_faults, tensor_cores
+from bench.tables.tensor_cores import emulated_bits, independent_models, planted_faults, tensor_cores
 from bench.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 from bench.tables.types import float22, terms_that_show, types
 
@@ -45,6 +45,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/emulator.md": {
         "instructions": instructions,
         "tensor cores": tensor_cores,
+        "independent models": independent_models,
         "emulated bits": emulated_bits,
         "planted faults": planted_faults,
     },

@@ -27,6 +27,25 @@ def _compared(row: Mapping[str, Any]) -> list[str]:
     return [f"{row['dot products']:,}", str(differ), str(row["bits of NaN"])]
 
 
+def independent_models() -> str:
+    """Compare the emulator with mmasim and with published outputs of cards, by compute capability."""
+    header = ("compute capability", "instructions", "dot products", "differ", "NaN of other bits")
+    with results(sources.RESULTS / "emulator" / "mmasim.json") as document:
+        models = document["rows"]
+    with results(sources.RESULTS / "emulator" / "published_outputs.json") as document:
+        outputs = document["rows"]
+    rows = []
+    for capability in dict.fromkeys(row["capability"] for row in models):
+        of_model = [row for row in models if row["capability"] == capability]
+        of_cards = [row for row in outputs if row["capability"] == capability]
+        sums = [sum(row[name] for row in of_model) for name in ("dot products", "differ", "NaN")]
+        cards = ", ".join(dict.fromkeys(row["card"] for row in of_cards))
+        published = [sum(row[name] for row in of_cards) for name in ("dot products", "differ")] if of_cards else []
+        cells = [len(of_model), *sums, *(published or ("", ""))]
+        rows.append([capability, *(f"{cell:,}" if cell != "" else "" for cell in cells), cards])
+    return markdown((*header, "published outputs", "differ", "of cards"), rows)
+
+
 def emulated_bits() -> str:
     """How many kernels of public repositories have the same bits of C on both."""
     counts: dict[str, Counter[str]] = {}

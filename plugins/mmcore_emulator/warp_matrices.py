@@ -71,7 +71,9 @@ def _product(kind: MmaKind | WmmaKind, capability: tuple[int, int]) -> Action:
     d, a, b, c = kind.fragments()
     # Products of tf32 with wmma are two steps each, found on an H200.
     k = 4 if isinstance(kind, WmmaKind) and kind.a == "tf32" else kind.shape[2]
-    arithmetic = arithmetic_of(capability, "mma", kind.a, kind.b, kind.d, k, saturate=kind.satfinite)
+    arithmetic = arithmetic_of(
+        capability, "mma", kind.a, kind.b, kind.accumulator, k, c_type=kind.c, saturate=kind.satfinite
+    )
     sources = [Part("source", _register(each), each.register_count) for each in (a, b, c)]
     result = Part("result", _register(d), d.register_count)
     return Action(partial(_multiplied, kind, arithmetic), (result, *sources))

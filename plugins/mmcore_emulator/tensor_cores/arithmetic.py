@@ -4,8 +4,10 @@ A tensor core aligns the products of a step and C to the largest exponent among 
 ``kept`` bits below 2^E, and adds up the rest exactly. The exponent of a product is the sum of its factors' exponents,
 and subnormal factors have the least exponent of their type: nothing is normalised before the sum.
 
-Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim; and for
-compute capability 9.0 measurements on an H200, which ``python -m bench.tensor_cores`` repeats.
+Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim and
+north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.mmasim_comparison`` and
+``bench.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
+``python -m bench.tensor_cores`` repeats.
 """
 
 from __future__ import annotations
@@ -51,11 +53,12 @@ class Arithmetic:
         kept: bits below 2^E that every product and C keep.
         at_once: products of one step; the next step adds to its result.
         least: the least exponents of A's, B's and C's elements.
-        floor: the least E.
+        floor: the least E: zeros count with it.
         zero, zero_of_c: the exponents of a zero in A or B, and in C; None for the least of its type.
         signed_zeros: a negative sum too small for a float32 gives −0; else +0.
         unpacked: the instruction is two steps from zero, over the k with k mod 4 < 2 and over the others, and an
             ordinary addition of C.
+        subroutine: the compiler calls a subroutine of float32 multiply-adds instead of a tensor core.
         saturate: integers are clamped to 32 bits; else they wrap around.
     """
 
@@ -68,6 +71,7 @@ class Arithmetic:
     zero_of_c: int | None = NEVER
     signed_zeros: bool = False
     unpacked: bool = False
+    subroutine: bool = False
     saturate: bool = False
 
 
@@ -79,9 +83,12 @@ def arithmetic_of(
     result: str,
     k: int,
     *,
+    c_type: str | None = None,
     saturate: bool = False,
 ) -> Arithmetic:
-    """Arithmetic of "mma" or "wgmma" with PTX's types of A and B, of C and the result, and of ``k`` products.
+    """Return the arithmetic of "mma" or "wgmma" with PTX's types of A, B and the result, and ``k`` products.
+
+    C has the type of the result, unless ``c_type`` says otherwise.
 
     Raises:
         UnsupportedInstruction: the architecture has no such instruction, or nothing is known of it.
@@ -92,15 +99,36 @@ def arithmetic_of(
     if a_type == b_type == result == "f64" and instruction == "mma" and capability >= (8, 0):
         return Arithmetic("f64")
     _check(capability, instruction, a_type, b_type, result)
+    if a_type == "f16" and k == 4:
+        return _of_volta(capability, result, c_type or result)
     least = (LEAST_EXPONENTS[a_type], LEAST_EXPONENTS[b_type], LEAST_EXPONENTS[result])
     kept = _KEPT[capability]
+    floor = _floor(kept, result)
     if _WIDTHS[a_type] == 8:
         if instruction == "mma" and capability == (9, 0):
-            return Arithmetic(result, kept, k // 2, (-14, -14, least[2]), unpacked=True)
+            return Arithmetic(result, kept, k // 2, (-14, -14, least[2]), floor, unpacked=True)
         at_once = k if instruction == "wgmma" else 16
-        return Arithmetic("float22" if result == "f32" else result, 13, min(k, at_once), least)
+        return Arithmetic("float22" if result == "f32" else result, 13, min(k, at_once), least, floor)
     at_once = {(7, 0): 4, (9, 0): k}.get(capability, 128 // _WIDTHS[a_type])
-    return Arithmetic(result, kept, min(k, at_once), least)
+    return Arithmetic(result, kept, min(k, at_once), least, floor)
+
+
+def _of_volta(capability: tuple[int, int], result: str, c_type: str) -> Arithmetic:
+    """Return the arithmetic of m8n8k4 with float16, Volta's instruction.
+
+    Turing executes it as Volta does: its machine code is HMMA.884, which reads a C of float16 as such. Later
+    architectures have no such instruction.
+    """
+    if capability >= (8, 0):
+        return Arithmetic(result, at_once=4 if result == "f32" else 2, subroutine=True)
+    kept = _KEPT[(7, 0)]
+    least = (LEAST_EXPONENTS["f16"], LEAST_EXPONENTS["f16"], LEAST_EXPONENTS[c_type])
+    return Arithmetic(result, kept, 4, least, _floor(kept, result))
+
+
+def _floor(kept: int, result: str) -> int:
+    """Return the least E of an architecture: -131, -132 and -133 for float32, -19, -20 and -21 for float16."""
+    return LEAST_EXPONENTS[result] + 18 - kept
 
 
 def _check(capability: tuple[int, int], instruction: str, a_type: str, b_type: str, result: str) -> None:
@@ -129,6 +157,8 @@ def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike, arithmetic: Arithmeti
     a, b, c = (np.asarray(each, np.float64) for each in (a, b, c))
     if arithmetic.result == "f64":
         return _chain(a, b, c)
+    if arithmetic.subroutine:
+        return _subroutine(a, b, c, arithmetic)
     if arithmetic.unpacked:
         return _unpacked(a, b, c, arithmetic)
     return _as_result(_in_steps(a, b, c, arithmetic), arithmetic)
@@ -149,6 +179,24 @@ def _chain(a: Values, b: Values, c: Values) -> Values:
         for k in range(a.shape[-1]):
             total = floats.fma64(a[..., :, k, None], b[..., None, k, :], total)
     return total
+
+
+def _subroutine(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
+    """Compute what ptxas makes of m8n8k4 since compute capability 8.0, read off the machine code of NVRTC 13.
+
+    For float32, four fused multiply-adds from zero are added to C. For float16, the sums of two products each are
+    added to C in float32, and the result is rounded.
+    """
+    a, b, total = (each.astype(np.float32) for each in (a, b, c))
+    half = arithmetic.result == "f16"
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in range(0, a.shape[-1], arithmetic.at_once):
+            # The first product of float16 is a multiplication: it keeps the sign of zero, as adding -0 does.
+            part: Values = np.float32(-0.0 if half else 0.0) * np.ones_like(total)
+            for k in range(start, start + arithmetic.at_once):
+                part = floats.fma32(a[..., :, k, None], b[..., None, k, :], part)
+            total = total + part
+        return floats.with_one_nan(total.astype(np.float16) if half else total)
 
 
 def _unpacked(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:

@@ -231,7 +231,13 @@ def _floats(raw: Values, type: str) -> Values:
 
 
 def bits_of(numbers: Values, type: str) -> Values:
-    """Raw elements of results: of float16 for "f16", float32 for "f32", int32 for "s32", float64 for "f64"."""
+    """Return the raw elements of results: float16 for "f16", float32 for "f32", int32 for "s32", float64 for "f64".
+
+    Results of float32 are rounded to float16.
+    """
+    if type == "f16":
+        with np.errstate(over="ignore"):
+            numbers = numbers.astype(np.float16, copy=False)
     return numbers if type == "f64" else np.ascontiguousarray(numbers).view(RAW[BITS[type]])
 
 
@@ -309,6 +315,11 @@ class MmaKind:
             fragment("B", self.shape, self.b, self.layouts[1]),
             fragment("C", self.shape, self.c),
         )
+
+    @property
+    def accumulator(self) -> str:
+        """The type of the sums: float32 where C or D has it, which D is then rounded from."""
+        return "f32" if "f32" in (self.c, self.d) else self.d
 
     @property
     def register_counts(self) -> tuple[int, int, int, int]:
