@@ -21,7 +21,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)  # 128 + SIGINT
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be told of it
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # nothing is left to be interrupted
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
 
 if __name__ == "__main__":

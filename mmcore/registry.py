@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import functools
-import importlib
 import importlib.metadata
 import os
 import re

@@ -177,6 +177,10 @@ def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
     return change
 
 
+FOREIGN: tuple[object, ...] = (None, 3, [], {}, "text", {"module": {}})
+PARTS: tuple[object, ...] = (3, [3], {"a": 3})
+
+
 def _all(value: object) -> Callable[[dict[str, Any]], object]:
     return lambda entry: value
 
@@ -184,12 +188,8 @@ def _all(value: object) -> Callable[[dict[str, Any]], object]:
 @pytest.mark.parametrize(
     "change",
     [
-        *(_all(value) for value in (None, 3, [], {}, "text", {"module": {}})),
-        *(
-            _with(name, value=value)
-            for name in ("states", "module", "failure", "left_out")
-            for value in (3, [3], {"a": 3})
-        ),
+        *map(_all, FOREIGN),
+        *(_with(name, value=value) for name in ("states", "module", "failure", "left_out") for value in PARTS),
         *(
             _with("module", name, value=3)
             for name in ("architecture", "source", "functions", "cubin", "ptx", "strange")

@@ -70,9 +70,10 @@ def serve(device: str, descriptor: int) -> None:
     connection = os.fdopen(descriptor, "r+b", buffering=0)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, requests), daemon=True).start()
-    while True:
-        request = json.loads(requests.get())
-        _send(connection, _answer(device, request, connection))
+    with suppress(BrokenPipeError):  # the other side has gone
+        while True:
+            request = json.loads(requests.get())
+            _send(connection, _answer(device, request, connection))
 
 
 def _receive(connection: IO[bytes], requests: queue.SimpleQueue[bytes]) -> None:
