@@ -283,10 +283,11 @@ def test_launches_that_do_less_than_the_first_are_not_timed(tmp_path: Path, name
 def test_a_device_that_cannot_be_opened_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     end_workers()
     monkeypatch.setenv("FRAGILE_BROKEN", "1")
-    with pytest.raises(MmcoreError, match="ended with status 1"):
+    with pytest.raises(NoDevice, match="the plugin that provides 'fragile' failed: SystemExit: no such card"):
         run("fragile:0", DESCRIBE)
     with pytest.raises(NoDevice, match="emulator:1 does not exist"):
         run("emulator:1", DESCRIBE)
+    end_workers()
 
 
 def test_auto_is_a_gpu_or_the_emulator_and_no_third_partys_device() -> None:
