@@ -25,7 +25,7 @@ from bench.tables.methods import (
 from bench.tables.own_benchmarks import own_benchmarks
 from bench.tables.presets import coalescing, remainders, sizes, transfers
 from bench.tables.public_kernels import public_kernels
-from bench.tables.scale import cards, head, limits, predictions, pytest_head, searches, stand_ins
+from bench.tables.scale import cards, head, limits, predictions, pytest_head, searches, similar_card, stand_ins
 from bench.tables.scale import sizes as message_sizes
 from bench.tables.sources import H100, H200
 from bench.tables.tensor_cores import emulated_bits, independent_models, planted_faults, tensor_cores
@@ -75,6 +75,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "limits": limits,
         "predictions": predictions,
         "searches": searches,
+        "similar card": similar_card,
     },
     "docs/trust.md": {
         "zoo": zoo,

@@ -153,6 +153,19 @@ def _differences(cells: Sequence[Mapping[str, Any]], name: str) -> Iterator[floa
             yield abs(cell[name][1] / alone[cell[name][0]] - 1)
 
 
+def similar_card() -> str:
+    """Return the table of the ladder on an H100: its share of cuBLAS with default configs and with an H200's."""
+    shares: dict[str, dict[str, list[str]]] = {}
+    with results(sources.H100 / "similar_card.json") as document:
+        for row in document["rows"]:
+            size = f"{row['n']}³" if row["m"] == row["n"] == row["k"] else f"{row['m']}×{row['n']}×{row['k']}"
+            told = f"{row['seconds'] * 1e6:.1f} µs" if row["of_cublas"] is None else f"{100 * row['of_cublas']:.0f} %"
+            shares.setdefault(row["kernel"], {}).setdefault(size, []).insert(0, told)
+    sizes = [*next(iter(shares.values()))]
+    rows = [[f"`{kernel}`", *(" → ".join(found[size]) for size in sizes)] for kernel, found in shares.items()]
+    return markdown(("default → tuned on an H200", *sizes), rows)
+
+
 def searches() -> str:
     """What a search finds beside exhaustive search, and with as many evaluations beside Kernel Tuner's strategies."""
     rows = []
