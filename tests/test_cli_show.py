@@ -126,8 +126,7 @@ def test_a_rule_whose_source_python_cannot_find_is_left_out(tmp_path: Path) -> N
     install(tmp_path, "acme", "acme.odd", module)
     (tmp_path / "acme_module.cu").write_text("// empty\n")
     result = mmcore("show", "acme.odd", site=tmp_path)
-    assert result.exit_code == 0
-    assert result.stderr.startswith("what is left out of acme_module.cu is not known: acme.odd: its launch rule failed")
+    assert (result.exit_code, result.stderr) == (0, "")
     assert "// empty" in result.stdout
 
 

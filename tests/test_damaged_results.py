@@ -167,10 +167,13 @@ def test_what_could_not_be_saved_is_not_measured(pytester: pytest.Pytester, opti
     result.stderr.fnmatch_lines([said])
 
 
-@pytest.mark.skipif(
+OPENED_WHEN_COMPLETE = pytest.mark.skipif(
     Version(pytest_benchmark.__version__) < Version("5.3"),
     reason="before 5.3 pytest-benchmark opens the file as it reads its options",
 )
+
+
+@OPENED_WHEN_COMPLETE
 @pytest.mark.filterwarnings("ignore:Not saving anything", "ignore:Can't compare")
 def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
@@ -185,7 +188,11 @@ def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pyt
 @pytest.mark.parametrize(
     ("words", "name"),
     [
-        (["--benchmark-json=kept.json", "--benchmark-storage=file:///dev/null"], "kept.json"),
+        pytest.param(
+            ["--benchmark-json=kept.json", "--benchmark-storage=file:///dev/null"],
+            "kept.json",
+            marks=OPENED_WHEN_COMPLETE,
+        ),
         (["--benchmark-autosave", "--benchmark-storage=file://store"], "0001_*.json"),
         (["--benchmark-storage=file://store"], "0001_*.json"),
         (["--mm-csv=kept.csv", "--benchmark-storage=file:///dev/null"], "kept.csv"),

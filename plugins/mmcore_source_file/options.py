@@ -72,13 +72,14 @@ def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], co
         if given:
             raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and {name} is declared by a package")
         reference: KernelReference = name
+        registered = registry().kernels.get(name)
+        kernel = registered and registered.item
     else:
         launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
         reference = {"file": name, **given, **launch}
-        say(registry().files[registry().kernel(reference).name].inferred)
-    shown = command == "show" and (not isinstance(reference, str) or reference in registry().kernels)
-    kernel = registry().kernel(reference) if shown else None
-    if kernel is not None and kernel.source.suffix == ".cu":
+        kernel = registry().kernel(reference)
+        say(registry().files[kernel.name].inferred)
+    if command == "show" and kernel and kernel.source.suffix == ".cu":
         from mmcore_source_file.left_out import for_show
 
         if listed := for_show(kernel):
