@@ -86,11 +86,8 @@ def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
         offered = registry().asked("mmcore_baselines", instance_of(Kernel), kernel=kernel)
         registered = [each.item for each in registry().kernels.values() if each.item.name != kernel.name]
         found += [each for each in offered if fnmatch.fnmatch(each.name, cell.baseline)]
-        found += [each for each in registered if fnmatch.fnmatch(each.name, cell.baseline) and _alike(each, kernel)]
+        alike = [each for each in registered if all(getattr(each, name) == getattr(kernel, name) for name in _SAME)]
+        found += [each for each in alike if fnmatch.fnmatch(each.name, cell.baseline)]
     if cell.against:
         found.append(replace(kernel, title="before", source=Path(cell.against)))
     return found
-
-
-def _alike(one: Kernel, other: Kernel) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in _SAME)

@@ -41,10 +41,6 @@ class DuplicateName(MmcoreError):
     """Several plugins bring something of one name; it belongs to none of them."""
 
 
-class LockFailed(MmcoreError):
-    """A lock between processes cannot be kept on this machine."""
-
-
 class UnknownCapability(MmcoreError):
     """The limits of that compute capability are not known."""
 

@@ -23,12 +23,12 @@ from mmcore.cell import BASELINE, Timing
 from mmcore.cli.output import rendered
 from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
-from mmcore.errors import InvalidProblem, LockFailed, MmcoreError
+from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.registry import Origin, Registered, registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
-from mmcore_engines.file_locks import Holder
+from mmcore_engines.file_locks import Holder, LockFailed
 from mmcore_pytest import plugin
 from mmcore_pytest.benchmark_internals import save, without_counterpart
 from mmcore_pytest.collection import Found, find_benchmarks

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.errors import LockFailed
-from mmcore_engines.file_locks import Holder, Lock
+from mmcore_engines.file_locks import Holder, Lock, LockFailed
 
 HOLD = """
 import sys

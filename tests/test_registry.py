@@ -639,7 +639,7 @@ def test_of_two_distributions_of_one_name_the_first_on_the_path_counts(
 @pytest.mark.parametrize(
     ("damage", "reported"),
     [
-        (lambda folder: (folder / "entry_points.txt").write_bytes(b"[mmcore]\na = \xff\n"), False),
+        (lambda folder: (folder / "entry_points.txt").write_bytes(b"[mmcore]\na = \xff\n"), True),
         (lambda folder: (folder / "entry_points.txt").write_text("[mmcore]\nnonsense\n"), True),
         (lambda folder: (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-damaged\n"), True),
         (lambda folder: shutil.rmtree(folder), False),

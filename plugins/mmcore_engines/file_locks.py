@@ -16,10 +16,14 @@ from typing import NamedTuple
 import filelock
 
 from mmcore.cache_directory import cache_directory
-from mmcore.errors import LockFailed, MmcoreError
+from mmcore.errors import MmcoreError
 from mmcore.files import read_text, replace
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
+
+
+class LockFailed(MmcoreError):
+    """A lock between processes cannot be kept on this machine."""
 
 
 class Holder(NamedTuple):

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.errors import LockFailed
 from mmcore.files import read_bytes, read_lines
-from mmcore_engines.file_locks import Lock
+from mmcore_engines.file_locks import Lock, LockFailed
 
 
 class Journal:

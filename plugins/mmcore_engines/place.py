@@ -14,14 +14,14 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
-from mmcore.errors import LockFailed, MmcoreError, error_to_json
+from mmcore.errors import MmcoreError, error_to_json
 from mmcore.executor.worker import describe as describe_device
 from mmcore.executor.worker_client import WorkerProcess
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
 from mmcore.registry import registry
-from mmcore_engines.file_locks import Lock
+from mmcore_engines.file_locks import Lock, LockFailed
 
 AHEAD = 4
 """Cells that a worker compiles while it measures another, each in a process of its own where there are processors."""

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.errors import DeviceLost, LockFailed, MmcoreError, NoDevice
+from mmcore.errors import DeviceLost, MmcoreError, NoDevice
 from mmcore_engines.cards import is_doubtful
 from mmcore_engines.crew import ATTEMPTS, Crew, Seat, failed
 from mmcore_engines.engine import Engine
+from mmcore_engines.file_locks import LockFailed
 from mmcore_engines.journal import Journal
 from mmcore_engines.place import AHEAD, identity
 from mmcore_engines.tasks import MEASURE, Task, Tasks

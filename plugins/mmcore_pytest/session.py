@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mmcore.cell import Cell
-from mmcore.errors import LockFailed
 from mmcore.executor import end_workers, measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name, device_properties
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import visible
 from mmcore.registry import registry
-from mmcore_engines.file_locks import Lock
+from mmcore_engines.file_locks import Lock, LockFailed
 from mmcore_pytest.benchmark_internals import measures
 from mmcore_pytest.collection import Benchmark, Found, find_benchmarks
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, Measured, options_of
