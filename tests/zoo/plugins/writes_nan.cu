@@ -1,4 +1,4 @@
-// Wrong: divides by the column's index, which is 0 in the first column: 0 / 0 is NaN.
+// Wrong: divides by 0 in the first column, and by 1 elsewhere: 0 / 0 is NaN.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;
@@ -8,5 +8,6 @@ extern "C" __global__ void product(const float* A, const float* B, float* C, int
     float sum = 0.0f;
     for (int p = 0; p < k; ++p)
         sum += A[row * k + p] * B[p * n + column];
-    C[row * n + column] = sum * column / column;
+    const float divisor = column > 0;
+    C[row * n + column] = sum * divisor / divisor;
 }
