@@ -42,8 +42,8 @@ def hazards(result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]
     except MmcoreError as error:
         return f"not looked for: {error}", ()
     place = f"{cell.m}×{cell.n}×{cell.k} on the emulator"
-    # A wrong product shows by itself that elements are missing.
-    found = tuple(each for each in check.violations if result.verified or each.kind != "unwritten-output")
+    # A wrong product shows by itself that elements are missing or NaN; a hazard with a line says why.
+    found = tuple(each for each in check.violations if result.verified or each.line)
     if not found:
         return f"none at {place}", ()
     return f"found at {place}\n{launch_command('check', replace(cell, seed=None))}", found
