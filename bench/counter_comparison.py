@@ -19,8 +19,8 @@ from bench import tensor_kernels
 from bench.results_file import results_text
 from mmcore import Cell, Kernel, kernels
 from mmcore.executor.choose_device import open_device
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.profiler.profile import profile_cell
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.profile import profile_cell
 from mmcore_ncu.ncu import COUNTERS, left_out, profiles_by_ncu
 
 SIZE, TENSOR_SIZE = 640, 256

@@ -13,7 +13,7 @@ from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.verify_launches import host_arrays
-from mmcore_emulator.device import EmulatedModule, Emulator
+from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 
 
 @pytest.mark.parametrize(("name", "block"), [("upc.kernel01", 32), ("upc.kernel11", 32), ("poznan.v3", 16)])

@@ -14,7 +14,7 @@ import mmcore
 from bench.results_file import results_text
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import usual_config
-from mmcore_emulator.api import profile
+from mmcore_emulator.adapter.api import profile
 from mmcore_ladder.experiments import mmcore_presets
 from mmcore_pytest.saved_results import describe
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.floats import from_bfloat16, to_bfloat16
-from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx_types import NUMPY
+from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
+from mmcore_emulator.numerics.types import NUMPY
 
 RNG = np.random.default_rng(11)
 

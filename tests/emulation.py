@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from mmcore.deadline import Deadline
 from mmcore.devices.violations import Violation
 from mmcore.kernel.geometry import Dim3
-from mmcore_emulator.launch_run import Progress, Run, parameter_bytes
-from mmcore_emulator.memory import DeviceMemory
-from mmcore_emulator.module_variables import ModuleMemory
-from mmcore_emulator.observer import Observer
-from mmcore_emulator.ptx import Function
-from mmcore_emulator.ptx_reader import parse
-from mmcore_emulator.scheduler import execute
-from mmcore_emulator.translate import Translation, translate
+from mmcore_emulator.executor.kernel_launch import Progress, Run, parameter_bytes
+from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.scheduler import execute
+from mmcore_emulator.executor.translate import Translation, translate
+from mmcore_emulator.machine.memory import DeviceMemory
+from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.ptx.reader import parse
 from mmcore_nvrtc.asm_lines import with_first_lines
 
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from mmcore.devices.base import MatrixMap
 from mmcore.kernel.arguments import TensorMap
 from mmcore.verify.elements import POISON_HALFWORD
-from mmcore_emulator.asynchronous import bulk_copies, mbarriers, swizzles, tensor_maps, wgmma_operands
-from mmcore_emulator.asynchronous.bulk_copies import BulkCopy, parse_copy
-from mmcore_emulator.asynchronous.mbarriers import MbarrierKind
-from mmcore_emulator.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
-from mmcore_emulator.memory import CopiedMemory, StrayAccess, atomic, copied_base, load
+from mmcore_emulator.isa.asynchronous import bulk_copies, mbarriers, wgmma_operands
+from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy, parse_copy
+from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind
+from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
+from mmcore_emulator.machine.asynchronous import swizzles, tensor_maps
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
+from mmcore_emulator.machine.memory import CopiedMemory, StrayAccess, atomic, copied_base, load
 
 Array = NDArray[Any]
 

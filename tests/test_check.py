@@ -18,7 +18,7 @@ from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
 from mmcore.errors import TimeLimit
 from mmcore_emulator import Check
-from mmcore_emulator.sanitizer.check import check_cell
+from mmcore_emulator.adapter.check import check_cell
 from tests.modern import BF16_PANEL, SPLIT_K
 from tests.own_kernel import FIRST_LINE, own
 from tests.test_kernels import KERNELS

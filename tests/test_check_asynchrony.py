@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from mmcore.devices.violations import Violation
+from mmcore_emulator.executor.translate import Translation
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
-from mmcore_emulator.translate import Translation
 from tests.emulation import emulate
 from tests.test_emulator_tensor_cores import HANDING_ON, PIPELINE, STEPS, WARPGROUP
 

@@ -9,8 +9,8 @@ import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Workspace, ceil_div
 from mmcore.cell import Cell
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.sanitizer.check import check_cell
+from mmcore_emulator.adapter.check import check_cell
+from mmcore_emulator.adapter.device import Emulator
 from tests.modern import PANELS
 
 WAIT = 'asm volatile("griddepcontrol.wait;" ::: "memory");'

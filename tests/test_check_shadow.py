@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mmcore.kernel.geometry import Dim3
-from mmcore_emulator.lanes import WARP, Batch
+from mmcore_emulator.machine.lanes import WARP, Batch
+from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.sanitizer.ordering import Clocks, Order
 from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess
-from mmcore_emulator.warps import Warps
 
 PIECES, LANES, WARPS_OF_BLOCK, WARPS = 3, 4, 2, 4
 """Of each warp only the first lanes do anything."""

@@ -13,9 +13,9 @@ from bench import tensor_kernels
 from bench.tensor_kernels import MMA_SYNC, STORED, WMMA
 from mmcore import Kernel
 from mmcore.cell import Cell
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.pictures.banks import Operand
-from mmcore_emulator.pictures.explanation import Explanation, explain_cell
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.explanation import Explanation, explain_cell
+from mmcore_emulator.explain.banks import Operand
 from tests.command_line import mmcore
 
 FILE = Path(tensor_kernels.__file__).parent / "mma_sync.cu"

@@ -21,10 +21,10 @@ from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw_mixed
 from mmcore.verify.verify_launches import rows_of_product, verify_launches
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx_reader import parse
-from mmcore_emulator.ptx_types import PtxError
-from mmcore_emulator.translate import translate
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.ptx.reader import parse
+from mmcore_emulator.ptx.types import PtxError
 from tests.emulation import function_of, ptx_kernel
 from tests.fuzzing.mangling import MANGLES, Mangle, instructions_changed, lines_moved, numbers_changed, words_changed
 from tests.fuzzing.truth import truth_of, widened

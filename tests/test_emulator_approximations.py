@@ -15,8 +15,8 @@ from mmcore import Kernel
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.measure import measure
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.floats import from_bfloat16, to_bfloat16
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
 from tests.command_line import mmcore as mmcore_command
 from tests.emulation import emulate, ptx_kernel
 

@@ -19,11 +19,11 @@ from mmcore.executor.choose_device import device_name, open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_binaries.cubin import sections_of
-from mmcore_emulator.architectures import CAPABILITIES, least_capability
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx_reader import parse
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.isa.architectures import CAPABILITIES, least_capability
+from mmcore_emulator.ptx.reader import parse
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
-from mmcore_emulator.translate import translate
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.command_line import mmcore as mmcore_command
 from tests.emulation import cubin_of, emulate, ptx_kernel

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator.asynchronous.bulk_reductions import merge_of_tensor
-from mmcore_emulator.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.floats import from_bfloat16, to_bfloat16
-from mmcore_emulator.translate import translate
+from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.isa.asynchronous.bulk_reductions import merge_of_tensor
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
+from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
 from tests.emulation import Emulated, emulate, function_of, ptx_kernel
 
 RNG = np.random.default_rng(4)

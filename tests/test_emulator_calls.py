@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 import mmcore
 from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator import calls
+from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Line
-from mmcore_emulator.ptx_reader import parse
-from mmcore_emulator.ptx_types import PtxError
-from mmcore_emulator.translate import translate
+from mmcore_emulator.ptx import calls
+from mmcore_emulator.ptx.reader import parse
+from mmcore_emulator.ptx.types import PtxError
 from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
 
 ARCHITECTURES = pytest.mark.parametrize("architecture", ["75", "90", "100"])

@@ -14,7 +14,7 @@ from mmcore.devices.base import BoundLaunch
 from mmcore.devices.violations import Violation
 from mmcore.kernel.launch import Launch
 from mmcore.verify.elements import is_poison
-from mmcore_emulator.device import EmulatedBuffer, Emulator
+from mmcore_emulator.adapter.device import EmulatedBuffer, Emulator
 from tests.emulation import emulate, ptx_kernel, ptx_of, words
 
 
@@ -211,7 +211,7 @@ def test_dynamic_shared_memory_ends_with_what_the_launch_asked_for() -> None:
 
 
 def test_threads_with_much_memory_of_their_own_run_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_emulator.lanes.COPIED_BYTES_PER_BATCH", 100_000)
+    monkeypatch.setattr("mmcore_emulator.machine.lanes.COPIED_BYTES_PER_BATCH", 100_000)
     source = """
     extern "C" __global__ void f(int* out) {
         __shared__ int shared[256];

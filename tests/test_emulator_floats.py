@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mmcore_emulator import floats
-from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx_types import NUMPY
+from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.numerics import floats
+from mmcore_emulator.numerics.types import NUMPY
 
 many = settings(max_examples=80, deadline=None)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mmcore.errors import UnsupportedInstruction
 from mmcore.verify.elements import is_poison
-from mmcore_emulator.translate import translate
+from mmcore_emulator.executor.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, words
 
 THREADS = range(32)

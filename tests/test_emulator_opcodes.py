@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator.carries import with_carries
-from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx_reader import parse
-from mmcore_emulator.translate import translate
+from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.ptx.carry_flag import with_carries
+from mmcore_emulator.ptx.reader import parse
 from tests.computing import RNG, bits_of, clamp, computed, drawn, signed
 from tests.emulation import ptx_kernel, words
 from tests.ptx_opcodes import REGISTERS, accesses, ptxas_refuses, statements

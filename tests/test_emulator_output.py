@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mmcore.registry import registry
-from mmcore_emulator import formatted_output
+from mmcore_emulator.machine import formatted_output
 from tests.command_line import mmcore as command
 from tests.command_line import process
 from tests.emulation import Emulated, emulate

@@ -17,10 +17,10 @@ import mmcore
 from mmcore.cell import Cell
 from mmcore.errors import UnsupportedInstruction
 from mmcore.measure import measure
-from mmcore_emulator import lanes
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.ptx_reader import parse
-from mmcore_emulator.translate import translate
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.machine import lanes
+from mmcore_emulator.ptx.reader import parse
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.emulation import emulate, function_of, ptx_of
 from tests.lectures import lecture_kernels

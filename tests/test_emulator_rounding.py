@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.operations import operation
-from mmcore_emulator.ptx_types import NUMPY
+from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.numerics.types import NUMPY
 from tests.computing import RNG, bits_of, clamp, computed, drawn, signed, value
 
 #: Bits of the significand, exponent of the least normal number.

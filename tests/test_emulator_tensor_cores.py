@@ -248,7 +248,7 @@ def test_a_cluster_reads_its_neighbours_memory() -> None:
         asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
         out[blockIdx.x] = got;
     }"""
-    from mmcore_emulator.ptx_reader import parse
+    from mmcore_emulator.ptx.reader import parse
     from tests.emulation import ptx_of
 
     (function,) = parse(ptx_of(source, architecture="90a")).values()

@@ -20,13 +20,13 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, UnsupportedInstruction
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore_emulator.declarations import Variable, module_variables, variable
-from mmcore_emulator.device import EmulatedBuffer, EmulatedModule, Emulator
-from mmcore_emulator.layout import as_written
+from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, Emulator
+from mmcore_emulator.adapter.over_read import over_read_elements
+from mmcore_emulator.executor.layout import as_written
 from mmcore_emulator.profiler.counters import Counters
-from mmcore_emulator.ptx_reader import parse
-from mmcore_emulator.ptx_types import PtxError
-from mmcore_emulator.sanitizer.over_read import over_read_elements
+from mmcore_emulator.ptx.declarations import Variable, module_variables, variable
+from mmcore_emulator.ptx.reader import parse
+from mmcore_emulator.ptx.types import PtxError
 from tests.emulation import emulate, ptx_kernel, ptx_of, words
 from tests.own_kernel import FIRST_LINE, own
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mmcore.devices.violations import Violation
-from mmcore_emulator import launch_run
+from mmcore_emulator.executor import kernel_launch
 from tests.emulation import Emulated, emulate, function_of, ptx_kernel
 
 HALVES = """
@@ -183,7 +183,7 @@ def test_blocks_that_poll_let_the_others_run() -> None:
 
 def test_a_block_may_wait_for_a_later_one_as_long_as_both_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks wait for those of higher numbers, which begin when there is room for them."""
-    monkeypatch.setattr(launch_run, "LANES_PER_BATCH", 512)
+    monkeypatch.setattr(kernel_launch, "LANES_PER_BATCH", 512)
     source = POLLING.replace("blockIdx.x - 1", "blockIdx.x + 1").replace("blockIdx.x > 0", "blockIdx.x < 3")
     source = source.replace("blockIdx.x ? out", "blockIdx.x < 3 ? out")
     run = emulate(source, ints(2048), grid=(4,), block=(512,), resident_blocks=4)

@@ -21,7 +21,7 @@ from mmcore.kernel.configs import resolve
 from mmcore.planning.plan import plan, resource_violations
 from mmcore_conform import conformance
 from mmcore_conform.conformance import conform_kernel
-from mmcore_emulator.api import check, profile
+from mmcore_emulator.adapter.api import check, profile
 from mmcore_ladder import f32, f64
 
 LADDER = {name: kernel for name, kernel in mmcore.kernels().items() if name.startswith("ladder.")}

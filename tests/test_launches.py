@@ -20,7 +20,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.verify_launches import Verified, host_arrays, mixed_inputs, verify_again, verify_launches
-from mmcore_emulator.device import Emulator
+from mmcore_emulator.adapter.device import Emulator
 from tests.own_kernel import own
 
 SOURCE = """

@@ -14,7 +14,7 @@ import mmcore
 from mmcore import InvalidProblem, Kernel
 from mmcore.devices.base import Buffer
 from mmcore.executor import worker
-from mmcore_emulator.device import EmulatedBuffer, Emulator
+from mmcore_emulator.adapter.device import EmulatedBuffer, Emulator
 from tests.test_api import normal
 
 RIGHT = """extern "C" __global__ void f(const float* A, const float* B, OUT* C, int m, int n, int k LEADING) {

@@ -9,8 +9,8 @@ from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.measure import measure
 from mmcore.result import Result
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.sanitizer.check import check_cell
+from mmcore_emulator.adapter.check import check_cell
+from mmcore_emulator.adapter.device import Emulator
 from tests.modern import ADD_SLICES, BF16_PANEL, FROM_STRUCTURE, PANELS, SPLIT_K, TENSOR_MAP
 
 SIZES = [(64, 64, 64), (33, 52, 100)]

@@ -14,8 +14,8 @@ import mmcore
 from mmcore import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore.kernel.properties import DeviceProperties
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.profiler.profile import Profile, profile_cell
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_ncu import under_ncu
 from mmcore_ncu.ncu import COUNTERS, METRICS, left_out, parse, profiles_by_ncu
 from tests.command_line import mmcore as command_line

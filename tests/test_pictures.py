@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcore_emulator.asynchronous.swizzles import SPANS, swizzled
-from mmcore_emulator.pictures.banks import (
+from mmcore_emulator.explain.banks import (
     Box,
     Operand,
     WarpAccess,
@@ -24,9 +23,10 @@ from mmcore_emulator.pictures.banks import (
     picture_of_operand,
     touches,
 )
-from mmcore_emulator.pictures.fragments import Held, has_pictures, pictures_of
-from mmcore_emulator.pictures.picture import WIDTH, Cell, Picture
-from mmcore_emulator.pictures.svg import svg_of
+from mmcore_emulator.explain.fragments import Held, has_pictures, pictures_of
+from mmcore_emulator.explain.picture import WIDTH, Cell, Picture
+from mmcore_emulator.explain.svg import svg_of
+from mmcore_emulator.machine.asynchronous.swizzles import SPANS, swizzled
 from mmcore_emulator.profiler.coalescing import matrix_wavefronts, wavefronts
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"

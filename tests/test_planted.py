@@ -12,8 +12,8 @@ from mmcore import Kernel
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.measure import measure
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.sanitizer.check import check_cell
+from mmcore_emulator.adapter.check import check_cell
+from mmcore_emulator.adapter.device import Emulator
 from tests.planted.faults import FAULTS, HARMLESS, Fault
 from tests.planted.kernels import mmcore_kernels
 

@@ -17,9 +17,9 @@ from mmcore import Cell, Kernel
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.planning.plan import plan
-from mmcore_emulator.device import EmulatedModule, Emulator
+from mmcore_emulator.adapter.device import EmulatedModule, Emulator
+from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_emulator.profiler.counters import NAMES, total
-from mmcore_emulator.profiler.profile import Profile, profile_cell
 from tests.modern import SPLIT_K
 from tests.own_kernel import own
 

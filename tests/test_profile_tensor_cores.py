@@ -10,8 +10,8 @@ import pytest
 import mmcore
 import mmcore_emulator
 from mmcore import Kernel
-from mmcore_emulator.asynchronous.swizzles import SPANS
-from mmcore_emulator.asynchronous.wgmma_operands import chunk_addresses, decode, encode
+from mmcore_emulator.isa.asynchronous.wgmma_operands import chunk_addresses, decode, encode
+from mmcore_emulator.machine.asynchronous.swizzles import SPANS
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Counters, Line, total
 from mmcore_emulator.profiler.products import Product, product_of

@@ -26,7 +26,7 @@ from mmcore.verify.inputs import draw
 from mmcore.verify.outcome import Verification
 from mmcore.verify.repeatability import compare_repeats
 from mmcore.verify.verify_launches import Verified, verify_launches
-from mmcore_emulator.device import EmulatedBuffer, Emulator
+from mmcore_emulator.adapter.device import EmulatedBuffer, Emulator
 from tests.conftest import DEVICES
 
 Script = Callable[[int], float]
@@ -314,7 +314,7 @@ def test_repeated_launches_find_their_product(loaded: LoadedKernel) -> None:
 def test_without_memory_for_a_second_set_of_inputs_nothing_is_launched(
     loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmcore_emulator.device.host_memory_bytes", lambda: 4 * loaded.plan.device_bytes)
+    monkeypatch.setattr("mmcore_emulator.adapter.device.host_memory_bytes", lambda: 4 * loaded.plan.device_bytes)
     made = Comparison(loaded, always(1e-6), always(1.0), always(0.0))
     assert made.found == [] == [reading for readings in made.readings for reading in readings]
 

@@ -13,10 +13,10 @@ from bench.tables.sources import H200
 from bench.tensor_kernels import KERNELS, MMA_SYNC, MULTICAST, STORED, SWIZZLED, WGMMA, WMMA
 from mmcore import Kernel
 from mmcore.cell import Cell, referenced_kernel
-from mmcore_emulator.device import Emulator
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_emulator.profiler.counters import Counters, total
 from mmcore_emulator.profiler.products import Product
-from mmcore_emulator.profiler.profile import Profile, profile_cell
 
 M, N, K = 128, 64, 192
 BYTES = 2  # of a float16

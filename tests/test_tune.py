@@ -24,7 +24,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import Phases
 from mmcore.planning.plan import usual_config
 from mmcore.tuning import PROPERTIES, Tuned, file_of, read
-from mmcore_emulator.device import Emulator
+from mmcore_emulator.adapter.device import Emulator
 from mmcore_engines.processes import LocalWorker
 from tests import landscape
 from tests.command_line import installed

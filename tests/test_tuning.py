@@ -24,8 +24,8 @@ from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
 from mmcore.tuning import PROPERTIES, SCHEMA, all_tuned, choices, file_of, other_card, own_folder
-from mmcore_emulator.device import Emulator
-from mmcore_emulator.launch_facts import Launched
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_experiments.results import benchmark_record
 from mmcore_pytest.collection import Benchmark, tuned
 from tests.command_line import mmcore as command

@@ -11,7 +11,7 @@ from mmcore.deadline import Deadline
 from mmcore.devices.base import Buffer, Call, HostArray, Refresh
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks
-from mmcore_emulator.device import EmulatedModule, Emulator
+from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 
 Seconds = Callable[[str], float]
 

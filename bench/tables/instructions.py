@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from bench.tables.markdown import markdown
 from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator.action_table import action_of
+from mmcore_emulator.isa.actions import action_of
 
 _SHAPES = ("m8n8k4", "m8n8k16", "m8n8k32", "m8n8k128", *(f"m16n8k{k}" for k in (4, 8, 16, 32, 64, 128, 256)))
 _TYPES = ("f16", "bf16", "tf32", "f64", "e4m3", "e5m2", "s8", "u8", "s4", "u4", "b1")

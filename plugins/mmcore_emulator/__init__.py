@@ -1,125 +1,26 @@
-"""A device that runs the PTX that NVRTC compiled, on any machine, with numpy; and what it sees: check and profile."""
+"""A CUDA emulator: it runs PTX on any machine with numpy, bit by bit, and finds hazards and costs by source line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mmcore.errors import NoDevice
-from mmcore.hookspecs import hookimpl, hookspec
-
 if TYPE_CHECKING:
-    from mmcore.devices.base import Device, DeviceProvider
-    from mmcore.devices.loaded_kernel import LoadedKernel
-    from mmcore.devices.violations import Violation
-    from mmcore.kernel.declaration import Kernel
-    from mmcore.kernel.properties import DeviceProperties
-    from mmcore.result import Result
-    from mmcore_emulator.api import check, profile
-    from mmcore_emulator.device import Emulator
-    from mmcore_emulator.profiler.profile import Profile
-    from mmcore_emulator.sanitizer.check import Check
+    from mmcore_emulator.adapter.api import check, profile
+    from mmcore_emulator.adapter.check import Check
+    from mmcore_emulator.adapter.profile import Profile
 
-__all__ = ["Check", "EmulatorProvider", "Profile", "check", "profile"]
+__all__ = ["Check", "Profile", "check", "profile"]
 
 _LAZY = {
-    "check": "mmcore_emulator.api",
-    "profile": "mmcore_emulator.api",
-    "Check": "mmcore_emulator.sanitizer.check",
-    "Profile": "mmcore_emulator.profiler.profile",
+    "check": "mmcore_emulator.adapter.api",
+    "profile": "mmcore_emulator.adapter.api",
+    "Check": "mmcore_emulator.adapter.check",
+    "Profile": "mmcore_emulator.adapter.profile",
 }
-_APPROXIMATE = "approximate_operations"
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(_LAZY[name]), name)
-
-
-class EmulatorProvider:
-    """Provides the emulator of one architecture, which every machine has; "emulator" is that of 9.0."""
-
-    supports_timing = False
-
-    def __init__(self, name: str = "emulator") -> None:
-        self.name = name
-
-    def count(self) -> int:
-        return 1
-
-    def findings(self) -> Mapping[str, str]:
-        emulator = self.open(0)
-        size = f"{emulator.properties.memory_bytes / 1e9:.1f} GB"
-        return {self.name: f"emulates {emulator.emulates}, with matrices of up to {size} in all"}
-
-    def properties(self, index: int) -> DeviceProperties:
-        return self.open(index).properties  # which opens nothing but an object
-
-    def open(self, index: int) -> Emulator:
-        if index:
-            raise NoDevice(f"{self.name}:{index} does not exist; there is one {self.name}")
-        from mmcore_emulator.device import Emulator
-
-        return Emulator(self.name)
-
-
-@hookimpl
-def mmcore_devices() -> list[DeviceProvider]:
-    """The emulator, of each architecture."""
-    from mmcore_emulator.architectures import CAPABILITIES
-
-    return [EmulatorProvider(name) for name in CAPABILITIES]
-
-
-@hookimpl
-def mmcore_commands() -> Mapping[str, str]:
-    """``mmcore check``, ``mmcore profile`` and ``mmcore explain``."""
-    return {
-        "check": "mmcore_emulator.sanitizer.command:check",
-        "profile": "mmcore_emulator.profiler.command:profile",
-        "explain": "mmcore_emulator.pictures.command:explain",
-    }
-
-
-@hookspec
-def mmcore_checkers() -> Mapping[str, str]:  # type: ignore[empty-body]
-    """Return what else ``mmcore check --with NAME`` can check with, each by its name as "module:function".
-
-    The function takes a :class:`~mmcore.cell.Cell` and returns a :class:`Check`.
-    """
-
-
-@hookimpl
-def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:
-    """What the run on the emulator counted: warps' instructions, global sectors, useful flop per byte of those.
-
-    Where the bits of results are not specified on a GPU, how many: threads' approximate operations.
-    """
-    from mmcore_emulator.device import EmulatedModule
-
-    if not isinstance(kernel.module, EmulatedModule):
-        return {}
-    problem = kernel.plan.problem
-    figures = kernel.module.figures.of(2 * problem.m * problem.n * problem.k)
-    approximate = kernel.module.approximate_operations
-    return {**figures, _APPROXIMATE: approximate} if approximate else figures
-
-
-@hookimpl
-def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]]:
-    """What the sanitizer finds at a small size of the same launch."""
-    from mmcore_emulator.sanitizer.verdict import hazards
-
-    return hazards(result, kernel)
-
-
-@hookimpl
-def mmcore_hints(result: Result) -> Iterable[str]:
-    """Of a product that was made with approximate operations, that a GPU's bits may be others."""
-    if number := result.figures.get(_APPROXIMATE):
-        what = f"{number:,.0f} operations (such as div.approx or ex2.approx) are only approximate on a GPU"
-        return [f"{what}: bits of C may differ there, within the bounds of the PTX manual"]
-    return []

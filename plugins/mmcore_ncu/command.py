@@ -20,7 +20,7 @@ from mmcore.messages import say
 @json_option
 def ncu(kernel: KernelReference, device: str, as_json: bool, **asked: Any) -> int:
     """Have NVIDIA's ncu count a kernel's work on a GPU."""
-    from mmcore_emulator.profiler.command import report
+    from mmcore_emulator.adapter.profile_command import report
     from mmcore_ncu.ncu import left_out, profiles_by_ncu
 
     found = loaded_registry().kernel(kernel)

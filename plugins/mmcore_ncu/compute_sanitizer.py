@@ -21,8 +21,8 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceError, MmcoreError, NoDevice
 from mmcore.executor.choose_device import chosen, device_name
 from mmcore.kernel.geometry import Dim3
-from mmcore_emulator.launch_facts import Launched
-from mmcore_emulator.sanitizer.check import Check
+from mmcore_emulator.adapter.check import Check
+from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_ncu.ncu import output_of
 
 TOOLS = {

@@ -23,9 +23,9 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore_emulator.launch_facts import Launched
+from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.adapter.profile import Profile
 from mmcore_emulator.profiler.counters import NAMES, Counters, LaunchCounts, Measured
-from mmcore_emulator.profiler.profile import Profile
 
 _SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 # Half-precision arithmetic is left out: ptxas writes constants into registers with it, one or two in every thread.

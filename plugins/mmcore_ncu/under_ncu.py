@@ -18,7 +18,7 @@ from mmcore.devices.base import Device
 from mmcore.errors import KernelError, MmcoreError
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import prepared_cell
-from mmcore_emulator.launch_facts import Launched
+from mmcore_emulator.adapter.launch_facts import Launched
 
 
 def main(asked: Path, made: Path) -> None:

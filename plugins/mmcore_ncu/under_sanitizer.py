@@ -15,7 +15,7 @@ from mmcore.errors import MmcoreError
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import prepared_cell
 from mmcore_cuda import guarded_memory
-from mmcore_emulator.launch_facts import Launched
+from mmcore_emulator.adapter.launch_facts import Launched
 
 
 def main(asked: Path, made: Path) -> None:

@@ -13,7 +13,7 @@ from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
 from mmcore_cuda.peaks import peaks as known_peaks
-from mmcore_emulator.api import profiled
+from mmcore_emulator.adapter.api import profiled
 from mmcore_plots.drawing import PLAIN, Drawing, looks
 from mmcore_plots.ladder import ladder
 from mmcore_plots.results import RATE, SECTOR_BYTES, Entry, InvalidResults, Results, at_size, best_configs, number

@@ -24,7 +24,7 @@ import mmcore
 from mmcore import Kernel
 from mmcore.api import cell
 from mmcore.executor.worker import opened
-from mmcore_emulator.sanitizer.check import check_cell
+from mmcore_emulator.adapter.check import check_cell
 
 FOLDER = Path(__file__).parent
 KINDS = ("wrong", "right", "hazardous", "innocent")

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
-from mmcore_emulator.asynchronous.events import Event, Issued
-from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.machine.asynchronous.events import Event, Issued
+from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.profiler.coalescing import (
     BANKS,
     Active,
@@ -25,9 +26,8 @@ from mmcore_emulator.profiler.coalescing import (
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.profiler.patterns import PERIODS, Extent, Patterns
 from mmcore_emulator.profiler.products import Product, product_of
-from mmcore_emulator.ptx import Instruction
-from mmcore_emulator.ptx_types import FLOATS
-from mmcore_emulator.step import Step
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.types import FLOATS
 
 _FLOPS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "rcp": 1, "sqrt": 1}
 _FLOAT_TYPES = {*FLOATS, "f16", "bf16"}

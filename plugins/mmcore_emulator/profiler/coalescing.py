@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import WARP, Batch, Mask
+from mmcore_emulator.machine.lanes import WARP, Batch, Mask
+from mmcore_emulator.numerics.floats import Values
 
 Rows = NDArray[np.uint64]
 Active = NDArray[np.bool_]

@@ -6,8 +6,8 @@ import functools
 import math
 from typing import NamedTuple
 
-from mmcore_emulator.asynchronous.wgmma_operands import ROWS, WARPGROUP, parse_wgmma
-from mmcore_emulator.lanes import WARP
+from mmcore_emulator.isa.asynchronous.wgmma_operands import ROWS, WARPGROUP, parse_wgmma
+from mmcore_emulator.machine.lanes import WARP
 from mmcore_emulator.tensor_cores.fragments import Shape, mma_kind, shape_named, wmma_mma_kind
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mmcore_emulator.lanes import Batch, Mask
-from mmcore_emulator.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
 from mmcore_emulator.profiler.coalescing import Active, Rows, sectors, sectors_of_runs
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.profiler.patterns import Patterns
-from mmcore_emulator.step import Step
 
 # Launches whose accesses follow more patterns than this take longer to count than to run.
 _MOST_PATTERNS = 500

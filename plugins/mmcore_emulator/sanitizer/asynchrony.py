@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.asynchronous.events import (
+from mmcore_emulator.executor.layout import Layout
+from mmcore_emulator.machine.asynchronous.events import (
     BLOCK_BYTES,
     BLOCK_WORDS,
     ArrivalSent,
@@ -32,15 +33,14 @@ from mmcore_emulator.asynchronous.events import (
     Waited,
     reduces,
 )
-from mmcore_emulator.lanes import WARP, Batch, Mask
-from mmcore_emulator.layout import Layout
-from mmcore_emulator.observer import Access, LaneViolation
-from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.machine.lanes import WARP, Batch, Mask
+from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.event_clocks import EventClocks, Kind, block_of
 from mmcore_emulator.sanitizer.ordering import NOTHING, Clocks, Knowledge, joined
 from mmcore_emulator.sanitizer.origins import Origins
 from mmcore_emulator.sanitizer.proxies import Proxies
-from mmcore_emulator.warps import Warps
 
 Words = NDArray[np.int64]
 Rows = NDArray[np.int64]

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.asynchronous.events import BLOCK_BYTES
-from mmcore_emulator.lanes import WARP, Batch
-from mmcore_emulator.warps import Warps
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
+from mmcore_emulator.machine.lanes import WARP, Batch
+from mmcore_emulator.machine.warps import Warps
 
 Kind: TypeAlias = tuple[str, int]
 """("mbarrier", place in its block), ("wgmma", number of a warpgroup), ("bulk", thread) or ("remote", 0)."""

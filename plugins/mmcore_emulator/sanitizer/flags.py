@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mmcore_emulator.control_flow import destinations, reads
-from mmcore_emulator.ptx import Instruction
-from mmcore_emulator.ptx_types import FLOATS
+from mmcore_emulator.executor.control_flow import destinations, reads
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.types import FLOATS
 
 # What data flows through from a read to the comparison that a thread waits with.
 _PASSING = ("mov", "cvt", "abs", "and", "or", "xor", "shl", "shr", "add", "sub")

@@ -10,26 +10,26 @@ from functools import partial
 import numpy as np
 
 from mmcore.devices.violations import Violation
-from mmcore_emulator.asynchronous.events import Event, GridAwaited, ProxyFenced, reduces
-from mmcore_emulator.control_flow import STRONG
-from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch, Mask
-from mmcore_emulator.launch_run import place, place_in_source
-from mmcore_emulator.layout import Layout
-from mmcore_emulator.memory import Array
-from mmcore_emulator.observer import Access, BulkTransfer, LaneViolation, Observer, always
-from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.executor.control_flow import STRONG
+from mmcore_emulator.executor.kernel_launch import place, place_in_source
+from mmcore_emulator.executor.layout import Layout
+from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced, reduces
+from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch, Mask
+from mmcore_emulator.machine.memory import Array
+from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
+from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.array_access import Hit, at_line, verb
 from mmcore_emulator.sanitizer.asynchrony import Asynchrony
-from mmcore_emulator.sanitizer.early import EarlyAccesses
 from mmcore_emulator.sanitizer.flags import compared, scope, seeing
-from mmcore_emulator.sanitizer.hit import Hit, at_line, verb
 from mmcore_emulator.sanitizer.ordering import Clocks, Order
+from mmcore_emulator.sanitizer.pdl_hazards import EarlyAccesses
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import Accesses, Flags, GlobalShadows, LastAccess, Shadow
 from mmcore_emulator.sanitizer.wgmma_registers import Multiplying, RegisterUse
-from mmcore_emulator.step import Step
-from mmcore_emulator.translate import Translation
-from mmcore_emulator.warps import Warps
 
 _MEANINGS = {
     "out-of-bounds-read": "a GPU would give it anything, or stop the launch",

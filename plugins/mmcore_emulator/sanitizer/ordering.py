@@ -16,10 +16,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.floats import Values
-from mmcore_emulator.lanes import THREAD_AXES, WARP, Batch
+from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch
+from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
+from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.sanitizer.event_clocks import EventClocks
-from mmcore_emulator.warps import BIT, PerWarp, Warps, groups
 
 Knowledge: TypeAlias = Mapping[tuple[str, int], int]
 """Until when something is known, by ("thread", number), ("warp", number) or ("block", number)."""
@@ -420,7 +420,7 @@ class Clocks:
         self, place: NDArray[np.int64], others: NDArray[np.uint32], time: NDArray[np.int32]
     ) -> NDArray[np.uint32]:
         """Of ``others``, a mask of lanes of the same warp for each, those of whom the thread at each place (as
-        :class:`~mmcore_emulator.warps.Warps` numbers them) does not know what they did at a time.
+        :class:`~mmcore_emulator.machine.warps.Warps` numbers them) does not know what they did at a time.
         """
         if not self._met:
             return others

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.asynchronous.events import BLOCK_WORDS, Transfer
+from mmcore_emulator.machine.asynchronous.events import BLOCK_WORDS, Transfer
 
 _CHUNK_WORDS = 4  # of 16 bytes, the least that a descriptor or a swizzle moves
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.asynchronous.events import BLOCK_WORDS
-from mmcore_emulator.ptx import Instruction
+from mmcore_emulator.machine.asynchronous.events import BLOCK_WORDS
+from mmcore_emulator.ptx.instructions import Instruction
 
 
 class Proxies:

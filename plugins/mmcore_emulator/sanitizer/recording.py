@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.devices.violations import Violation
-from mmcore_emulator.lanes import Batch
-from mmcore_emulator.launch_run import place, place_in_source
-from mmcore_emulator.observer import LaneViolation
+from mmcore_emulator.executor.kernel_launch import place, place_in_source
+from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.machine.observer import LaneViolation
 
 
 class Recorder:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.lanes import WARP
-from mmcore_emulator.memory import Array
+from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.memory import Array
+from mmcore_emulator.machine.warps import BIT, EVERY_LANE
 from mmcore_emulator.sanitizer.ordering import Accessors, Clocks, Order
-from mmcore_emulator.warps import BIT, EVERY_LANE
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]

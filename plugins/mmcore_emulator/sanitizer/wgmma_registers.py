@@ -15,12 +15,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.control_flow import destinations, reads
-from mmcore_emulator.lanes import WARP
-from mmcore_emulator.ptx import Instruction, Operand, Register
-from mmcore_emulator.ptx_types import Constant
-from mmcore_emulator.step import Step
-from mmcore_emulator.warps import Warps
+from mmcore_emulator.executor.control_flow import destinations, reads
+from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
+from mmcore_emulator.ptx.types import Constant
 
 _Known = TypeVar("_Known")
 _MOST_GROUPS = 9

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator import floats
+from mmcore_emulator.numerics import floats
 
 Values = NDArray[Any]
 Tile = tuple[slice, slice, slice]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.verify.elements import widen
-from mmcore_emulator.floats import Values, from_bfloat16
+from mmcore_emulator.numerics.floats import Values, from_bfloat16
 
 Registers: TypeAlias = list[NDArray[Any]]
 """The registers of an operand, in the order in which PTX lists them: ``[W, 32]`` each."""

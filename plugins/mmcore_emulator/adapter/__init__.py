@@ -1,0 +1,1 @@
+"""The emulator as a device of mmcore, with its commands: check, profile and explain."""

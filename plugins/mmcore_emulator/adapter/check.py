@@ -1,0 +1,153 @@
+"""The sanitizer on a kernel: a run on a device that watches every access, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmcore.cell import Cell
+from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.measure import Phases, prepared_cell
+from mmcore.verify.elements import is_poison, widen
+from mmcore.verify.verify_launches import rows_of_product
+from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
+from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.executor.scheduler import execute
+from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.ptx.types import TYPE_BYTES
+from mmcore_emulator.sanitizer.hazards import Checking
+from mmcore_emulator.sanitizer.recording import Recorder
+from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
+
+_WARNINGS = (
+    "overwritten-output",
+    "skipped-barrier",
+    "split-barrier",
+    "phase-waited-twice",
+    "unawaited-copy",
+    "unfenced-mbarrier",
+    "misplaced-array",
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found wrong with one kernel's launches for one problem."""
+
+    launched: Launched  # what was launched, and where
+    violations: tuple[Violation, ...]  # by line, then in the order they were found; empty when all is well
+    warnings: tuple[Violation, ...] = ()  # likewise, what is no mistake by itself but may be where one lies
+
+    def to_json(self) -> dict[str, Any]:
+        """The check as JSON-ready values."""
+        found = {"violations": self.violations, "warnings": self.warnings}
+        return {**self.launched.to_json(), **{name: [each.to_json() for each in found[name]] for name in found}}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Check:
+        """What :meth:`to_json` made."""
+        found = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
+        return cls(Launched.from_json(values), *found)
+
+
+def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
+    """The check of a cell, both as JSON."""
+    return check_cell(Cell.from_json(cell), device, kernel, phases).to_json()
+
+
+def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Check:
+    """Run a kernel on fresh inputs where every hazard is looked for. Its product is not verified.
+
+    Memory counts as written where the host has uploaded something, or a launch has stored something. The room that a
+    launch rule declares to be read past a matrix may be read all the same. Arguments are those of
+    :func:`mmcore.measure.measure`.
+
+    Raises:
+        NoDevice: the device has no sanitizer.
+        TimeLimit: its deadline has passed.
+        MmcoreError: the launch is refused, or its source does not become code.
+    """
+    check_emulates(device, "look for hazards")
+    phases = phases or Phases()
+    with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
+        violations = _violations(loaded)
+        violations += _poisoned_output(loaded, {violation.kind for violation in violations})
+    # What others wait for in vain is a consequence more often than a cause.
+    violations.sort(key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
+    if any(each.kind == "deadlock" for each in violations):
+        violations = [each for each in violations if each.kind != "unawaited-copy"]
+    warnings = tuple(violation for violation in violations if violation.kind in _WARNINGS)
+    return Check(Launched.of(loaded, device), tuple(each for each in violations if each not in warnings), warnings)
+
+
+def _violations(loaded: LoadedKernel) -> list[Violation]:
+    """One violation for each kind, array and line, with how many threads, or elements of C, it concerns."""
+    module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
+    assert isinstance(module, EmulatedModule)
+    assert isinstance(output, EmulatedBuffer)
+    accesses = (_least_access(module.function(call)) for call in loaded.launches)
+    shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
+    recorder = Recorder()
+    never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
+    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation))
+    for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
+        (checking,) = run.observers
+        assert isinstance(checking, Checking)
+        if call.launch.dependent:
+            # The first one waits for whoever has made A and B.
+            readable = [loaded.buffers[name] for name in (*never_written, *("AB" if number else ""))]
+            checking.early_reads = [each.array for each in readable if isinstance(each, EmulatedBuffer)]
+        # Who waits for others is tried in an order in which these come late.
+        run.alone = checking.talking
+        execute(run)
+    return recorder.violations + _unwritten(problem, shadows.of(output.array))
+
+
+def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
+    """Whether C has NaN in it although the inputs are numbers, and no violation of these kinds explains it.
+
+    Reading the room behind a matrix is no hazard as long as the values go nowhere.
+    """
+    if not kinds.isdisjoint(("out-of-bounds-read", "uninitialized-read")):
+        return []
+    problem = loaded.plan.problem
+    flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
+    loaded.buffers["C"].download(flat)
+    c = rows_of_product(loaded.plan, flat)
+    wrong = np.isnan(widen(c, problem.output))
+    if "unwritten-output" in kinds:
+        wrong &= ~is_poison(c)
+    if not wrong.any():
+        return []
+    row, column = (int(index) for index in np.argwhere(wrong)[0])
+    message = (
+        f"element ({row}, {column}) of C is NaN although A and B are numbers: "
+        "what nobody wrote has reached it, from behind a matrix or between its rows, or from a variable never set"
+    )
+    return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]
+
+
+def _least_access(function: Function) -> int:
+    """Bytes of the smallest element that a function loads, stores or adds to."""
+    kinds = [at.opcode[-1] for at in function.body if at.opcode[0] in ("ld", "st", "red", "atom")]
+    return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
+
+
+def _unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
+    """Whether there are elements of C that nobody has stored anything to."""
+    pieces = dtype_named(problem.output).itemsize // shadow.piece
+    down, along = problem.strides("C")
+    elements = np.arange(problem.m)[:, np.newaxis] * down + np.arange(problem.n) * along
+    stored = shadow.stored[(elements[..., np.newaxis] * pieces) + np.arange(pieces)].all(axis=2)
+    if stored.all():
+        return []
+    row, column = (int(index) for index in np.argwhere(~stored)[0])
+    message = f"no thread writes element ({row}, {column}) of C: the product is not complete"
+    return [Violation("unwritten-output", message, "C", count=int((~stored).sum()))]

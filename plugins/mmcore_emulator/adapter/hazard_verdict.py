@@ -1,0 +1,106 @@
+"""The hazards of a launch, which its product need not show, looked for at a small size of the same launch."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mmcore.cell import Cell
+from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError, TimeLimit
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.planning.plan import Plan, plan
+from mmcore.result import Result
+from mmcore_emulator.adapter.api import checked
+from mmcore_emulator.adapter.reproduce import launch_command
+from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_occupancy.capabilities import capability_properties
+
+DEVICE = "emulator"
+_SECONDS = 30.0
+_BASES = (64, 128, 256, 512)
+# k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
+_DEPTHS = (4, 2, 1)
+_WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
+
+
+def hazards(result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]:
+    """Return where hazards were looked for, or why they were not, in words; and the hazards."""
+    if not result.launched:
+        return "not looked for: a library is called", ()
+    cell = _small_cell(result, kernel)
+    if cell is None:
+        return "not looked for: the constraints allow no small product", ()
+    try:
+        check = checked(cell)
+    except TimeLimit:
+        return f"not looked for: {cell.m}×{cell.n}×{cell.k} takes more than {cell.timeout:.0f} s on the emulator", ()
+    except MmcoreError as error:
+        return f"not looked for: {error}", ()
+    place = f"{cell.m}×{cell.n}×{cell.k} on the emulator"
+    # A wrong product shows by itself that elements are missing or NaN; a hazard with a line says why.
+    found = tuple(each for each in check.violations if result.verified or each.line)
+    if not found:
+        return f"none at {place}", ()
+    return f"found at {place}\n{launch_command('check', replace(cell, seed=None))}", found
+
+
+def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
+    """Return the same launch for a small product; None if the constraints allow none.
+
+    It has several blocks along the axes along which the launch has several, if a small product can have them.
+    """
+    limit = min(_SECONDS, result.cell.timeout or _SECONDS)
+    cell = replace(result.cell, device=DEVICE, timings=(), timeout=limit, baseline="", against="")
+    config = kernel.config(**result.config)
+    first = None
+    for smaller in sorted(_smaller(cell, kernel), key=lambda each: each.m * each.n * each.k > _WORK):
+        planned = _planned(smaller, kernel, config)
+        if planned is None:
+            continue
+        if not smaller.config and config != smaller.config_of(kernel):
+            smaller = replace(smaller, config=config.to_json())
+        grids = zip(planned.launches[0].grid_dim, result.launched[0].grid, strict=True)
+        if all(min(blocks, 2) >= min(asked, 2) for blocks, asked in grids):
+            return smaller
+        first = first or smaller
+    return first
+
+
+def _planned(cell: Cell, kernel: Kernel, config: Config) -> Plan | None:
+    """Return the plan of a cell on the emulator; None if the launch is not allowed."""
+    with contextlib.suppress(MmcoreError):
+        device = capability_properties(CAPABILITIES[DEVICE])
+        return plan(kernel, cell.problem(kernel), config, device, force=cell.force)
+    return None
+
+
+def _smaller(cell: Cell, kernel: Kernel) -> Iterator[Cell]:
+    """Yield the cell itself if its product is small, then smaller products, the smallest of each kind first.
+
+    Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long.
+    """
+    sizes = (cell.m, cell.n, cell.k)
+    if max(sizes) <= 2 * _BASES[0]:
+        yield cell
+    asked = cell.problem(kernel)
+    ranks = [sum(size > other for other in set(sizes)) for size in sizes]
+    candidates = []
+    for base, depth in itertools.product(_BASES, _DEPTHS):
+        m, n, k = (base * (1 + rank) for rank in ranks)
+        candidates.append([tiles + size % base for tiles, size in zip((m, n, depth * k), sizes, strict=True)])
+    divisors = (1 << shift for shift in reversed(range(math.gcd(*sizes).bit_length())))
+    candidates += [[size // divisor for size in sizes] for divisor in divisors if math.gcd(*sizes) % divisor == 0]
+    for m, n, k in candidates:
+        if m * n * k > _MOST_WORK:
+            continue
+        problem = replace(asked, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
+        lda, ldb, ldc = (
+            problem.leading(matrix) + gap if (gap := asked.leading(matrix) - asked.packed.leading(matrix)) else 0
+            for matrix in "ABC"
+        )
+        yield replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)

@@ -1,0 +1,106 @@
+"""The plugin: the emulator as a device of mmcore, and its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mmcore.errors import NoDevice
+from mmcore.hookspecs import hookimpl, hookspec
+
+if TYPE_CHECKING:
+    from mmcore.devices.base import Device, DeviceProvider
+    from mmcore.devices.loaded_kernel import LoadedKernel
+    from mmcore.devices.violations import Violation
+    from mmcore.kernel.declaration import Kernel
+    from mmcore.kernel.properties import DeviceProperties
+    from mmcore.result import Result
+    from mmcore_emulator.adapter.device import Emulator
+
+_APPROXIMATE = "approximate_operations"
+
+
+class EmulatorProvider:
+    """Provides the emulator of one architecture, which every machine has; "emulator" is that of 9.0."""
+
+    supports_timing = False
+
+    def __init__(self, name: str = "emulator") -> None:
+        self.name = name
+
+    def count(self) -> int:
+        return 1
+
+    def findings(self) -> Mapping[str, str]:
+        emulator = self.open(0)
+        size = f"{emulator.properties.memory_bytes / 1e9:.1f} GB"
+        return {self.name: f"emulates {emulator.emulates}, with matrices of up to {size} in all"}
+
+    def properties(self, index: int) -> DeviceProperties:
+        return self.open(index).properties  # which opens nothing but an object
+
+    def open(self, index: int) -> Emulator:
+        if index:
+            raise NoDevice(f"{self.name}:{index} does not exist; there is one {self.name}")
+        from mmcore_emulator.adapter.device import Emulator
+
+        return Emulator(self.name)
+
+
+@hookimpl
+def mmcore_devices() -> list[DeviceProvider]:
+    """The emulator, of each architecture."""
+    from mmcore_emulator.isa.architectures import CAPABILITIES
+
+    return [EmulatorProvider(name) for name in CAPABILITIES]
+
+
+@hookimpl
+def mmcore_commands() -> Mapping[str, str]:
+    """``mmcore check``, ``mmcore profile`` and ``mmcore explain``."""
+    return {
+        "check": "mmcore_emulator.adapter.check_command:check",
+        "profile": "mmcore_emulator.adapter.profile_command:profile",
+        "explain": "mmcore_emulator.adapter.explain_command:explain",
+    }
+
+
+@hookspec
+def mmcore_checkers() -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Return what else ``mmcore check --with NAME`` can check with, each by its name as "module:function".
+
+    The function takes a :class:`~mmcore.cell.Cell` and returns a :class:`~mmcore_emulator.adapter.check.Check`.
+    """
+
+
+@hookimpl
+def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:
+    """What the run on the emulator counted: warps' instructions, global sectors, useful flop per byte of those.
+
+    Where the bits of results are not specified on a GPU, how many: threads' approximate operations.
+    """
+    from mmcore_emulator.adapter.device import EmulatedModule
+
+    if not isinstance(kernel.module, EmulatedModule):
+        return {}
+    problem = kernel.plan.problem
+    figures = kernel.module.figures.of(2 * problem.m * problem.n * problem.k)
+    approximate = kernel.module.approximate_operations
+    return {**figures, _APPROXIMATE: approximate} if approximate else figures
+
+
+@hookimpl
+def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]]:
+    """What the sanitizer finds at a small size of the same launch."""
+    from mmcore_emulator.adapter.hazard_verdict import hazards
+
+    return hazards(result, kernel)
+
+
+@hookimpl
+def mmcore_hints(result: Result) -> Iterable[str]:
+    """Of a product that was made with approximate operations, that a GPU's bits may be others."""
+    if number := result.figures.get(_APPROXIMATE):
+        what = f"{number:,.0f} operations (such as div.approx or ex2.approx) are only approximate on a GPU"
+        return [f"{what}: bits of C may differ there, within the bounds of the PTX manual"]
+    return []

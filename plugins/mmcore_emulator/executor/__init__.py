@@ -1,0 +1,1 @@
+"""What runs instructions: basic blocks, batches of blocks, launches."""

@@ -1,0 +1,81 @@
+"""Threads of a warp that should execute an instruction together, and do not.
+
+A barrier of a warp, a shuffle, a vote and the like wait for the threads that a mask names, without those that have left
+the kernel. These may come to barriers (``bar.warp.sync``) at different places of the code, but not to different
+instructions; and none may go on behind them without coming. What all threads of a warp execute together (``mma``,
+``ldmatrix``) is one instruction at one place, and none of them may have left. Reference: PTX ISA, "bar.warp.sync",
+"shfl.sync", "mma", and "Synchronization Functions" of the CUDA C++ Programming Guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmcore_emulator.executor.control_flow import GATHER, Block
+from mmcore_emulator.machine.observer import LaneViolation, always
+from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
+
+_APART = (
+    "comes to {} while others of its warp, which its mask names, come to {}: they must execute the same instruction"
+)
+_IN_PART = "executes {} without all threads of its warp, which must execute it together"
+_GONE = "comes to {} with the mask {:#010x}, and lane {}, which that names, goes on behind it without coming"
+
+
+@dataclass(frozen=True)
+class Site:
+    """An instruction that threads of warps execute together.
+
+    Attributes:
+        block: the block that ends there.
+        lanes: those that have come, and go on now, as rows.
+        gone: those that went on behind it while others waited.
+    """
+
+    block: Block
+    lanes: PerWarp
+    gone: PerWarp
+
+    @property
+    def name(self) -> str:
+        """The name of the instruction."""
+        opcode = self.block.end.opcode if self.block.end else ()
+        return ".".join(opcode[opcode[:1] == GATHER :])
+
+
+def divergences(sites: Sequence[Site], named: PerWarp, present: PerWarp, warps: Warps) -> Iterator[LaneViolation]:
+    """Yield what lanes of warps do wrong that go on from some sites.
+
+    Args:
+        sites: the sites.
+        named: the mask that each lane names.
+        present: the lanes that have not left the kernel.
+        warps: the warps of the batch.
+    """
+    exists = warps.rows(np.ones(warps.place.shape, np.bool_))
+    for site in sites:
+        if site.block.is_whole:
+            torn = np.asarray(site.lanes.any(axis=1) & (exists & ~site.lanes).any(axis=1))
+            yield from _violation(site, torn, _IN_PART.format(site.name), warps)
+        elif site.gone.any():
+            for group in groups(site.lanes, named):
+                mask = named[group][:1].max(initial=0)
+                missing = group.any(axis=1, keepdims=True) & site.gone & ~present & ((mask & BIT) != 0)
+                lane = int(missing.any(axis=0).argmax())
+                text = _GONE.format(site.name, mask, lane)
+                yield from _violation(site, missing[:, lane], text, warps)
+        for other in sites:
+            if other.name != site.name and not (site.block.is_whole or other.block.is_whole):
+                for mask in np.unique(named[site.lanes]):
+                    both = [(each.lanes & (named == mask)).any(axis=1) for each in (site, other)]
+                    text = _APART.format(site.name, other.name)
+                    yield from _violation(site, np.logical_and(*both), text, warps)
+
+
+def _violation(site: Site, torn: PerWarp, text: str, warps: Warps) -> Iterator[LaneViolation]:
+    lanes = warps.lanes(site.lanes & torn[:, np.newaxis])
+    if lanes.any():
+        yield LaneViolation("divergent-barrier", None, site.block.end, lanes, always(text))

@@ -1,0 +1,52 @@
+"""The blocks of a launch by turns: as many at once as a GPU would hold, each going on until it waits for others."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from mmcore_emulator.executor.kernel_launch import Run
+from mmcore_emulator.executor.lockstep import BatchRun
+
+
+def execute(run: Run) -> None:
+    """Run every block of a launch, and show what it has printed; raises TimeLimit where that is reached."""
+    try:
+        with np.errstate(all="ignore"):
+            _execute(run)
+    finally:
+        run.printed.show()
+
+
+def _execute(run: Run) -> None:
+    """Run every block.
+
+    Batches of blocks run one after the other. One whose threads do nothing but poll memory for what others are to
+    write there lets the others run, those that have not begun too as long as the device has room for their blocks. When
+    all have polled and nothing has changed, nothing ever will: that is a deadlock.
+    """
+    pending = iter(run.batches())
+    coming = next(pending, None)
+    resident: deque[BatchRun] = deque()
+    blocks = idle = 0
+    while coming is not None or resident:
+        if coming is not None and (not resident or blocks + coming.extent.size <= run.resident_blocks):
+            current, idle = BatchRun(run, coming), 0
+            blocks += coming.extent.size
+            coming = next(pending, None)
+        else:
+            current = resident.popleft()
+        before = run.changes
+        if current.advance():
+            blocks -= current.end()
+            idle = 0
+            continue
+        idle = idle + 1 if run.changes == before and current.unchanged() else 0
+        resident.append(current)
+        # Twice: the first time what a batch is compared with may be from before others wrote something.
+        if idle > 2 * len(resident) and (coming is None or blocks + coming.extent.size > run.resident_blocks):
+            for each in resident:
+                each.give_up()
+                blocks -= each.end()
+            resident.clear()

@@ -1,0 +1,1 @@
+"""What each instruction is and does."""

@@ -1,0 +1,1 @@
+"""Instructions that compute: from registers to registers."""

@@ -1,0 +1,170 @@
+"""Comparison and selection: set, setp, selp and slct.
+
+Reference: PTX ISA, "Comparison and Selection Instructions" and "Half Precision Comparison Instructions".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mmcore_emulator.isa.arithmetic.float_operations import flushed_half
+from mmcore_emulator.isa.entries import Function, Operation
+from mmcore_emulator.numerics.floats import Values, flushed, from_bfloat16
+from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.ptx.types import BITS, FLOATS, INTEGERS
+
+_OF_BITS: dict[str, Function] = {"eq": np.equal, "ne": np.not_equal}
+_OF_SIGNED: dict[str, Function] = {
+    **_OF_BITS,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+_OF_UNSIGNED: dict[str, Function] = {
+    **_OF_SIGNED,
+    "lo": np.less,
+    "ls": np.less_equal,
+    "hi": np.greater,
+    "hs": np.greater_equal,
+}
+_LOGICAL: dict[str, Function] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
+_HALVES = ("f16", "bf16")
+_SELECTED = (*INTEGERS, *BITS, *FLOATS)
+_FORM = re.compile(r"(?P<compare>[a-z]+)(\.(?P<logical>and|or|xor))?(?P<ftz>\.ftz)?(\.(?P<result>\w+))?\.(?P<kind>\w+)")
+# What "true" is as a result of set; of integers all bits.
+_TRUE = {"f32": np.float32(1), "f16": np.float16(1), "bf16": np.uint16(0x3F80)}
+
+
+def _any_nan(a: Values, b: Values) -> Values:
+    return np.asarray(np.isnan(a) | np.isnan(b))
+
+
+def _or_nan(compare: Function) -> Function:
+    return lambda a, b: compare(a, b) | _any_nan(a, b)
+
+
+# Ordered comparisons are false of NaN, and those with a "u" true of it; numpy's "not equal" is true.
+_ORDERED: dict[str, Function] = {**_OF_SIGNED, "ne": lambda a, b: (a < b) | (a > b)}
+_OF_FLOATS: dict[str, Function] = {
+    **_ORDERED,
+    **{f"{name}u": _or_nan(compare) for name, compare in _ORDERED.items()},
+    "num": lambda a, b: ~_any_nan(a, b),
+    "nan": _any_nan,
+}
+
+
+def _comparisons(kind: str) -> dict[str, Function]:
+    if kind in (*FLOATS, *_HALVES):
+        return _OF_FLOATS
+    return {"b": _OF_BITS, "s": _OF_SIGNED, "u": _OF_UNSIGNED}[kind[0]]
+
+
+def comparison(name: str, modifiers: tuple[str, ...], results: int = 1) -> Operation | None:
+    """The operation of an opcode such as "setp", ("lt", "and", "f32"); None for one that is not known.
+
+    With two results, ``setp`` has the opposite too or, of a pair of 16-bit numbers, each half's.
+    """
+    found = _FORM.fullmatch(".".join(modifiers))
+    if found is None or (found["result"] is None) != (name == "setp") or (results > 1 and name != "setp"):
+        return None
+    kind, pair = found["kind"].removesuffix("x2"), found["kind"].endswith("x2")
+    known = kind in _HALVES if pair else kind in (*_SELECTED, *_HALVES)
+    flushes = found["ftz"] is not None
+    if not known or (flushes and kind not in ("f32", "f16")) or found["compare"] not in _comparisons(kind):
+        return None
+    logical = found["logical"]
+    compare = partial(_compared, _prepared(kind, flushes), _comparisons(kind)[found["compare"]], _LOGICAL.get(logical))
+    sources = ("b32" if pair else kind,) * 2 + ("pred",) * (logical is not None)
+    if name == "setp":
+        return _setp(compare, NUMPY[kind], sources, results, pair=pair)
+    return _set(compare, kind, sources, found["result"], flushes=flushes, pair=pair)
+
+
+def _prepared(kind: str, flushes: bool) -> Function:
+    """What a type's operands are compared as."""
+    if kind == "bf16":
+        return from_bfloat16
+    if flushes:
+        return flushed if kind == "f32" else flushed_half
+    return np.asarray
+
+
+def _compared(
+    prepared: Function,
+    compare: Function,
+    logical: Function | None,
+    a: Values,
+    b: Values,
+    *c: Values,
+    opposite: bool = False,
+) -> Values:
+    found = compare(prepared(a), prepared(b))
+    if opposite:
+        found = ~found
+    return np.asarray(found if logical is None else logical(found, *c))
+
+
+def _setp(
+    compare: Any, dtype: np.dtype[Any], sources: tuple[str, ...], results: int, *, pair: bool
+) -> Operation | None:
+    if results == 1:
+        return None if pair else Operation(compare, sources, "pred")
+    if pair:
+        return Operation(partial(_both_halves, compare, dtype), sources, "pred", also="pred")
+    if sources[0] in _HALVES:
+        return None
+    return Operation(lambda *given: (compare(*given), compare(*given, opposite=True)), sources, "pred", also="pred")
+
+
+def _both_halves(compare: Function, dtype: np.dtype[Any], a: Values, b: Values, *c: Values) -> tuple[Values, ...]:
+    """The comparison of the lower halves, and of the upper ones."""
+    return tuple(
+        compare(*((each >> np.uint32(shift)).astype(np.uint16).view(dtype) for each in (a, b)), *c) for shift in (0, 16)
+    )
+
+
+def _set(
+    compare: Function, kind: str, sources: tuple[str, ...], result: str, *, flushes: bool, pair: bool
+) -> Operation | None:
+    if pair:
+        wanted = {f"{kind}x2": kind, "u32": "u16", "s32": "u16"}.get(result)
+        if wanted is None:
+            return None
+        dtype = NUMPY[kind]
+
+        def of_pair(*given: Values) -> Values:
+            low, high = (_told(each, wanted).view(np.uint16) for each in _both_halves(compare, dtype, *given))
+            return np.asarray(low | (high.astype(np.uint32) << np.uint32(16)))
+
+        return Operation(of_pair, sources, "b32")
+    allowed = ("u16", "s16", "u32", "s32", *_HALVES) if kind in _HALVES else ("u32", "s32", "f32", *_HALVES)
+    if result not in allowed or (flushes and result == "bf16") or (kind, result) == ("bf16", "f16"):
+        return None
+    return Operation(lambda *given: _told(compare(*given), result), sources, result)
+
+
+def _told(truth: Values, kind: str) -> Values:
+    """Truth values as numbers of a type."""
+    dtype = NUMPY[kind]
+    true: Any = _TRUE[kind] if kind in _TRUE else ~dtype.type(0)
+    return np.asarray(np.where(truth, true, dtype.type(0)), dtype)
+
+
+def selections() -> Iterator[tuple[str, Operation]]:
+    """``selp`` and ``slct``, by their opcodes."""
+    for kind in _SELECTED:
+        yield f"selp.{kind}", Operation(lambda a, b, chosen: np.where(chosen, a, b), (kind, kind, "pred"), kind)
+        yield f"slct.{kind}.s32", Operation(_of_sign, (kind, kind, "s32"), kind)
+        yield f"slct.{kind}.f32", Operation(_of_sign, (kind, kind, "f32"), kind)
+        yield f"slct.ftz.{kind}.f32", Operation(lambda a, b, c: _of_sign(a, b, flushed(c)), (kind, kind, "f32"), kind)
+
+
+def _of_sign(a: Values, b: Values, c: Values) -> Values:
+    """a where c is not negative; b of NaN."""
+    return np.where(c >= 0, a, b)

@@ -1,0 +1,157 @@
+"""Bulk copies: what each instruction of ``cp.async.bulk`` and its relatives asks for.
+
+Reference: PTX ISA, "Data Movement and Conversion Instructions: Bulk copy" and "Tensor copy".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mmcore_emulator.machine.asynchronous.problem import Problem, first_of
+from mmcore_emulator.numerics.floats import Values
+
+BULK_ALIGNMENT = 16
+"""Bytes that addresses and sizes of bulk copies without a tensor map are multiples of."""
+
+
+@dataclass(frozen=True)
+class BulkCopy:
+    """What a bulk copy does.
+
+    Attributes:
+        action: "copy", "reduce", "prefetch" (to the second-level cache), "prefetch_map" (of a tensor map itself),
+            "commit_group" or "wait_group".
+        axes: of the tensor; 0 of a copy of plain bytes.
+        source, target: "global", "cta" or "cluster" (shared memory), or "" where there is none.
+        completion: what is told of its end: "mbarrier" (as many bytes on an mbarrier), "bulk_group", or "".
+        multicast: whether it goes to all blocks of the cluster that a mask names.
+        reduction: "add", "min", "max", "inc", "dec", "and", "or" or "xor".
+        kind: PTX type of the elements of a reduction of plain bytes; a tensor's is in its map.
+        read: of "wait_group", whether it only waits until the sources have been read.
+        operands: what its operands are, in order: "target", "source" (addresses), "tensor" (a map's address and
+            coordinates), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for each block of the cluster),
+            "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of groups).
+    """
+
+    action: str
+    axes: int = 0
+    source: str = ""
+    target: str = ""
+    completion: str = ""
+    multicast: bool = False
+    reduction: str = ""
+    kind: str = ""
+    read: bool = False
+    operands: tuple[str, ...] = ()
+
+
+_SPACES = {"global": "global", "shared::cta": "cta", "shared::cluster": "cluster"}
+_COMPLETIONS = {"mbarrier::complete_tx::bytes": "mbarrier", "bulk_group": "bulk_group"}
+_REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+_REDUCED_KINDS = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64")
+# From and to where, and what tells of the end.
+_COPIES = {
+    ("global", "cluster", "mbarrier"),
+    ("global", "cta", "mbarrier"),
+    ("cta", "cluster", "mbarrier"),
+    ("cta", "global", "bulk_group"),
+}
+
+
+def parse_copy(opcode: tuple[str, ...]) -> BulkCopy | None:
+    """What an instruction does if it is a bulk copy, of a tensor in tiles or of bytes; None for others (im2col too)."""
+    if opcode[-1:] == ("tensormap",) and opcode[0] == "prefetch" and len(opcode) <= 3:
+        return BulkCopy("prefetch_map", operands=("source",))
+    reducing = opcode[:4] == ("cp", "reduce", "async", "bulk")
+    if not reducing and opcode[:3] != ("cp", "async", "bulk"):
+        return None
+    rest = list(opcode[4 if reducing else 3 :])
+    if not reducing and rest and rest[0] in ("commit_group", "wait_group"):
+        return _parse_group(rest)
+    action = "reduce" if reducing else "prefetch" if rest[:1] == ["prefetch"] else "copy"
+    if action == "prefetch":
+        rest = rest[1:]
+    axes = 0
+    if rest[:1] == ["tensor"]:
+        if len(rest) < 2 or rest[1] not in ("1d", "2d", "3d", "4d", "5d"):
+            return None
+        axes, rest = int(rest[1][0]), rest[2:]
+    if action == "prefetch":
+        return _parse_prefetch(axes, rest)
+    return _parse_transfer(action, axes, rest)
+
+
+def _parse_group(rest: list[str]) -> BulkCopy | None:
+    if rest == ["commit_group"]:
+        return BulkCopy("commit_group")
+    if rest in (["wait_group"], ["wait_group", "read"]):
+        return BulkCopy("wait_group", read="read" in rest, operands=("count",))
+    return None
+
+
+def _parse_prefetch(axes: int, rest: list[str]) -> BulkCopy | None:
+    if rest[:2] != ["L2", "global"]:
+        return None
+    hint, tile = (_take(rest, name) for name in ("L2::cache_hint", "tile"))
+    if len(rest) > 2 or (tile and not axes):
+        return None
+    operands = ["tensor"] if axes else ["source", "size"]
+    return BulkCopy("prefetch", axes, "global", operands=(*operands, *["policy"] * hint))
+
+
+def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
+    if len(rest) < 3 or rest[0] not in _SPACES or rest[1] not in _SPACES:
+        return None
+    target, source = _SPACES[rest[0]], _SPACES[rest[1]]
+    rest = rest[2:]
+    hint, multicast, masked, tile, whole = (
+        _take(rest, name) for name in ("L2::cache_hint", "multicast::cluster", "cp_mask", "tile", "noftz")
+    )
+    completion = next((_COMPLETIONS[each] for each in rest if each in _COMPLETIONS and _take(rest, each)), "")
+    reduction = next((each for each in _REDUCTIONS if action == "reduce" and _take(rest, each)), "")
+    plain_reduction = action == "reduce" and not axes
+    kind = next((each for each in _REDUCED_KINDS if plain_reduction and _take(rest, each)), "")
+    allowed = {
+        "way": (source, target, completion) in _COPIES and not (action == "reduce" and source == "global"),
+        "tensor": not axes or source == "global" or target == "global",
+        "reduction": (action == "reduce") == bool(reduction) and plain_reduction == bool(kind),
+        "multicast": not multicast or (source, target) == ("global", "cluster"),
+        "mask": not masked or (action == "copy" and not axes and target == "global"),
+        "tile": not tile or axes > 0,
+        "noftz": whole == (reduction == "add" and kind in ("f16", "bf16")),
+    }
+    if rest or not all(allowed.values()):
+        return None
+    if axes:
+        operands = ["tensor", "source"] if target == "global" else ["target", "tensor"]
+    else:
+        operands = ["target", "source", "size"]
+    extra = (["mbarrier"] if completion == "mbarrier" else []) + ["mask"] * multicast + ["policy"] * hint
+    return BulkCopy(
+        action,
+        axes,
+        source,
+        target,
+        completion,
+        multicast,
+        reduction,
+        kind,
+        operands=(*operands, *extra, *["bytes"] * masked),
+    )
+
+
+def _take(rest: list[str], name: str) -> bool:
+    """Whether a qualifier is there; it is taken out once."""
+    if name not in rest:
+        return False
+    rest.remove(name)
+    return True
+
+
+def bulk_problems(target: Values, source: Values, size: Values) -> list[Problem]:
+    """What is wrong with addresses (uint64) and sizes (any integers, in bytes) of copies without a tensor map."""
+    found = []
+    for name, values in (("target", target), ("source", source), ("size", size)):
+        rest = values & values.dtype.type(BULK_ALIGNMENT - 1)
+        found.append(Problem(rest != 0, f"its {name} is no multiple of {BULK_ALIGNMENT} bytes"))
+    return first_of(found)

@@ -1,0 +1,115 @@
+"""What threads have sent with a bulk copy, and what observers are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Landed, Transfer, words_of
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, box_elements, widened
+from mmcore_emulator.machine.compiled_block import RANK_BEGIN, Ports
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What some threads have sent with one instruction; arrays have an element for each of them.
+
+    Attributes:
+        lanes: index of each along the six axes.
+        block: number of its block in the batch.
+        shared: address in shared memory of what is copied.
+        nbytes: of each copy.
+    """
+
+    ports: Ports
+    at: Instruction
+    lanes: NDArray[np.int64]
+    block: NDArray[np.int64]
+    shared: NDArray[np.uint64]
+    nbytes: NDArray[np.int64]
+
+    def among_lanes(self, which: Any) -> NDArray[np.bool_]:
+        """Some of them, among all lanes of the batch."""
+        lanes = np.zeros(self.ports.shape, np.bool_)
+        lanes[tuple(self.lanes[which].T)] = True
+        return lanes
+
+    def mask(self, which: Any) -> Mask | None:
+        """The same as a mask."""
+        found: Mask | None = self.ports.narrow(None, self.among_lanes(which))
+        return found
+
+    def transfer(self, which: Any, block: NDArray[np.int64], **further: Any) -> Transfer:
+        """What observers are told of some of them, whose bytes in shared memory are those of given blocks."""
+        numbers = np.ravel_multi_index(tuple(self.lanes[which].T), self.ports.shape)
+        inside = (self.shared[which] & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
+        words = words_of(block[which] * BLOCK_BYTES + inside, self.nbytes[which])
+        return Transfer(self.at, numbers[:, np.newaxis], words, **further)
+
+    def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
+        """Report what some of them do wrong."""
+        self.ports.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
+
+
+def each_of(ports: Ports, lanes: NDArray[np.int64], values: Values) -> Values:
+    """The values of some lanes."""
+    return np.asarray(np.broadcast_to(values, ports.shape)[tuple(lanes.T)])
+
+
+def sent_by(ports: Ports, mask: Mask | None, at: Instruction, shared: Values, nbytes: Values | int) -> Sent:
+    """Copies that the lanes of a mask send, of addresses in shared memory and bytes as lanes."""
+    lanes = np.argwhere(ports.spread(mask))
+    every = np.broadcast_to(np.asarray(nbytes, np.int64), ports.shape)
+    block = each_of(ports, lanes, ports.block_index)
+    return Sent(ports, at, lanes, block, each_of(ports, lanes, shared), each_of(ports, lanes, every))
+
+
+def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told: Transfer) -> Transfer:
+    """Tell observers that copies to shared memory begin."""
+    ports = sent.ports
+    address, owner = np.zeros(ports.shape, np.uint64), np.zeros(ports.shape, np.int64)
+    address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
+    owner[tuple(sent.lanes.T)] = blocks
+    nbytes = int(sent.nbytes.max(initial=0))
+    ports.tell(Access("copy", "shared", ports.shared_of(owner), address, nbytes, sent.mask(which), sent.at))
+    ports.happened(Issued(told))
+    return told
+
+
+def landed(land: Callable[[], None], told: Transfer, ports: Ports) -> None:
+    """Let copies land, and tell observers."""
+    ports.happened(Landed(told))
+    land()
+
+
+def origins(sent: Sent, layout: TensorLayout, places: NDArray[Any]) -> NDArray[np.int64]:
+    """Address in global memory of each 16 bytes of boxes in shared memory; 0 where the tensor has none."""
+    wide, coordinates = widened(layout, places)
+    offsets, inside, shared = box_elements(wide, coordinates, sent.shared)
+    found = np.zeros((len(sent.lanes), -(-layout.nbytes // 16)), np.int64)
+    shared = np.broadcast_to(shared, offsets.shape)
+    here = np.broadcast_to(inside, offsets.shape) & (shared % 16 == 0)
+    found[np.nonzero(here)[0], shared[here] // 16] = layout.address + offsets[here]
+    return found
+
+
+def plain_origins(sent: Sent, sources: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Likewise of copies of bytes."""
+    steps = np.arange(0, int(sent.nbytes.max(initial=0)), 16)
+    return np.where(steps < sent.nbytes[:, np.newaxis], sources.astype(np.int64)[:, np.newaxis] + steps, 0)
+
+
+def tell_fetched(sent: Sent, mask: Mask | None) -> None:
+    """Tell observers what copies from shared memory read."""
+    ports, address = sent.ports, np.zeros(sent.ports.shape, np.uint64)
+    address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
+    nbytes = int(sent.nbytes.max(initial=0))
+    ports.tell(Access("fetch", "shared", ports.spaces["shared"], address, nbytes, mask, sent.at))

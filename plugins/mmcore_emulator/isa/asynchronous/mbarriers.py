@@ -1,0 +1,301 @@
+"""Mbarrier objects: the 64-bit word that one is in shared memory, and what each instruction makes of it.
+
+The word, from its highest bit: 10 bits that say it is an mbarrier, 1 of the phase's parity, 21 of the tx-count (two's
+complement), 16 of expected arrivals, 16 of pending ones. Neither poison nor zeros nor -1 nor infinities are such words,
+and of random words one in a thousand is. Reference: PTX ISA, "Parallel Synchronization and Communication
+Instructions: mbarrier".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mmcore_emulator.isa.atomics import Combine
+from mmcore_emulator.machine.asynchronous.problem import Mask, Problem, first_of
+from mmcore_emulator.numerics.floats import Values
+
+MOST_ARRIVALS = 2**16 - 1
+"""Arrivals that an object can expect here; PTX allows 2^20 - 1, more than a cluster has threads."""
+MOST_BYTES = 2**20 - 1
+"""The largest tx-count, and the least one negated (PTX ISA, "Contents of the mbarrier object")."""
+
+_MARK = np.uint64(0x3FC << 54)
+_MARK_BITS = np.uint64(0x3FF << 54)
+_PARITY_BIT = np.uint64(53)
+_TX_BIT = np.uint64(32)
+_EXPECTED_BIT = np.uint64(16)
+_COUNT_BITS = np.uint64(0xFFFF)
+_TX_BITS = np.uint64(0x1F_FFFF)
+_TX_SIGN = 2**20
+_INVALID = np.uint64(0xFFFD_FFFD_FFFD_FFFD)
+
+
+class Contents(NamedTuple):
+    """What the words say, as int64 arrays of one shape.
+
+    Attributes:
+        parity: of the current phase, 0 or 1.
+        tx: bytes that copies have still to bring; negative where they came before they were expected.
+        expected: arrivals that each phase from the next on waits for.
+        pending: arrivals that the current phase still waits for.
+    """
+
+    parity: Values
+    tx: Values
+    expected: Values
+    pending: Values
+
+
+def initialised(word: Values) -> Mask:
+    """Which of the words (uint64) are mbarrier objects."""
+    return np.asarray((word & _MARK_BITS) == _MARK)
+
+
+def contents(word: Values) -> Contents:
+    """The parts of each word (uint64)."""
+    tx = ((word >> _TX_BIT) & _TX_BITS).astype(np.int64)
+    return Contents(
+        ((word >> _PARITY_BIT) & np.uint64(1)).astype(np.int64),
+        (tx ^ _TX_SIGN) - _TX_SIGN,
+        ((word >> _EXPECTED_BIT) & _COUNT_BITS).astype(np.int64),
+        (word & _COUNT_BITS).astype(np.int64),
+    )
+
+
+def words(parts: Contents) -> Values:
+    """The words (uint64) with these parts; what is out of range is cut to it."""
+    tx = np.clip(parts.tx, -MOST_BYTES, MOST_BYTES).astype(np.uint64) & _TX_BITS
+    expected, pending = (np.clip(each, 0, MOST_ARRIVALS).astype(np.uint64) for each in (parts.expected, parts.pending))
+    parity = parts.parity.astype(np.uint64) << _PARITY_BIT
+    return np.asarray(_MARK | parity | (tx << _TX_BIT) | (expected << _EXPECTED_BIT) | pending)
+
+
+def _completed(parts: Contents) -> Contents:
+    """The same, in the next phase where nothing is missing any more (PTX ISA, "Phase Completion")."""
+    done = (parts.pending <= 0) & (parts.tx == 0)
+    return parts._replace(
+        parity=np.where(done, 1 - parts.parity, parts.parity), pending=np.where(done, parts.expected, parts.pending)
+    )
+
+
+def _changed(old: Values, change: Callable[[Contents], Contents]) -> Values:
+    """The words after a change and, where that completes them, the phase's end; no objects remain what they were."""
+    new = words(_completed(change(contents(old))))
+    valid = initialised(old)
+    return new if valid.all() else np.where(valid, new, old)
+
+
+def _signed(operand: Values) -> Values:
+    """Counts of arrivals or bytes (any integer type) that can be subtracted."""
+    return np.asarray(operand).astype(np.int64)
+
+
+def init(old: Values, count: Values) -> Values:
+    """``mbarrier.init``: objects in phase 0 that expect ``count`` arrivals in each phase."""
+    count = np.broadcast_to(_signed(count), np.shape(old))
+    zero = np.zeros_like(count)
+    return words(Contents(zero, zero, count, count))
+
+
+def inval(old: Values) -> Values:
+    """``mbarrier.inval``: words that are no objects any more."""
+    return np.full_like(old, _INVALID)
+
+
+def arrive(old: Values, count: Values) -> Values:
+    """``mbarrier.arrive``: ``count`` pending arrivals less."""
+    return _changed(old, lambda parts: parts._replace(pending=parts.pending - _signed(count)))
+
+
+def arrive_expect_tx(old: Values, nbytes: Values) -> Values:
+    """``mbarrier.arrive.expect_tx``: ``nbytes`` expected first, then one arrival."""
+    return _changed(old, lambda parts: parts._replace(tx=parts.tx + _signed(nbytes), pending=parts.pending - 1))
+
+
+def arrive_drop(old: Values, count: Values) -> Values:
+    """``mbarrier.arrive_drop``: ``count`` arrivals less in this phase and all that follow."""
+    count = _signed(count)
+    return _changed(old, lambda parts: parts._replace(expected=parts.expected - count, pending=parts.pending - count))
+
+
+def arrive_drop_expect_tx(old: Values, nbytes: Values) -> Values:
+    """``mbarrier.arrive_drop.expect_tx``: ``nbytes`` expected first, then one arrival less for good."""
+    return arrive_drop(expect_tx(old, nbytes), np.ones((), np.uint32))
+
+
+def expect_tx(old: Values, nbytes: Values) -> Values:
+    """``mbarrier.expect_tx``: ``nbytes`` more that copies have to bring."""
+    return _changed(old, lambda parts: parts._replace(tx=parts.tx + _signed(nbytes)))
+
+
+def complete_tx(old: Values, nbytes: Values) -> Values:
+    """``mbarrier.complete_tx``, and what a bulk copy does at its end: ``nbytes`` that copies have brought."""
+    return _changed(old, lambda parts: parts._replace(tx=parts.tx - _signed(nbytes)))
+
+
+def expect_arrival(old: Values, count: Values) -> Values:
+    """``cp.async.mbarrier.arrive`` without ``.noinc``, when it is issued: ``count`` pending arrivals more."""
+    return _changed(old, lambda parts: parts._replace(pending=parts.pending + _signed(count)))
+
+
+def completed(word: Values, parity: Values) -> Mask:
+    """Whether the phase of that parity (any integer, its last bit counts) is over, for the waits with ``.parity``.
+
+    It is the phase before the current one if the parities differ. On what is no object nobody waits.
+    """
+    return np.asarray((contents(word).parity != (_signed(parity) & 1)) | ~initialised(word))
+
+
+def completed_of_state(word: Values, state: Values) -> Mask:
+    """Whether the phase in which an arrival returned ``state`` (the word before it) is over, for the other waits."""
+    return completed(word, contents(state).parity)
+
+
+def pending_count(state: Values) -> Values:
+    """``mbarrier.pending_count``: pending arrivals (uint32) that a state speaks of."""
+    return contents(state).pending.astype(np.uint32)
+
+
+def described(word: int) -> str:
+    """One object in words, for a report on who waits for it."""
+    array = np.array([word], np.uint64)
+    if not initialised(array).item():
+        return "no mbarrier object"
+    parity, tx, expected, pending = (int(each.item()) for each in contents(array))
+    least = "at least " if abs(tx) == MOST_BYTES else ""
+    missing = f"{pending} of {expected} arrivals and {least * (tx > 0)}{max(tx, 0)} bytes are missing"
+    surplus = f", and {least}{-tx} bytes have come of which it was not told" if tx < 0 else ""
+    return f"phase of parity {parity}: {missing}{surplus}"
+
+
+@dataclass(frozen=True)
+class MbarrierKind:
+    """What an instruction does with an mbarrier object.
+
+    Attributes:
+        action: "init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait",
+            "pending_count"; "copies_arrive" of ``cp.async.mbarrier.arrive``.
+        parity: whether a wait names the phase by its parity, instead of a state.
+        tx: whether an arrival expects bytes, which are its operand then, instead of a count.
+        completes: whether an arrival may be the phase's last; it must not with ``.noComplete``.
+        increments: of "copies_arrive", whether it adds a pending arrival first (no ``.noinc``).
+        space: "cta", "cluster" (shared memory, the block's or any of the cluster), "generic", or "" where none is
+            accessed.
+        semantics: "release", "acquire", "relaxed", or "".
+        scope: "cta" or "cluster".
+    """
+
+    action: str
+    parity: bool = False
+    tx: bool = False
+    completes: bool = True
+    increments: bool = False
+    space: str = "generic"
+    semantics: str = ""
+    scope: str = "cta"
+
+
+_SPACES = {"shared": "cta", "shared::cta": "cta", "shared::cluster": "cluster"}
+_SCOPES = ("cta", "cluster")
+_ARRIVALS, _WAITS = ("arrive", "arrive_drop"), ("test_wait", "try_wait")
+# Of each action: the semantics that it may have, that which it has where nothing is said first.
+_SEMANTICS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("init", "inval", "pending_count"), ("",)),
+    **dict.fromkeys(_ARRIVALS, ("release", "relaxed")),
+    **dict.fromkeys(("expect_tx", "complete_tx"), ("relaxed",)),
+    **dict.fromkeys(_WAITS, ("acquire", "relaxed")),
+}
+
+
+def parse(opcode: tuple[str, ...]) -> MbarrierKind | None:
+    """What an instruction does if it is one of ``mbarrier``, or ``cp.async.mbarrier.arrive``; None for others.
+
+    The qualifiers may come in any order, as ptxas takes them.
+    """
+    if opcode[:4] == ("cp", "async", "mbarrier", "arrive"):
+        return _parse_copies_arrive(opcode[4:])
+    if len(opcode) < 3 or opcode[0] != "mbarrier" or opcode[-1] != "b64" or opcode[1] not in _SEMANTICS:
+        return None
+    action, rest = opcode[1], list(opcode[2:-1])
+    flags = {flag: flag in rest for flag in ("parity", "expect_tx", "noComplete")}
+    space, semantics, scope = (_taken(rest, names) for names in (tuple(_SPACES), _SEMANTICS[action], _SCOPES))
+    known = sum(flags.values()) + sum(map(bool, (space, semantics, scope)))
+    misplaced = (
+        (flags["parity"] and action not in _WAITS)
+        or ((flags["expect_tx"] or flags["noComplete"]) and action not in _ARRIVALS)
+        or (flags["expect_tx"] and flags["noComplete"])
+    )
+    if known != len(rest) or misplaced:
+        return None
+    return MbarrierKind(
+        action,
+        parity=flags["parity"],
+        tx=flags["expect_tx"],
+        completes=not flags["noComplete"],
+        space="" if action == "pending_count" else _SPACES.get(space, "generic"),
+        semantics=semantics or _SEMANTICS[action][0],
+        scope=scope or "cta",
+    )
+
+
+def _parse_copies_arrive(rest: tuple[str, ...]) -> MbarrierKind | None:
+    modifiers = [each for each in rest if each != "noinc"]
+    if modifiers[-1:] != ["b64"] or len(modifiers) > 2 or len(rest) - len(modifiers) > 1:
+        return None
+    space = "generic" if len(modifiers) == 1 else _SPACES.get(modifiers[0])
+    return MbarrierKind("copies_arrive", increments="noinc" not in rest, space=space) if space else None
+
+
+def _taken(rest: list[str], names: tuple[str, ...]) -> str:
+    """The one of some names that is among the qualifiers; "" where none is."""
+    return next((name for name in names if name and name in rest), "")
+
+
+_COMBINES: dict[tuple[str, bool], Combine] = {
+    ("init", False): init,
+    ("inval", False): inval,
+    ("arrive", False): arrive,
+    ("arrive", True): arrive_expect_tx,
+    ("arrive_drop", False): arrive_drop,
+    ("arrive_drop", True): arrive_drop_expect_tx,
+    ("expect_tx", False): expect_tx,
+    ("complete_tx", False): complete_tx,
+}
+
+
+def combine(kind: MbarrierKind) -> Combine | None:
+    """From the old words and the operand, if it has one (count or bytes), to the new; None where nothing changes."""
+    return _COMBINES.get((kind.action, kind.tx))
+
+
+def problems(kind: MbarrierKind, old: Values, operand: Values | None = None) -> list[Problem]:
+    """What is wrong with an instruction on these words (uint64), with its count or bytes; an empty list for nothing.
+
+    A lane has one problem at most. ``operand`` may be missing where it is 1, or where there is none.
+    """
+    given = np.broadcast_to(_signed(np.ones(1) if operand is None else operand), np.shape(old))
+    valid = initialised(old)
+    if kind.action == "init":
+        found = [
+            Problem((given < 1) | (given > MOST_ARRIVALS), f"it expects not between 1 and {MOST_ARRIVALS} arrivals"),
+            Problem(valid, "it initialises an mbarrier again without mbarrier.inval"),
+        ]
+        return first_of(found)
+    if kind.action == "pending_count":
+        return first_of([Problem(~valid, "it is given what no mbarrier.arrive has returned")])
+    found = [Problem(~valid, "there is no mbarrier, initialised and not made invalid")]
+    parts = contents(old)
+    if kind.action in _ARRIVALS:
+        count = np.ones_like(given) if kind.tx else given
+        missing = parts.pending - count
+        found.append(Problem(count < 1, "it counts for less than one arrival"))
+        found.append(Problem(missing < 0, "more arrivals come than the phase waits for"))
+        if not kind.completes:
+            found.append(Problem(missing == 0, "it completes the phase, as .noComplete must not"))
+    change = given * ((kind.tx or kind.action == "expect_tx") - (kind.action == "complete_tx"))
+    found.append(Problem(abs(parts.tx + change) > MOST_BYTES, f"its tx-count leaves ±{MOST_BYTES}"))
+    return first_of(found)

@@ -1,0 +1,137 @@
+"""st.async and red.async: stores and reductions in shared memory of the cluster that an mbarrier is told of.
+
+They land when somebody waits for the mbarrier, as bulk copies do. Reference: PTX ISA, "st.async" and "red.async".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mmcore_emulator.isa.asynchronous.bulk_issue import each_of, issued, landed, sent_by
+from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
+from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
+from mmcore_emulator.isa.atomics import atomic_operation
+from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Transfer
+from mmcore_emulator.machine.compiled_block import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.observer import LaneViolation, always
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.ptx.instructions import Instruction
+
+_STORE = re.compile(
+    r"st\.async(\.weak)?(?P<space>\.shared::cluster)?\.mbarrier::complete_tx::bytes(\.v(?P<count>[24]))?"
+    r"\.(?P<kind>[bus](32|64)|f32|f64|b128)"
+)
+_REDUCTION = re.compile(
+    r"red\.async\.relaxed\.cluster(?P<space>\.shared::cluster)?\.mbarrier::complete_tx::bytes"
+    r"\.(?P<name>inc|dec|min|max|add|and|or|xor)\.(?P<kind>[bus]32|u64)"
+)
+_LARGEST = 16
+_LATE = "sends to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
+
+
+def remote_action(opcode: tuple[str, ...]) -> Action | None:
+    """What runs an instruction of ``st.async`` or ``red.async``; None for another."""
+    name = ".".join(opcode)
+    if found := _STORE.fullmatch(name):
+        count, dtype = int(found["count"] or 1), NUMPY[found["kind"]]
+        if count * dtype.itemsize > _LARGEST:
+            return None
+        run = partial(_send, _space(found), partial(_store, dtype), count * dtype.itemsize)
+        return Action(run, (Part("address"), Part("source", found["kind"], count), Part("address")))
+    if found := _REDUCTION.fullmatch(name):
+        kind, operation = found["kind"], atomic_operation(frozenset((found["name"], found["kind"])))
+        if operation is None or (kind == "u64" and found["name"] != "add"):
+            return None
+        run = partial(_send, _space(found), partial(_reduce, NUMPY[kind], operation.combine), NUMPY[kind].itemsize)
+        return Action(run, (Part("address"), Part("source", kind), Part("address")))
+    return None
+
+
+def _space(found: re.Match[str]) -> str:
+    return "cluster" if found["space"] else "generic"
+
+
+def block_at(ports: Ports, address: Values) -> Values:
+    """Number in the batch of the block in whose shared memory an address of the cluster lies."""
+    rank = (address & np.uint64(SHARED_WINDOW - 1)) >> np.uint64(RANK_SHIFT)
+    if not rank.any():
+        return np.asarray(ports.block_index)
+    others = ports.block_of_rank(np.maximum(rank.astype(np.int64) - 1, 0))
+    return np.asarray(np.where(rank == 0, ports.block_index, others))
+
+
+def _send(
+    space: str,
+    write: Callable[..., None],
+    nbytes: int,
+    ports: Ports,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    values: list[Values],
+    mbarrier: list[Values],
+) -> Sequence[Values]:
+    for each in (address[0], mbarrier[0]):
+        mask = ports.in_cluster(each, mask, at)
+    if mask is not None and not mask.count:
+        return ()
+    completes = MbarrierKind("complete_tx", space=space, scope="cluster")
+
+    def land() -> None:
+        write(ports, space, address[0], values, mask, at)
+        before = ports.peek(space, mbarrier[0], np.dtype(np.uint64), mask)
+        (found,) = change(completes, ports, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
+        late = ports.spread(ports.narrow(mask, contents(found).parity != contents(before).parity))
+        if late.any():
+            ports.report(LaneViolation("mbarrier-misuse", "shared", at, late, always(_LATE)))
+
+    inside = mbarrier[0] & np.uint64(RANK_BEGIN - 1)
+    lands: Callable[[], None] = land
+    for told in _told(ports, mask, at, address[0], nbytes, mbarrier[0]) if ports.watched else ():
+        lands = partial(landed, lands, told, ports)
+    ports.in_flight.send(inside, mask, lands, block_at(ports, mbarrier[0]))
+    return ()
+
+
+def _told(
+    ports: Ports, mask: Mask | None, at: Instruction, address: Values, nbytes: int, mbarrier: Values
+) -> Iterator[Transfer]:
+    """What observers are told of the stores that are sent, by where the mbarrier lies in its block."""
+    sent = sent_by(ports, mask, at, address, nbytes)
+    blocks, objects = (each_of(ports, sent.lanes, each) for each in (block_at(ports, address), ports.places(mbarrier)))
+    for place in np.unique(objects % BLOCK_BYTES).tolist():
+        which = objects % BLOCK_BYTES == place
+        yield issued(sent, which, blocks, sent.transfer(which, blocks, writes=True, mbarriers=objects[which]))
+
+
+def _store(
+    dtype: np.dtype[Any],
+    ports: Ports,
+    space: str,
+    address: Values,
+    values: list[Values],
+    mask: Mask | None,
+    at: Instruction,
+) -> None:
+    ports.store(space, address, values, dtype, mask, at)
+
+
+def _reduce(
+    dtype: np.dtype[Any],
+    combine: Callable[..., Values],
+    ports: Ports,
+    space: str,
+    address: Values,
+    values: list[Values],
+    mask: Mask | None,
+    at: Instruction,
+) -> None:
+    ports.atomic(space, address, values, dtype, combine, mask, at)

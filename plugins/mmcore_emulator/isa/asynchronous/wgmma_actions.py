@@ -1,0 +1,167 @@
+"""wgmma: products of a warpgroup, with matrices in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
+from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
+from mmcore_emulator.machine.compiled_block import Ports
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of, multiply_add
+from mmcore_emulator.tensor_cores.fragments import BITS, RAW, bits_of, values, wgmma_a, wgmma_d
+
+_ROWS = 64
+_WARPS = 4
+
+
+def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | None:
+    """What runs an instruction of ``wgmma``; None for another.
+
+    Products are made at once, in order; what waits for them finds them made.
+    """
+    if opcode == ("wgmma", "fence", "sync", "aligned"):
+        return Action(lambda *_: ())
+    if opcode == ("wgmma", "commit_group", "sync", "aligned"):
+        return Action(lambda ports, mask, at: ports.happened(Committed("wgmma", mask)) or ())
+    if opcode == ("wgmma", "wait_group", "sync", "aligned"):
+        return Action(_wait, (Part("source", "s32"),))
+    kind = parse_wgmma(opcode)
+    if kind is None or kind.a == "b1":
+        return None
+    arithmetic = arithmetic_of(capability, "wgmma", kind.a, kind.b, kind.accumulator, kind.k, saturate=kind.saturates)
+    registers = Part("both", count=kind.registers)
+    # A is a descriptor, or in registers; the constants behind B differ with it.
+    parts = (registers, Part("source", "", 0), Part("source", "b64"), Part("source", "pred"))
+    constants = (Part("source", "s32"),) * (4 if kind.transposable else 2)
+    return Action(partial(_multiplied, kind, arithmetic), (*parts, *constants), least=4)
+
+
+def _wait(ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
+    ports.happened(Waited("wgmma", int(most[0].item()), mask))
+    return ()
+
+
+def _multiplied(
+    kind: WgmmaKind,
+    arithmetic: Arithmetic,
+    ports: Ports,
+    mask: Mask | None,
+    at: Instruction,
+    d: list[Values],
+    a: list[Values],
+    b: list[Values],
+    scale_d: list[Values],
+    *constants: list[Values],
+) -> Sequence[Values]:
+    in_registers = len(a) > 1
+    given = dict(
+        zip(kind.operands(in_registers)[4:], (int(each[0].view(np.int32).item()) for each in constants), strict=True)
+    )
+    left = wgmma_a(kind.a)
+
+    def compute(taking: NDArray[np.bool_], *rows: NDArray[np.generic]) -> list[NDArray[np.generic]]:
+        """Warps four by four."""
+        per_block = ports.warps.per_block
+        padded = -(-per_block // _WARPS) * _WARPS
+
+        def grouped(each: NDArray[np.generic]) -> NDArray[np.generic]:
+            whole = each.reshape(-1, per_block, 32)
+            if padded != per_block:
+                whole = np.pad(whole, ((0, 0), (0, padded - per_block), (0, 0)))
+            return whole.reshape(-1, _WARPS * 32)
+
+        here = np.logical_or.reduce(grouped(taking), axis=1)
+        # Descriptors are the same in all threads that take part.
+        one = np.arange(np.count_nonzero(here)), grouped(taking)[here].argmax(axis=1)
+        count = kind.registers
+        own = [grouped(each)[here] for each in rows]
+        sums = values(wgmma_d(kind.n, kind.accumulator).unpack(own[:count]), kind.accumulator)
+        first = own[count:]
+        blocks = np.repeat(np.arange(len(here) * _WARPS // padded), padded // _WARPS)[here]
+        lanes = grouped(ports.warps.lane_numbers)[here] if ports.watched else None
+        if in_registers:
+            matrix_a = left.unpack(first[: len(a)])
+        else:
+            matrix_a = _matrix(
+                ports, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
+            )
+        descriptor, added = first[len(a)][one], first[len(a) + 1][one]
+        matrix_b = _matrix(ports, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
+        numbers_a = values(matrix_a, kind.a) * given.get("scale_a", 1)
+        numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * given.get("scale_b", 1)
+        c = np.where(added[:, np.newaxis, np.newaxis], sums, 0)
+        product = multiply_add(numbers_a, numbers_b, c, arithmetic)
+        packed = wgmma_d(kind.n, kind.accumulator).pack(bits_of(product, kind.accumulator))
+        results = []
+        for register in packed:
+            every = np.zeros((len(here), _WARPS * 32), register.dtype)
+            every[here] = register
+            results.append(every.reshape(-1, padded, 32)[:, :per_block].reshape(-1, 32))
+        return results
+
+    made: Sequence[Values] = ports.together(compute, [*d, *a, *b, *scale_d], mask)
+    return made
+
+
+def _tell_fetched(ports: Ports, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
+    """Tell observers which 16 bytes are read, dealt out to the threads of each group."""
+    count = lanes.shape[1]
+    for first in range(0, chunks.shape[1], count):
+        part = chunks[:, first : first + count]
+        address, taking = np.zeros(ports.shape, np.uint64), np.zeros(ports.shape, np.bool_)
+        # Addresses of arrays have more above what a descriptor keeps.
+        address.reshape(-1)[lanes[:, : part.shape[1]]] = ports.shared_addresses(part)
+        taking.reshape(-1)[lanes[:, : part.shape[1]]] = True
+        ports.tell(Access("fetch", "shared", ports.spaces["shared"], address, 16, ports.narrow(None, taking), at))
+
+
+def _matrix(
+    ports: Ports,
+    at: Instruction,
+    mask: Mask | None,
+    kind: WgmmaKind,
+    descriptors: NDArray[np.generic],
+    blocks: NDArray[np.int64],
+    rows: int,
+    type: str,
+    transposed: int,
+    lanes: NDArray[np.generic] | None,
+) -> NDArray[np.generic]:
+    """The raw elements [groups, rows, k] that descriptors speak of, each in the shared memory of a block.
+
+    ``lanes`` are each group's, where somebody is to be told.
+    """
+    size, parts = BITS[type] // 8, decode(descriptors.astype(np.uint64))
+    addresses = chunk_addresses(parts, rows, kind.k, size, "MN" if transposed else "K")
+    if lanes is not None:
+        places = (addresses.astype(np.int64) & (BLOCK_BYTES - 1)) + (blocks * BLOCK_BYTES)[:, np.newaxis, np.newaxis]
+        words = (places[..., np.newaxis] // 4 + np.arange(4)).reshape(len(places), -1)
+        said = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
+        reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=said)
+        ports.happened(Issued(reading))
+        _tell_fetched(ports, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
+    chunks = np.zeros(addresses.shape, np.complex128)
+    found = np.zeros(addresses.shape, np.bool_)
+    for array in ports.spaces["shared"].arrays:
+        begin = array.base & 0x3FFFF
+        inside = (addresses >= begin) & (addresses + np.uint64(16) <= begin + array.readable)
+        if inside.any():
+            places = addresses.astype(np.int64) - begin + (blocks * array.stride)[:, np.newaxis, np.newaxis]
+            chunks = np.where(inside, array.view(np.dtype(np.complex128))[np.where(inside, places // 16, 0)], chunks)
+            found |= inside
+    if not found.all():
+        text = f"reads a matrix that is not all in shared memory, for {at.mnemonic}"
+        ports.report(LaneViolation("out-of-bounds-read", "shared", at, ports.spread(mask), lambda _: text))
+    raw = chunks.view(RAW[BITS[type]])
+    if transposed:
+        return raw.reshape(len(raw), kind.k, rows).swapaxes(1, 2)
+    return raw.reshape(len(raw), rows, kind.k)

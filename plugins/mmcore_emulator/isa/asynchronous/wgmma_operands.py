@@ -1,0 +1,220 @@
+"""What ``wgmma.mma_async`` multiplies: its forms, its registers, and the matrices that descriptors speak of.
+
+A matrix in shared memory is made of 16-byte chunks, of neighbours along K (K-major) or along M or N (MN-major), in
+groups of eight: chunk c of line r in a group. Reference: PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory
+Layout"; CUTLASS, the comments on make_gmma_desc in cute/atom/mma_traits_sm90_gmma.hpp, which agree with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, swizzled
+from mmcore_emulator.numerics.floats import Values
+
+WARPGROUP = 128
+"""Threads that execute the instruction together."""
+ROWS = 64
+"""Rows of A and of the accumulators, in every form."""
+DEPTH_BYTES = 32
+"""Bytes of a row of A or of a column of B, in every form."""
+ADDRESS_BITS = 18
+"""Bits of an address in shared memory that a descriptor keeps."""
+
+_SPANS = (0, 128, 64, 32)
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}
+_EIGHT = ("e4m3", "e5m2")
+# Types of the accumulators, of A and of B.
+_TYPES: set[tuple[str, ...]] = (
+    {("f16", "f16", "f16"), ("f32", "f16", "f16"), ("f32", "bf16", "bf16"), ("f32", "tf32", "tf32")}
+    | {(accumulator, a, b) for accumulator in ("f16", "f32") for a in _EIGHT for b in _EIGHT}
+    | {("s32", a, b) for a in ("s8", "u8") for b in ("s8", "u8")}
+    | {("s32", "b1", "b1")}
+)
+_SHAPE = re.compile(r"m64n(\d+)k(\d+)")
+
+
+@dataclass(frozen=True)
+class WgmmaKind:
+    """One form of ``wgmma.mma_async``: D = A·B + D, or A·B, with A of M×K and B of K×N elements.
+
+    Attributes:
+        n, k: columns of B, and elements of a product's sum; there are 64 rows of A.
+        accumulator, a, b: PTX types.
+        saturates: whether sums of integers stop at the largest and least (``.satfinite``).
+    """
+
+    n: int
+    k: int
+    accumulator: str
+    a: str
+    b: str
+    saturates: bool = False
+
+    @property
+    def registers(self) -> int:
+        """Registers of 32 bits in each thread that hold the accumulators: N/2, or N/4 where each holds two."""
+        return self.n // (4 if self.accumulator == "f16" else 2)
+
+    @property
+    def a_registers(self) -> int:
+        """Registers of 32 bits in each thread that hold A, where it is not in shared memory."""
+        return ROWS * DEPTH_BYTES // 4 // WARPGROUP
+
+    @property
+    def transposable(self) -> bool:
+        """Whether the instruction says of matrices in shared memory if they are MN-major; else they are K-major."""
+        return _BITS[self.a] == 16
+
+    def operands(self, a_in_registers: bool) -> tuple[str, ...]:
+        """What the operands are, in order.
+
+        "d" is a list of registers, "a" such a list or a descriptor, "b" a descriptor, "scale_d" a predicate (whether D
+        is added); the others are constants: "scale_a", "scale_b" (1 or -1), "trans_a", "trans_b" (1 for MN-major).
+        """
+        scales = () if self.accumulator == "s32" else ("scale_a", "scale_b")
+        transposes = ("trans_b",) if a_in_registers else ("trans_a", "trans_b")
+        return ("d", "a", "b", "scale_d", *scales, *(transposes if self.transposable else ()))
+
+
+def parse_wgmma(opcode: tuple[str, ...]) -> WgmmaKind | None:
+    """The form of ``wgmma.mma_async`` that an opcode names; None for others (``.sp`` too)."""
+    if opcode[:4] != ("wgmma", "mma_async", "sync", "aligned") or len(opcode) < 8:
+        return None
+    shape, saturates = _SHAPE.fullmatch(opcode[4]), opcode[5] == "satfinite"
+    types, operation = opcode[5 + saturates :][:3], opcode[5 + saturates :][3:]
+    if not shape or types not in _TYPES or operation != (("and", "popc") if "b1" in types else ()):
+        return None
+    accumulator, a, b = types
+    n, k = int(shape[1]), int(shape[2])
+    sizes = range(8, 257, 8) if accumulator != "s32" else (8, 24, *range(16, 257, 16))
+    if n not in sizes or k * _BITS[a] != 8 * DEPTH_BYTES or (saturates and a not in ("s8", "u8")):
+        return None
+    return WgmmaKind(n, k, accumulator, a, b, saturates)
+
+
+def accumulator_places(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row and column of each thread's accumulators in order, [128, n/2] each (PTX ISA, figure "WGMMA … matrix D")."""
+    thread, number = np.arange(WARPGROUP)[:, None], np.arange(n // 2)
+    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (number // 2 % 2)
+    return rows, 8 * (number // 4) + 2 * (thread % 4) + number % 2
+
+
+def a_places(element_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row and column of each thread's elements of A, [128, 4 registers, elements of a register] each.
+
+    The first element of a register is in its lowest bits (PTX ISA, figures "WGMMA … matrix A").
+    """
+    each = 4 // element_bytes
+    thread, register = np.arange(WARPGROUP)[:, None, None], np.arange(4)[:, None]
+    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register % 2)
+    columns = 4 * each * (register // 2) + each * (thread % 4) + np.arange(each)
+    return np.broadcast_to(rows, columns.shape), columns
+
+
+class Descriptor(NamedTuple):
+    """What matrix descriptors say, as arrays of one shape (PTX ISA, "Matrix Descriptor Format").
+
+    Attributes:
+        start: address of the first chunk, in bytes, its lowest 18 bits; uint64, as are the next two.
+        leading: leading dimension byte offset.
+        stride: stride dimension byte offset.
+        base_offset: number of the 128 bytes with which the swizzle's pattern starts, modulo 8.
+        swizzle: bytes in which chunks change places: 0, 32, 64 or 128.
+    """
+
+    start: Values
+    leading: Values
+    stride: Values
+    base_offset: Values
+    swizzle: Values
+
+
+def decode(descriptor: Values) -> Descriptor:
+    """The parts of descriptors (uint64)."""
+    start, leading, stride = ((_field(descriptor, first, 14) << np.uint64(4)) for first in (0, 16, 32))
+    swizzle = np.array(_SPANS)[_field(descriptor, 62, 2).astype(np.int64)]
+    return Descriptor(start, leading, stride, _field(descriptor, 49, 3).astype(np.int64), swizzle)
+
+
+def encode(start: int, leading: int, stride: int, swizzle: int, base_offset: int = 0) -> int:
+    """The descriptor with these parts (bytes); bits that it does not keep are lost."""
+    low = sum(((each & 0x3FFFF) >> 4) << first for each, first in ((start, 0), (leading, 16), (stride, 32)))
+    return low | (base_offset & 7) << 49 | _SPANS.index(swizzle) << 62
+
+
+def _field(word: Values, first: int, bits: int) -> Values:
+    return np.asarray((word >> np.uint64(first)) & np.uint64((1 << bits) - 1))
+
+
+def chunk_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str) -> Values:
+    """Addresses of the 16-byte chunks of matrices in shared memory.
+
+    Args:
+        parts: of G descriptors, [G] each.
+        rows: M of operand A (64), N of operand B.
+        k: elements along K.
+        element_bytes: 1, 2 or 4.
+        major: "K" or "MN".
+
+    Returns:
+        uint64 [G, rows, k · element_bytes / 16] for K-major matrices, each chunk 16 bytes along K; [G, k, rows ·
+        element_bytes / 16] for MN-major ones, each chunk 16 bytes along M or N.
+    """
+    spans = {int(each) for each in np.unique(parts.swizzle)}
+    if len(spans) == 1:
+        return _chunks_of_span(parts, rows, k, element_bytes, major, spans.pop())
+    found = None
+    for span in spans:
+        here = parts.swizzle == span
+        some = _chunks_of_span(Descriptor(*(each[here] for each in parts)), rows, k, element_bytes, major, span)
+        found = np.empty((len(here), *some.shape[1:]), np.uint64) if found is None else found
+        found[here] = some
+    assert found is not None
+    return found
+
+
+def element_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str) -> Values:
+    """Byte addresses, uint64 [G, rows, k], of matrices' elements; arguments as of :func:`chunk_addresses`.
+
+    With A, element [g, i, j] is A[i, j]; with B it is B[j, i].
+    """
+    chunks = chunk_addresses(parts, rows, k, element_bytes, major)
+    within = np.arange(0, CHUNK, element_bytes, dtype=np.uint64)
+    lines = (chunks[..., None] + within).reshape(*chunks.shape[:-1], -1)
+    return lines if major == "K" else lines.swapaxes(-1, -2)
+
+
+def _chunks_of_span(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str, span: int) -> Values:
+    fixed, leading, stride = _steps(rows, k, element_bytes, major, span)
+    start, by_leading, by_stride = (each.reshape(-1, 1, 1) for each in (parts.start, parts.leading, parts.stride))
+    addresses = start + (fixed + leading * by_leading + stride * by_stride)
+    return swizzled(addresses, span, parts.base_offset.reshape(-1, 1, 1))
+
+
+@functools.lru_cache(maxsize=64)
+def _steps(rows: int, k: int, element_bytes: int, major: str, span: int) -> tuple[Values, Values, Values]:
+    """Bytes, leading offsets and stride offsets to each chunk from the first, uint64 that broadcast to [lines, chunks].
+
+    Lines are along M or N, chunks along K, in a K-major matrix; the other way round in an MN-major one. A group has
+    eight lines, and as many chunks as a line of the swizzle has bytes for.
+    """
+    width = max(span, CHUNK) // CHUNK
+    lines, length = (rows, k) if major == "K" else (k, rows)
+    line = np.arange(lines, dtype=np.uint64)[:, None]
+    chunk = np.arange(length * element_bytes // CHUNK, dtype=np.uint64)
+    group, across = line // np.uint64(8), chunk // np.uint64(width)
+    within_group = (line % np.uint64(8)) * np.uint64(width * CHUNK)
+    none = np.zeros(1, np.uint64)
+    if major == "K":
+        # Swizzled, an instruction's 32 bytes follow each other, and the leading offset is not used.
+        return (within_group + chunk * np.uint64(CHUNK), none, group) if span else (within_group, chunk, group)
+    within = within_group + (chunk % np.uint64(width)) * np.uint64(CHUNK)
+    # Without a swizzle the two offsets change their roles.
+    return (within, across, group) if span else (within, group, across)

@@ -1,0 +1,208 @@
+"""Instructions with which a warp moves and multiplies matrices: mma, ldmatrix, stmatrix and wmma."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.machine.compiled_block import Ports
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.warps import PerWarp
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of, multiply_add
+from mmcore_emulator.tensor_cores.fragments import (
+    Fragment,
+    MatrixMove,
+    MmaKind,
+    WmmaKind,
+    WmmaMove,
+    bits_of,
+    join_parts,
+    matrix_move,
+    mma_kind,
+    registers_of_rows,
+    rows_of_registers,
+    split_parts,
+    values,
+    wmma_mma_kind,
+    wmma_move,
+)
+
+_WORD = np.dtype(np.uint32)
+
+
+def matrix_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | None:
+    """What an opcode does on a compute capability; None for one that is not known.
+
+    Raises:
+        UnsupportedInstruction: nothing is known of its arithmetic there.
+    """
+    if kind := mma_kind(opcode) or wmma_mma_kind(opcode):
+        return _product(kind, capability)
+    if matrices := matrix_move(opcode):
+        return _matrices(opcode[0] == "stmatrix", matrices)
+    if move := wmma_move(opcode):
+        return _fragment_move(move)
+    if opcode == ("movmatrix", "sync", "aligned", "m8n8", "trans", "b16"):
+        return Action(_transposed, (Part("result"), Part("source")))
+    return None
+
+
+def _transposed(ports: Ports, mask: Mask | None, at: Instruction, register: list[Values]) -> list[Values]:
+    """A matrix of 8×8 in the registers of a warp, and the same with rows for columns."""
+
+    def transpose(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        return registers_of_rows(np.ascontiguousarray(rows_of_registers(rows)), transposed=True)
+
+    transposed: list[Values] = ports.together(transpose, register, mask)
+    return transposed
+
+
+def _register(fragment: Fragment) -> str:
+    return "f64" if fragment.bits == 64 else "b32"
+
+
+def _product(kind: MmaKind | WmmaKind, capability: tuple[int, int]) -> Action:
+    d, a, b, c = kind.fragments()
+    # Products of tf32 with wmma are two steps each, found on an H200.
+    k = 4 if isinstance(kind, WmmaKind) and kind.a == "tf32" else kind.shape[2]
+    arithmetic = arithmetic_of(
+        capability, "mma", kind.a, kind.b, kind.accumulator, k, c_type=kind.c, saturate=kind.satfinite
+    )
+    sources = [Part("source", _register(each), each.register_count) for each in (a, b, c)]
+    result = Part("result", _register(d), d.register_count)
+    return Action(partial(_multiplied, kind, arithmetic), (result, *sources))
+
+
+def _multiplied(
+    kind: MmaKind, arithmetic: Arithmetic, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+) -> list[Values]:
+    d, *fragments = kind.fragments()
+    ends = np.cumsum([len(each) for each in operands])
+
+    def compute(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        here = np.asarray(taking.any(axis=1))
+        own = rows if here.all() else [each[here] for each in rows]
+        a, b, c = (
+            values(fragment.unpack(own[end - len(each) : end]), type)
+            for fragment, each, end, type in zip(fragments, operands, ends, (kind.a, kind.b, kind.c), strict=True)
+        )
+        made = d.pack(bits_of(multiply_add(a, b, c, arithmetic), kind.d))
+        return made if here.all() else [_spread(each, here) for each in made]
+
+    together: list[Values] = ports.together(compute, [each for operand in operands for each in operand], mask)
+    return together
+
+
+def _spread(rows: PerWarp, here: PerWarp) -> PerWarp:
+    """Rows of some warps among those of all, zeros elsewhere."""
+    every = np.zeros((len(here), rows.shape[1]), rows.dtype)
+    every[here] = rows
+    return every
+
+
+def _matrices(store: bool, move: MatrixMove) -> Action:
+    address, registers = Part("address"), Part("source" if store else "result", count=move.count)
+    if store:
+        return Action(partial(_store_matrices, move), (address, registers))
+    return Action(partial(_load_matrices, move), (registers, address))
+
+
+def _load_matrices(
+    move: MatrixMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values]
+) -> Sequence[Values]:
+    """Each thread of those that name rows loads 16 bytes, which are then dealt out."""
+    naming = ports.narrow(mask, ports.special("%laneid") < np.uint32(8 * move.count))
+    words = ports.load(move.space, address[0], _WORD, 4, naming, at)
+
+    def deal(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        lines = np.stack(rows, axis=2)[:, : 8 * move.count].reshape(len(taking), move.count, 8, 4)
+        return registers_of_rows(lines.view(np.uint16), move.transposed)
+
+    dealt: Sequence[Values] = ports.together(deal, words, mask)
+    return dealt
+
+
+def _store_matrices(
+    move: MatrixMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], registers: list[Values]
+) -> Sequence[Values]:
+    def collect(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        lines = np.ascontiguousarray(rows_of_registers(rows, move.transposed)).view(np.uint32)
+        every = np.zeros((len(taking), 32, 4), np.uint32)
+        every[:, : 8 * move.count] = lines.reshape(len(taking), -1, 4)
+        return [every[:, :, word] for word in range(4)]
+
+    words = ports.together(collect, registers, mask)
+    naming = ports.narrow(mask, ports.special("%laneid") < np.uint32(8 * move.count))
+    ports.store(move.space, address[0], words, _WORD, naming, at)
+    return ()
+
+
+def _fragment_move(move: WmmaMove) -> Action:
+    fragment = move.fragment
+    registers = Part("source" if move.store else "result", _register(fragment), fragment.register_count)
+    address, stride = Part("address"), Part("source", "u32")
+    if move.store:
+        return Action(partial(_store_fragment, move), (address, registers, stride), least=2)
+    return Action(partial(_load_fragment, move), (registers, address, stride), least=2)
+
+
+def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:
+    """What is moved at a time, and how many of these a register is made of."""
+    bits, parts = move.fragment.bits, max(1, 32 // move.fragment.bits)
+    if move.side_by_side:
+        return np.dtype(np.float64) if bits == 64 else _WORD, 1
+    return np.dtype(f"u{bits // 8}"), parts
+
+
+def _addresses(move: WmmaMove, ports: Ports, address: Values, stride: list[Values]) -> list[Values]:
+    """Of every element that is moved, register by register."""
+    if stride and stride[0].size > 1:
+        offsets = move.offsets(ports.warps.rows(stride[0])[:, 0])
+    else:
+        offsets = move.offsets(int(stride[0].item()) if stride else move.default_stride)
+    _, parts = _element(move)
+    found = []
+    for register in offsets * move.fragment.bits // 8:
+        for part in range(parts):
+            rows = np.broadcast_to(register[:, :, part], (ports.warps.count, register.shape[1]))
+            found.append(address + ports.warps.lanes(rows).astype(np.uint64))
+    return found
+
+
+def _load_fragment(
+    move: WmmaMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], *stride: list[Values]
+) -> list[Values]:
+    dtype, parts = _element(move)
+    given = stride[0] if stride else []
+    loaded = [
+        ports.load(move.space, each, dtype, 1, mask, at)[0] for each in _addresses(move, ports, address[0], given)
+    ]
+    if parts > 1:
+        grouped = [loaded[start : start + parts] for start in range(0, len(loaded), parts)]
+        loaded = [join_parts(np.stack(np.broadcast_arrays(*each), axis=-1), move.type) for each in grouped]
+    return loaded * move.fragment.copies
+
+
+def _store_fragment(
+    move: WmmaMove,
+    ports: Ports,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    registers: list[Values],
+    *stride: list[Values],
+) -> Sequence[Values]:
+    dtype, parts = _element(move)
+    held = registers[: move.fragment.distinct]
+    if parts > 1:
+        split = [split_parts(np.broadcast_to(each, ports.warps.place.shape), move.type) for each in held]
+        held = [each[..., part] for each in split for part in range(parts)]
+    for each, value in zip(_addresses(move, ports, address[0], stride[0] if stride else []), held, strict=True):
+        ports.store(move.space, each, [value], dtype, mask, at)
+    return ()

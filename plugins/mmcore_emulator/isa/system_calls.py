@@ -1,0 +1,119 @@
+"""What a kernel says: ``printf``, ``assert`` and ``__trap``.
+
+The first two are functions that the driver brings. Reference: CUDA C++ Programming Guide, "Formatted Output" and
+"Assertion"; PTX Writer's Guide to Interoperability, "System Calls"; PTX ISA, "Miscellaneous Instructions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.machine.c_strings import texts
+from mmcore_emulator.machine.compiled_block import Ports
+from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.observer import LaneViolation
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+
+FUNCTIONS = """
+.func (.param .b32 count) vprintf(.param .b64 format, .param .b64 arguments)
+{
+    .reg .b32 %count; .reg .b64 %format, %arguments;
+    ld.param.b64 %format, [format];
+    ld.param.b64 %arguments, [arguments];
+    vprintf %count, %format, %arguments;
+    st.param.b32 [count], %count;
+    ret;
+}
+.func __assertfail(
+    .param .b64 text, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 character)
+{
+    .reg .b32 %line; .reg .b64 %text, %file;
+    ld.param.b64 %text, [text];
+    ld.param.b64 %file, [file];
+    ld.param.b32 %line, [line];
+    assertfail %text, %file, %line;
+    exit;
+}
+"""
+"""The functions that a module may call without defining them, by instructions that exist here alone."""
+_NO_FORMAT = -1
+
+
+def system_action(opcode: tuple[str, ...]) -> Action | None:
+    """What runs an instruction that says something; None for another."""
+    return _ACTIONS.get(opcode)
+
+
+def _stopped(text: str) -> Callable[..., Sequence[Values]]:
+    def stop(ports: Ports, mask: Mask | None, at: Instruction) -> Sequence[Values]:
+        return _report(ports, mask, at, "trap", lambda lane: text)
+
+    return stop
+
+
+def _report(
+    ports: Ports, mask: Mask | None, at: Instruction, kind: str, text: Callable[[tuple[int, ...]], str]
+) -> Sequence[Values]:
+    if mask is None or mask.count:
+        ports.report(LaneViolation(kind, None, at, ports.spread(mask), text))
+    return ()
+
+
+def _fail(
+    ports: Ports, mask: Mask | None, at: Instruction, text: list[Values], file: list[Values], line: list[Values]
+) -> Sequence[Values]:
+    """Lanes come to an assertion that does not hold."""
+    said, files = (texts(ports, address, mask, at) for address in (text[0], file[0]))
+    lines = np.broadcast_to(line[0], ports.shape)
+
+    def failed(lane: tuple[int, ...]) -> str:
+        assertion, name = ((each[lane] or b"").decode(errors="replace") for each in (said, files))
+        written = f"{name.rpartition('/')[2]}:{lines[lane]}"
+        where = "" if written == f"{at.source}:{at.line}" else f" of {written}"
+        return f"fails the assertion {assertion!r}{where}"
+
+    return _report(ports, mask, at, "assertion", failed)
+
+
+def _print(
+    ports: Ports, mask: Mask | None, at: Instruction, text: list[Values], arguments: list[Values]
+) -> Sequence[Values]:
+    """``printf``; the number of arguments that the format asks for, or -1 where there is no format."""
+    asked = np.full(ports.shape, _NO_FORMAT, np.int32)
+    formats = texts(ports, text[0], mask, at)
+    for each in sorted({each for each in formats.flat if each is not None}):
+        lanes, parts = formats == each, format_of(each)
+        columns = _arguments(ports, ports.narrow(mask, lanes), at, parts, arguments[0])
+        ports.print(lanes, parts, columns)
+        asked[lanes] = len(columns)
+    return [asked.view(np.uint32)]
+
+
+def _arguments(ports: Ports, mask: Mask | None, at: Instruction, parts: Format, address: Values) -> list[Any]:
+    """Each argument of a format, as lanes; they stand one behind the other, each at a multiple of its size."""
+    columns, offset = [], 0
+    for conversion in parts:
+        if not isinstance(conversion, Conversion):
+            continue
+        for kind in conversion.types:
+            offset = -(-offset // kind.itemsize) * kind.itemsize
+            (column,) = ports.load("generic", address + np.uint64(offset), kind, 1, mask, at)
+            columns.append(column)
+            offset += kind.itemsize
+        if conversion.takes_text:
+            columns[-1] = texts(ports, columns[-1].view(np.uint64), mask, at)
+    return columns
+
+
+_ACTIONS: dict[tuple[str, ...], Action] = {
+    ("trap",): Action(_stopped("comes to a trap")),
+    ("brkpt",): Action(_stopped("comes to a breakpoint")),
+    ("assertfail",): Action(_fail, (Part("source", "b64"), Part("source", "b64"), Part("source", "b32"))),
+    ("vprintf",): Action(_print, (Part("result"), Part("source", "b64"), Part("source", "b64"))),
+}

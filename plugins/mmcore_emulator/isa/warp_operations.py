@@ -1,0 +1,158 @@
+"""What the threads of a warp do together: shuffles, votes, matches, reductions, elections.
+
+Values are rows of 32, one for each warp. Reference: PTX ISA, Parallel Synchronization and Communication Instructions,
+and Data Movement (shfl).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.warps import BIT, EVERY_LANE, PerWarp
+from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.ptx.instructions import Instruction, Operand
+from mmcore_emulator.ptx.types import Constant
+
+_LANE = np.arange(WARP, dtype=np.int64)
+# What a thread gets from one that does not take part: the register that nobody wrote to.
+_NOT_SET = np.uint32(0x7FFC7FFC)
+#: Instructions that all threads of a warp execute together.
+_OF_WHOLE_WARPS = ("ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma")
+_OF_NAMED_LANES = ("shfl", "vote", "match", "redux", "elect")
+
+
+EVERYBODY = Constant(int(EVERY_LANE))
+"""The mask of all lanes of a warp."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A collective instruction that uses no memory.
+
+    Attributes:
+        compute: from who takes part and the source operands to the results, as rows.
+        sources, results: PTX types of the operands; a second result, a predicate, may be left out.
+    """
+
+    compute: Callable[..., tuple[PerWarp, ...]]
+    sources: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+def member_mask(instruction: Instruction) -> Operand | None:
+    """The mask of the lanes that execute a collective instruction together; None where it is none."""
+    name = instruction.opcode[0]
+    if is_of_whole_warps(instruction.opcode):
+        return EVERYBODY
+    if name in _OF_NAMED_LANES and "sync" in instruction.opcode and instruction.operands:
+        return instruction.operands[-1]
+    return None
+
+
+def is_of_whole_warps(opcode: tuple[str, ...]) -> bool:
+    """Whether all threads of a warp must execute an instruction together."""
+    return opcode[0] in _OF_WHOLE_WARPS
+
+
+def collective(opcode: tuple[str, ...]) -> Collective | None:
+    """The collective instruction of an opcode such as ("shfl", "sync", "bfly", "b32"); None for one unknown."""
+    return _table().get(".".join(opcode))
+
+
+@cache
+def _table() -> Mapping[str, Collective]:
+    found = {
+        f"shfl.sync.{mode}.b32": Collective(partial(_shuffled, mode), ("b32", "u32", "u32", "u32"), ("b32", "pred"))
+        for mode in ("up", "down", "bfly", "idx")
+    }
+    votes: dict[str, Callable[[PerWarp, PerWarp], Any]] = {
+        "all": lambda votes, members: (votes | ~members).all(axis=2),
+        "any": lambda votes, members: (votes & members).any(axis=2),
+        "uni": lambda votes, members: (votes | ~members).all(axis=2) | ~(votes & members).any(axis=2),
+    }
+    for mode, of in votes.items():
+        found[f"vote.sync.{mode}.pred"] = Collective(partial(_voted, of), ("pred", "u32"), ("pred",))
+    found["vote.sync.ballot.b32"] = Collective(partial(_voted, _ballot), ("pred", "u32"), ("b32",))
+    for kind in ("b32", "b64"):
+        found[f"match.any.sync.{kind}"] = Collective(_match_any, (kind, "u32"), ("b32",))
+        found[f"match.all.sync.{kind}"] = Collective(_match_all, (kind, "u32"), ("b32", "pred"))
+    reductions: list[tuple[str, Any, tuple[str, ...]]] = [
+        ("add", np.add, ("u32", "s32")),
+        ("min", np.minimum, ("u32", "s32")),
+        ("max", np.maximum, ("u32", "s32")),
+        ("and", np.bitwise_and, ("b32",)),
+        ("or", np.bitwise_or, ("b32",)),
+        ("xor", np.bitwise_xor, ("b32",)),
+    ]
+    for name, ufunc, kinds in reductions:
+        for kind in kinds:
+            neutral = _neutral(name, kind)
+            found[f"redux.sync.{name}.{kind}"] = Collective(partial(_reduced, ufunc, neutral), (kind, "u32"), (kind,))
+    found["elect.sync"] = Collective(_elected, ("u32",), ("b32", "pred"))
+    return found
+
+
+def _neutral(name: str, kind: str) -> Any:
+    """What changes nothing in a reduction."""
+    bounds = np.iinfo(NUMPY[kind])
+    return NUMPY[kind].type({"min": bounds.max, "max": bounds.min, "and": bounds.max}.get(name, 0))
+
+
+def _shuffled(
+    mode: str, taking: PerWarp, values: PerWarp, by: PerWarp, packed: PerWarp, named: PerWarp
+) -> tuple[PerWarp, PerWarp]:
+    """What each lane gets of another one, and whether that one is in its segment."""
+    segment = (packed >> np.uint32(8)).astype(np.int64) & 31
+    clamp, distance = packed.astype(np.int64) & 31, by.astype(np.int64) & 31
+    last = (_LANE & segment) | (clamp & ~segment)
+    source = {
+        "up": _LANE - distance,
+        "down": _LANE + distance,
+        "bfly": _LANE ^ distance,
+        "idx": (_LANE & segment) | (distance & ~segment),
+    }[mode]
+    inside = source >= last if mode == "up" else source <= last
+    source = np.where(inside, source, _LANE)
+    there = np.take_along_axis(taking, source & 31, axis=1)
+    return np.where(there, np.take_along_axis(values, source & 31, axis=1), _NOT_SET.astype(values.dtype)), inside
+
+
+def _members(taking: PerWarp, named: PerWarp) -> NDArray[np.bool_]:
+    """For each lane, which lanes of its warp it names and that take part: [warps, lane, other lane]."""
+    return np.asarray(((named[:, :, np.newaxis] & BIT) != 0) & taking[:, np.newaxis, :])
+
+
+def _voted(of: Callable[[PerWarp, PerWarp], Any], taking: PerWarp, votes: PerWarp, named: PerWarp) -> tuple[PerWarp]:
+    return (of(votes[:, np.newaxis, :], _members(taking, named)),)
+
+
+def _ballot(votes: PerWarp, members: PerWarp) -> PerWarp:
+    return np.asarray(np.where(votes & members, BIT, np.uint32(0)).sum(axis=2, dtype=np.uint32))
+
+
+def _match_any(taking: PerWarp, values: PerWarp, named: PerWarp) -> tuple[PerWarp]:
+    return (_ballot(values[:, :, np.newaxis] == values[:, np.newaxis, :], _members(taking, named)),)
+
+
+def _match_all(taking: PerWarp, values: PerWarp, named: PerWarp) -> tuple[PerWarp, PerWarp]:
+    members = _members(taking, named)
+    alike = ((values[:, :, np.newaxis] == values[:, np.newaxis, :]) | ~members).all(axis=2)
+    return np.where(alike, _ballot(np.True_, members), np.uint32(0)), alike  # type: ignore[arg-type]
+
+
+def _reduced(ufunc: Any, neutral: Any, taking: PerWarp, values: PerWarp, named: PerWarp) -> tuple[PerWarp]:
+    each = np.where(_members(taking, named), values[:, np.newaxis, :], neutral)
+    return (ufunc.reduce(each, axis=2).astype(values.dtype),)
+
+
+def _elected(taking: PerWarp, named: PerWarp) -> tuple[PerWarp, PerWarp]:
+    """The first of the lanes, as hardware elects it."""
+    first = _members(taking, named).argmax(axis=2)
+    return first.astype(np.uint32), first == _LANE

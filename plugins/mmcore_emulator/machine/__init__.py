@@ -1,0 +1,1 @@
+"""What instructions act on: lanes, warps, memory, events."""

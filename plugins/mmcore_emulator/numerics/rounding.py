@@ -1,0 +1,213 @@
+"""Rounding in every direction and to every format, of numbers that are given as a float64 and what it falls short by.
+
+What is rounded to nearest in a format of numpy's is rounded by numpy, elsewhere; this is for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mmcore_emulator.numerics.floats import Values, fma64, two_sum, with_one_nan
+
+DIRECTIONS = ("rz", "rm", "rp")
+"""Rounding toward zero, toward minus and toward plus infinity."""
+Pair: TypeAlias = tuple[Values, Values]
+_NOTHING = np.zeros(())
+
+
+@dataclass(frozen=True)
+class Format:
+    """A floating-point format.
+
+    Attributes:
+        precision: bits of the significand, the leading one included.
+        least: exponent of the least normal number.
+        largest: the largest finite number.
+    """
+
+    precision: int
+    least: int
+    largest: float
+
+
+FORMATS = {
+    "f16": Format(11, -14, 65504.0),
+    "bf16": Format(8, -126, (2 - 2.0**-7) * 2.0**127),
+    "tf32": Format(11, -126, (2 - 2.0**-10) * 2.0**127),
+    "f32": Format(24, -126, (2 - 2.0**-23) * 2.0**127),
+    "e4m3": Format(4, -6, 448.0),
+    "e5m2": Format(3, -14, 57344.0),
+}
+
+
+def rounded(high: Values, low: Values, way: str, to: Format) -> Values:
+    """``high`` + ``low`` rounded once, as float64; infinities and NaN remain what they are.
+
+    Args:
+        high: float64.
+        low: less than half a unit in the last place of ``high``; only its sign is looked at.
+        way: "rn" (to nearest, ties to even), "rna" (ties away from zero), or one of the DIRECTIONS.
+        to: the format.
+    """
+    finite = np.isfinite(high)
+    value, low = np.where(finite, high, 0.0), np.where(finite, np.sign(low), 0.0)
+    negative = np.signbit(value)
+    mantissa, exponent = np.frexp(value)
+    # Just below a power of two numbers are closer to each other than just above it.
+    exponent = exponent - 1 - ((np.abs(mantissa) == 0.5) & (low == np.where(negative, 1, -1)))
+    unit = np.maximum(exponent, to.least) - (to.precision - 1)
+    scaled = np.ldexp(value, -unit)
+    below = np.floor(scaled)
+    rest = scaled - below
+    less = (rest == 0) & (low < 0)
+    below = below - less
+    inexact = (rest != 0) | (low != 0)
+    half = np.where(less, 1, np.where(rest == 0.5, low, np.sign(rest - 0.5)))
+    up = {
+        "rn": (half > 0) | ((half == 0) & (np.fmod(below, 2) != 0)),
+        "rna": (half > 0) | ((half == 0) & ~negative),
+        "rz": inexact & negative,
+        "rm": np.False_,
+        "rp": inexact,
+    }[way]
+    result = np.copysign(np.ldexp(below + up, unit), value)
+    to_infinity: Any = {"rz": np.False_, "rm": negative, "rp": ~negative}.get(way, np.True_)
+    result = np.where(
+        np.abs(result) > to.largest, np.copysign(np.where(to_infinity, np.inf, to.largest), value), result
+    )
+    return np.where(finite, result, high)
+
+
+# Results in float64, and what is to be added to them for the exact ones (or its sign).
+
+
+def exact_sum(a: Values, b: Values) -> Pair:
+    """a + b."""
+    return two_sum(a, b)
+
+
+def exact_difference(a: Values, b: Values) -> Pair:
+    """a - b."""
+    return two_sum(a, -b)
+
+
+def exact_product(a: Values, b: Values) -> Pair:
+    """a·b of numbers that float32 holds."""
+    return a * b, _NOTHING
+
+
+def exact_product_and_sum(a: Values, b: Values, c: Values) -> Pair:
+    """a·b + c of numbers that float32 holds."""
+    return two_sum(a * b, c)
+
+
+def exact_quotient(a: Values, b: Values) -> Pair:
+    """a/b of numbers that float32 holds."""
+    quotient = np.asarray(a / b)
+    return quotient, np.sign(fma64(-quotient, b, a)) * np.sign(b)
+
+
+def exact_reciprocal(a: Values) -> Pair:
+    """1/a of a number that float32 holds."""
+    return exact_quotient(np.ones_like(a), a)
+
+
+def exact_root(a: Values) -> Pair:
+    """The square root of a number that float32 holds."""
+    root = np.asarray(np.sqrt(a))
+    return root, np.sign(fma64(-root, root, a))
+
+
+EXACT: dict[str, Callable[..., Pair]] = {
+    "add": exact_sum,
+    "sub": exact_difference,
+    "mul": exact_product,
+    "fma": exact_product_and_sum,
+    "mad": exact_product_and_sum,
+    "div": exact_quotient,
+    "rcp": exact_reciprocal,
+    "sqrt": exact_root,
+}
+"""What each instruction computes, exactly."""
+
+
+def directed(name: str, kind: str, way: str) -> Callable[..., Values]:
+    """The instruction ``name`` of "f32" or "f64" numbers, rounded in one of the DIRECTIONS."""
+    if kind == "f64":
+        return partial(_directed_f64, name, way)
+
+    def compute(*operands: Values) -> Values:
+        wide = [each.astype(np.float64) for each in operands]
+        high, low = EXACT[name](*wide)
+        result = rounded(high, low, way, FORMATS["f32"])
+        return with_one_nan(_zero_sums(name, way, result, (high == 0) & (low == 0), wide).astype(np.float32))
+
+    return compute
+
+
+def _zero_sums(name: str, way: str, result: Values, nothing: Values, operands: list[Values]) -> Values:
+    """``result`` with -0 for sums of ``nothing`` whose terms have opposite signs, rounded toward minus infinity."""
+    if way != "rm" or name not in ("add", "sub", "fma", "mad"):
+        return result
+    *factors, last = operands
+    one = factors[0] if len(factors) == 1 else factors[0] * factors[1]
+    opposite = np.signbit(one) != (np.signbit(last) ^ (name == "sub"))
+    return np.where(nothing & opposite, -0.0, result)
+
+
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "fma": fma64,
+    "mad": fma64,
+    "div": np.divide,
+    "rcp": lambda a: 1 / a,
+    "sqrt": np.sqrt,
+}
+_FRACTIONS: dict[str, Callable[..., Fraction]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "fma": lambda a, b, c: a * b + c,
+    "mad": lambda a, b, c: a * b + c,
+    "div": lambda a, b: a / b,
+    "rcp": lambda a: 1 / a,
+}
+
+
+def _directed_f64(name: str, way: str, *operands: Values) -> Values:
+    """By exact fractions, number by number: it is slow, and rarely asked for."""
+    result = np.array(_PLAIN[name](*operands), np.float64)
+    given = np.broadcast_arrays(result, *operands)[1:]
+    nothing = np.zeros(result.shape, np.bool_)
+    for index in np.ndindex(result.shape):
+        numbers, found = [float(each[index]) for each in given], float(result[index])
+        divides_by_zero = name in ("div", "rcp") and numbers[-1] == 0
+        if not np.isfinite(numbers).all() or np.isnan(found) or divides_by_zero:
+            continue
+        sign = _beyond(name, numbers, found)
+        nothing[index] = found == 0 and sign == 0
+        toward = {"rz": 0.0, "rm": -np.inf, "rp": np.inf}[way]
+        wrong = sign > 0 if way == "rm" else sign < 0 if way == "rp" else sign * (1 if found > 0 else -1) > 0
+        result[index] = np.nextafter(found, toward) if wrong else found
+    return _zero_sums(name, way, result, nothing, list(given))
+
+
+def _beyond(name: str, numbers: list[float], found: float) -> int:
+    """The sign of a result less the exact one."""
+    if np.isinf(found):
+        return 1 if found > 0 else -1
+    operands = [Fraction(each) for each in numbers]
+    one, other = Fraction(found), Fraction(0)
+    if name == "sqrt":
+        one, other = one * one, operands[0]
+    else:
+        other = _FRACTIONS[name](*operands)
+    return (one > other) - (one < other)

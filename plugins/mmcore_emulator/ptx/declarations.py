@@ -1,0 +1,128 @@
+"""Variables that PTX declares, and what those of a module hold when it is loaded."""
+
+from __future__ import annotations
+
+import functools
+import re
+import textwrap
+from dataclasses import dataclass
+
+from mmcore_emulator.ptx.types import TYPE_BYTES, PtxError, integer, real, whole_number
+
+_MODULE_SCOPE = re.compile(
+    r"(?<![\w.])(?:\.(?P<linking>extern|visible|weak|common)\s+)?"
+    r"(?P<declaration>\.(?:global|const|shared)\b[^;]*)(?P<end>;?)"
+)
+_VARIABLE = re.compile(
+    r"\.(?P<space>shared|local|global|const)\s*(?:\.attribute\s*\(\s*\.managed\s*\)\s*)?"
+    r"(?:\.align\s+(?P<align>\d+)\s*)?\.(?P<type>\w+)\s+(?P<name>[A-Za-z_$%][\w$]*)\s*"
+    r"(?P<extents>(?:\[\s*\d*\s*\]\s*)*)(?:=\s*(?P<initial>.*))?",
+    re.DOTALL | re.ASCII,
+)
+# "launches", "generic(cache)+12", and one byte of such an address: "0xFF00(generic(cache))".
+_ADDRESS = re.compile(
+    r"(?:0[xX][0-9a-fA-F]+\s*\(\s*)?(?:generic\s*\(\s*)?(?P<name>[A-Za-z_$%][\w$]*)[\s)]*(?:[+-]\s*\d+)?[\s)]*",
+    re.ASCII,
+)
+_QUOTED = 100
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A .shared, .local, .global or .const variable."""
+
+    name: str  # its symbol
+    space: str  # the memory it lies in
+    nbytes: int  # its size; 0 for an ``extern`` array
+    align: int  # what its address is a multiple of
+    initial: bytes = b""  # bytes that it holds from its start on when the module is loaded; zeros follow
+    unknown: str = ""  # for a variable whose initial value is not known here, why ("holds the address of x")
+
+
+def module_variables(text: str) -> dict[str, Variable]:
+    """The variables that PTX declares outside of functions, by name.
+
+    Args:
+        text: PTX without its functions and comments.
+
+    Raises:
+        PtxError: a declaration is not understood.
+    """
+    variables = {}
+    for found in _MODULE_SCOPE.finditer(text):
+        if not found["end"]:
+            raise PtxError(f"PTX variable {_quoted(found[0])} does not end")
+        declared = variable(found["declaration"], extern=found["linking"] == "extern")
+        variables[declared.name] = declared
+    return variables
+
+
+def variable(declaration: str, *, extern: bool = False) -> Variable:
+    """One declaration, such as ``.global .align 4 .b8 table[16] = {1, 2}``.
+
+    Args:
+        declaration: its text, without what says how it is linked and without the semicolon.
+        extern: whether it is linked as ``.extern``: the definition, or the size of shared memory, is elsewhere.
+
+    Raises:
+        PtxError: it is not understood.
+    """
+    found = _VARIABLE.fullmatch(declaration.strip())
+    if not found or found["type"] not in TYPE_BYTES:
+        raise PtxError(f"PTX variable {_quoted(declaration)} is not understood")
+    element = TYPE_BYTES[found["type"]]
+    align = whole_number(found["align"] or str(element))
+    if align.bit_count() != 1:
+        raise PtxError(f"PTX variable {found['name']} has an alignment of {align}, which is no power of two")
+    nbytes = element
+    for extent in re.findall(r"\[\s*(\d*)\s*\]", found["extents"]):
+        nbytes *= whole_number(extent or "0")
+    static = found["space"] in ("global", "const")
+    if found["initial"] is not None and (extern or not static):
+        raise PtxError(f"PTX variable {found['name']} cannot have an initial value")
+    initial, unknown = _initial(found, nbytes)
+    if static and extern:
+        unknown = "another module defines"
+    elif static and not nbytes:
+        raise PtxError(f"PTX variable {found['name']} has no size")
+    return Variable(found["name"], found["space"], nbytes, align, initial, unknown)
+
+
+def _initial(found: re.Match[str], nbytes: int) -> tuple[bytes, str]:
+    """The bytes of a variable's initial value, and why they are not known."""
+    if found["initial"] is None:
+        return b"", ""
+    text = found["initial"].strip()
+    braces = text.startswith("{") and text.endswith("}")
+    if braces != bool(found["extents"]):
+        raise PtxError(f"PTX variable {found['name']} is set to {_quoted(text)}, which is not understood")
+    values = [item.strip() for item in (text[1:-1] if braces else text).split(",")]
+    if len(values) * TYPE_BYTES[found["type"]] > nbytes:
+        raise PtxError(
+            f"PTX variable {found['name']} of {nbytes} bytes is set to {len(values)} values of .{found['type']}"
+        )
+    content = []
+    for value in values:
+        known = _element(value, found["type"])
+        if known is None:
+            address = _ADDRESS.fullmatch(value)
+            if not address:
+                raise PtxError(f"PTX variable {found['name']} is set to {_quoted(value)}, which is no .{found['type']}")
+            return b"", f"holds the address of {address['name']}"
+        content.append(known)
+    return b"".join(content), ""
+
+
+@functools.lru_cache(maxsize=1024)
+def _element(text: str, kind: str) -> bytes | None:
+    """The bytes of a literal of that type; None for what is none."""
+    size = TYPE_BYTES[kind]
+    if (value := integer(text)) is not None and kind[0] in "bus":
+        bits = 8 * size
+        return (value % (1 << bits)).to_bytes(size, "little") if -(1 << bits - 1) <= value < 1 << bits else None
+    constant = real(text)
+    return constant.bits.to_bytes(size, "little") if constant is not None and constant.type == kind else None
+
+
+def _quoted(text: str) -> str:
+    return repr(textwrap.shorten(text, _QUOTED, placeholder=" …"))

@@ -1,0 +1,354 @@
+"""PTX text, as NVRTC writes it, read into functions of instructions.
+
+Only structure is understood here (functions, declarations, labels, operands, source lines); what an instruction
+does is operations.py's business. Reference: NVIDIA, Parallel Thread Execution ISA.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from mmcore_emulator.isa.system_calls import FUNCTIONS
+from mmcore_emulator.ptx.calls import with_calls_expanded
+from mmcore_emulator.ptx.declarations import module_variables, variable
+from mmcore_emulator.ptx.instructions import (
+    Address,
+    Function,
+    Instruction,
+    Negated,
+    Operand,
+    Parameter,
+    Register,
+    Scalar,
+    Symbol,
+    TensorAddress,
+    Vector,
+)
+from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, PtxError, integer, real, whole_number
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?(?P<directives>[^{;]*)")
+_CALLABLE = re.compile(r"\.func\b(?P<head>[^{;]*)\{")
+_HEAD = re.compile(r"(?:\((?P<returns>[^)]*)\)\s*)?(?P<name>[\w$]+)\s*(?:\((?P<parameters>[^)]*)\))?")
+_BOUNDED = re.compile(r"\.(minnctapersm|maxnreg)\b")
+_THREADS = re.compile(r"\.(maxntid|reqntid)\s+([\d\s,]+)")
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+([\d\s,]+)")
+_PARAMETER = re.compile(
+    r"\.param\s*(?:\.align\s+\d+\s*)?\.(?P<type>\w+)\s*(?:\.ptr\b[^%\w]*(?:\.\w+\s+)*(?:\.align\s+\d+\s+)?)?"
+    r"(?P<name>[\w$]+)\s*(?:\[(?P<extent>\d+)\])?\s*$"
+)
+_REGISTERS = re.compile(r"\.reg\s*\.(?P<type>\w+)\s+(?P<names>.*)$", re.DOTALL)
+_STATEMENT = re.compile(
+    r"\s*(?:(?P<loc>\.loc\b[^\n]*)|(?P<file>\.file\b[^\n]*)|(?P<label>[\w$]+):(?!:)|(?P<open>\{)|(?P<close>\})"
+    r"|(?P<statement>[^;]*);)"
+)
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
+_INSTRUCTION = re.compile(
+    r"(?:@(?P<not>!?)(?P<guard>[\w$%]+)\s+)?(?P<opcode>[a-z][\w.:]*)\s*(?P<operands>.*)$", re.DOTALL
+)
+_TENSOR_ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*,\s*\{(?P<coordinates>[^{}]*)\}\s*\]$")
+_ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*\]$")
+
+
+def parse(text: str) -> dict[str, Function]:
+    """The kernels of a PTX module, by symbol, with what they call expanded in them.
+
+    Raises:
+        PtxError: the text cannot be read; the message quotes the statement.
+    """
+    files = {whole_number(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
+    text = FUNCTIONS + _COMMENT.sub(" ", text)
+    entries = [(found, *_body(text, found.end())) for found in _ENTRY.finditer(text)]
+    callables = [(found, *_body(text, found.end() - 1)) for found in _CALLABLE.finditer(text)]
+    outside = _outside(text, sorted((found.start(), end) for found, _, end in (*entries, *callables)))
+    variables = module_variables(outside)
+    heads = ((_HEAD.search(found["head"]), begin, end) for found, begin, end in callables)
+    # Where parameters are registers, as before there was a way to pass them, a function is one that is not known.
+    bodies = {head["name"]: (head, begin, end) for head, begin, end in heads if head and ".reg" not in head[0]}
+
+    @functools.cache
+    def called(name: str) -> Function | None:
+        """The function of that name that the module defines; read where somebody calls it."""
+        if name not in bodies:
+            return None
+        head, begin, end = bodies[name]
+        returns, parameters = _parameters(head["returns"] or ""), _parameters(head["parameters"] or "")
+        function = Function(name, parameters, dict(variables), returns=returns)
+        _Body(function, files).read(text[begin : end - 1])
+        return function
+
+    functions: dict[str, Function] = {}
+    for found, begin, end in entries:
+        parameters = _parameters(found["parameters"] or "")
+        directives = found["directives"]
+        bounded = _BOUNDED.search(directives) is not None
+        function = Function(found[1], parameters, dict(variables), _threads(directives), _cluster(directives), bounded)
+        _Body(function, files).read(text[begin : end - 1])
+        functions[function.name] = with_calls_expanded(function, called)
+    return functions
+
+
+def _body(text: str, position: int) -> tuple[int, int]:
+    """Begin of the text inside the braces at ``position``, and end of the text behind them."""
+    if text[position : position + 1] != "{":
+        raise PtxError("a PTX function has no body")
+    depth = 0
+    for brace in re.compile(r"[{}]").finditer(text, position):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return position + 1, brace.end()
+    raise PtxError("a PTX function's body does not end")
+
+
+def _threads(directives: str) -> dict[str, int]:
+    found = _THREADS.findall(directives)
+    return {name: math.prod(whole_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in found}
+
+
+def _cluster(directives: str) -> tuple[int, ...]:
+    found = _CLUSTER.search(directives)
+    extents = [whole_number(extent) for extent in re.findall(r"\d+", found[1])] if found else []
+    return (*extents, *[1] * (3 - len(extents))) if extents else ()
+
+
+def _outside(text: str, spans: list[tuple[int, int]]) -> str:
+    kept, position = [], 0
+    for begin, end in spans:
+        kept.append(text[position:begin])
+        position = end
+    return " ".join([*kept, text[position:]])
+
+
+def _parameters(text: str) -> list[Parameter]:
+    parameters = [_parameter(item) for item in text.split(",") if item.strip()]
+    names = [parameter.name for parameter in parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise PtxError(f"PTX parameter {name} stands twice")
+    return parameters
+
+
+def _parameter(text: str) -> Parameter:
+    found = _PARAMETER.search(" ".join(text.split()))
+    if not found or found["type"] not in TYPE_BYTES:
+        raise PtxError(f"PTX parameter {text.strip()!r} is not understood")
+    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * whole_number(found["extent"] or "1"))
+
+
+_Place: TypeAlias = tuple[int, int, int]
+
+
+@dataclass
+class _Scope:
+    """What is declared between two braces; inline assembly may reuse a name of another scope for something else.
+
+    Attributes:
+        suffix: what tells its registers from those of the same name in other scopes.
+        registers: declared one by one, and those of ``families`` that were used.
+        families: (prefix, count, type) of ``.reg .b32 %r<5>``.
+        labels: names of the labels that stand here.
+        passed: names of what is declared here to be passed to functions, or taken from them.
+    """
+
+    suffix: str
+    registers: dict[str, Register] = field(default_factory=dict)
+    families: list[tuple[str, int, str]] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
+    passed: set[str] = field(default_factory=set)
+
+    def find(self, name: str) -> Register | None:
+        """The register of that name declared here."""
+        if name not in self.registers:
+            for prefix, count, kind in self.families:
+                number = name.removeprefix(prefix)
+                if number != name and re.fullmatch("0|[1-9][0-9]*", number) and whole_number(number) < count:
+                    self.registers[name] = Register(name + self.suffix, kind)
+        return self.registers.get(name)
+
+
+class _Body:
+    """Reads the statements of one function, keeping track of scopes and source lines."""
+
+    def __init__(self, function: Function, files: dict[int, str]) -> None:
+        self._function = function
+        self._files = files
+        self._scopes = [_Scope("")]
+        self._opened = 0
+        self._line = 0
+        self._source = ""
+        self._main = 0
+        self._callers: dict[_Place, _Place] = {}
+        # Branches by their place in the body, with the scopes that they stand in: labels may come behind them.
+        self._branches: dict[int, list[_Scope]] = {}
+        # Of ``brx.idx``: the labels that each list of them names, and the scopes that it stands in.
+        self._lists: dict[str, tuple[list[str], list[_Scope]]] = {}
+        self._labelled = ""
+
+    def read(self, text: str) -> None:
+        position = 0
+        while found := _STATEMENT.match(text, position):
+            position = found.end()
+            if found["loc"]:
+                self._locate(found["loc"])
+            elif found["label"]:
+                self._label(found["label"])
+            elif found["open"]:
+                self._opened += 1
+                self._scopes.append(_Scope(f"@{self._opened}"))
+            elif found["close"]:
+                if len(self._scopes) == 1:
+                    raise PtxError(f"PTX function {self._function.name} closes a scope it did not open")
+                self._scopes.pop()
+            elif statement := " ".join((found["statement"] or "").split()):
+                self._statement(statement)
+        if rest := text[position:].strip():
+            raise PtxError(f"PTX statement {rest.splitlines()[0]!r} is not understood")
+        self._lead_branches()
+
+    def _label(self, name: str) -> None:
+        scope = self._scopes[-1]
+        if name in scope.labels:
+            raise PtxError(f"PTX label {name} stands twice in {self._function.name}")
+        scope.labels.add(name)
+        self._labelled = name + scope.suffix
+        self._function.labels[self._labelled] = len(self._function.body)
+
+    def _lead_branches(self) -> None:
+        """Let branches name the labels of the innermost scope that has them, ``brx.idx`` all that it may lead to."""
+        for index, scopes in self._branches.items():
+            branch = self._function.body[index]
+            *_, target = branch.operands or (None,)
+            if isinstance(target, Symbol):
+                label = _label_of(target.name, scopes)
+                targets: Operand = Symbol(label)
+                if branch.opcode[0] == "brx":
+                    if label not in self._lists:
+                        raise PtxError(f"PTX branch {branch.mnemonic} has no list of targets {target.name}")
+                    names, around = self._lists[label]
+                    targets = tuple(Symbol(_label_of(name, around)) for name in names)
+                self._function.body[index] = replace(branch, operands=(*branch.operands[:-1], targets))
+
+    def _locate(self, text: str) -> None:
+        found = _LOC.match(text)
+        if not found:
+            raise PtxError(f"PTX line mark {text!r} is not understood")
+        file, line, column, *caller = (whole_number(number) for number in found.groups() if number)
+        place = (file, line, column)
+        if caller:
+            self._callers[place] = (caller[0], caller[1], caller[2])
+        self._main = self._main or file
+        # What a header's function does is done where the .cu file calls it.
+        visited = {place}
+        while place[0] != self._main and (above := self._callers.get(place)) and above not in visited:
+            place = above
+            visited.add(place)
+        # Line 0 marks code that belongs to no line of its own; it keeps the line before it.
+        if place[1]:
+            self._line, self._source = place[1], self._files.get(place[0], "")
+
+    def _statement(self, text: str) -> None:
+        if found := _REGISTERS.match(text):
+            self._declare(found["type"], found["names"])
+        elif text.startswith((".shared", ".local")):
+            declared = variable(text)
+            self._function.variables[declared.name] = declared
+        elif text.startswith(".param"):
+            passed = _parameter(text)
+            self._scopes[-1].passed.add(passed.name)
+            self._function.passed[passed.name + self._scopes[-1].suffix] = passed
+        elif text.startswith(".branchtargets"):
+            names = [name.strip() for name in text.removeprefix(".branchtargets").split(",")]
+            self._lists[self._labelled] = (names, list(self._scopes))
+        elif text.startswith(".pragma") or ".callprototype" in text:
+            return
+        elif found := _INSTRUCTION.match(text):
+            if found["opcode"].startswith(("bra", "brx")):
+                self._branches[len(self._function.body)] = list(self._scopes)
+            guard = found["guard"] and self._scalar(found["guard"])
+            if guard is not None and not isinstance(guard, Register):
+                raise PtxError(f"PTX guard in {text!r} is not a register")
+            self._function.body.append(
+                Instruction(
+                    tuple(found["opcode"].split(".")),
+                    tuple(self._operand(operand) for operand in _split(found["operands"])),
+                    guard,
+                    bool(found["not"]),
+                    self._line,
+                    self._source,
+                )
+            )
+        else:
+            raise PtxError(f"PTX statement {text!r} is not understood")
+
+    def _declare(self, kind: str, names: str) -> None:
+        if kind not in TYPE_BYTES:
+            # A register of an exotic type is only a problem where an instruction uses it.
+            return
+        scope = self._scopes[-1]
+        for name in names.split(","):
+            name = name.strip()
+            if found := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
+                scope.families.append((found[1], whole_number(found[2]), kind))
+            else:
+                scope.registers[name] = Register(name + scope.suffix, kind)
+
+    def _operand(self, text: str) -> Operand:
+        if text.startswith(("{", "(")):
+            return self._vector(text[1:-1])
+        if "|" in text:
+            return self._vector(text.replace("|", ","))
+        if text.startswith("["):
+            text = text.removesuffix(".unified")  # the same address in every thread
+            found = _ADDRESS.match(text)
+            offset = integer(found["offset"] or "0") if found else None
+            if tensor := _TENSOR_ADDRESS.match(text):
+                return TensorAddress(self._scalar(tensor["base"]), self._vector(tensor["coordinates"]))
+            if not found or offset is None:
+                # Only newer instructions have such addresses; the translation refuses those by name.
+                return Symbol(text)
+            return Address(self._scalar(found["base"]), offset)
+        return self._scalar(text)
+
+    def _vector(self, text: str) -> Vector:
+        return tuple(self._scalar(part) for part in _split(text))
+
+    def _scalar(self, text: str) -> Scalar:
+        if text.startswith("!") and isinstance(negated := self._scalar(text[1:].strip()), Register):
+            return Negated(negated)
+        for scope in reversed(self._scopes):
+            if register := scope.find(text):
+                return register
+            if text in scope.passed:
+                return Symbol(text + scope.suffix)
+        if (number := integer(text)) is not None:
+            return Constant(number & 0xFFFFFFFFFFFFFFFF)
+        if (constant := real(text)) is not None:
+            return constant
+        if not re.fullmatch(r"[%\w$.|!-]+", text):
+            raise PtxError(f"PTX operand {text!r} is not understood")
+        return Symbol(text)
+
+
+def _label_of(name: str, scopes: Sequence[_Scope]) -> str:
+    """The label of that name of the innermost scope that has it."""
+    return name + next((scope for scope in reversed(scopes) if name in scope.labels), scopes[0]).suffix
+
+
+def _split(text: str) -> Iterator[str]:
+    """Operands, separated by commas that stand outside brackets and braces."""
+    depth, begin = 0, 0
+    for position, character in enumerate(text):
+        depth += (character in "[{(") - (character in "]})")
+        if character == "," and depth == 0:
+            yield text[begin:position].strip()
+            begin = position + 1
+    if depth:
+        raise PtxError(f"PTX operands {text!r} are not closed")
+    if last := text[begin:].strip():
+        yield last

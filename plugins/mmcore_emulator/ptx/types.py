@@ -1,0 +1,80 @@
+"""PTX's types and literals."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+
+from mmcore.errors import MmcoreError
+
+TYPE_BYTES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)} | {
+    "pred": 1,
+    "bf16": 2,
+    "b128": 16,
+}
+
+_INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9][0-9]*))U?")
+_FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]+)$")
+_DECIMAL = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
+
+
+class PtxError(MmcoreError):
+    """The text is not PTX that this reader understands."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A literal. ``type`` is "int", "f32", "f64", or "decimal" for a number of any float type, given as float64."""
+
+    bits: int
+    type: str = "int"
+
+
+def whole_number(digits: str, base: int = 10) -> int:
+    """A number in a literal, a declaration or a line mark.
+
+    Raises:
+        PtxError: it has more than 64 bits, as no number in PTX has.
+    """
+    if len(digits) > 64 or (number := int(digits, base)) >= 2**64:
+        raise PtxError(f"PTX number {digits[:20]}… does not fit into 64 bits")
+    return number
+
+
+def integer(text: str) -> int | None:
+    """The value of an integer literal; None for anything else."""
+    found = _INTEGER.fullmatch(text)
+    if not found:
+        return None
+    bases = zip((16, 2, 8, 10), found.groups()[1:], strict=True)
+    (magnitude,) = (whole_number(digits, base) for base, digits in bases if digits)
+    return -magnitude if found[1] else magnitude
+
+
+def real(text: str) -> Constant | None:
+    """A floating-point literal, given by its bits or in decimals; None for anything else.
+
+    Raises:
+        PtxError: it has too many digits, or too few.
+    """
+    if _DECIMAL.fullmatch(text):
+        return Constant(struct.unpack("<Q", struct.pack("<d", float(text)))[0], "decimal")
+    found = _FLOAT.match(text)
+    if not found:
+        return None
+    kind, digits = ("f32", 8) if found[1] in "fF" else ("f64", 16)
+    if len(found[2]) != digits:
+        raise PtxError(f"PTX constant {text!r} is not understood")
+    return Constant(int(found[2], 16), kind)
+
+
+def float_value(constant: Constant) -> float:
+    """The number that a floating-point constant stands for."""
+    pack, unpack = ("<I", "<f") if constant.type == "f32" else ("<Q", "<d")
+    return float(struct.unpack(unpack, struct.pack(pack, constant.bits))[0])
+
+
+INTEGERS = tuple(f"{kind}{bits}" for kind in "us" for bits in (16, 32, 64))
+BITS = ("b16", "b32", "b64")
+FLOATS = ("f32", "f64")
