@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import mmcore as api
-from mmcore import Constraint, Dim3, Launch, Multiple, Result, Square
+from mmcore import Constraint, Dim3, Kernel, Launch, Multiple, Result, Square, hookimpl
 from mmcore.cell import Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.cli.output import rendered
@@ -96,6 +96,25 @@ def test_a_registered_kernel_with_a_race_fails_although_its_product_is_right(
     assert {each["kind"] for each in document["violations"]} == {"shared-race"}
     (again,) = re.findall(r"mmcore (check .*)", result.stdout)
     assert mmcore(*shlex.split(again)).exit_code == 1
+
+
+@pytest.mark.parametrize("order", ["tryfirst", "trylast"])
+def test_a_plugin_that_finds_no_hazard_takes_none_of_anothers_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    class Content:
+        @hookimpl(tryfirst=order == "tryfirst", trylast=order == "trylast")
+        def mmcore_hazards(self, result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]:
+            return "none elsewhere", ()
+
+    name = register_staged(tmp_path, monkeypatch, "")
+    registry().manager.register(other := Content())
+    try:
+        result = mmcore("run", name, "--size", "64", *EMULATOR)
+    finally:
+        registry().manager.unregister(other)
+    assert (result.exit_code, "shared-race" in result.stdout) == (1, True)
+    assert "none elsewhere" in result.stdout
 
 
 @pytest.mark.parametrize(

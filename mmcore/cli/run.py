@@ -45,7 +45,8 @@ def run(
     if not result.violations:
         for hazards, violations in registry().asked("mmcore_hazards", _hazards, result=result, kernel=found):
             untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
-            result = replace(result, hazards=hazards, violations=violations, **untimed)
+            looked = "\n".join(filter(None, (result.hazards, hazards)))
+            result = replace(result, hazards=looked, violations=(*result.violations, *violations), **untimed)
     if as_json:
         write_json(result.to_json())
     else:
