@@ -18,7 +18,8 @@ from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
 from mmcore_emulator.machine.asynchronous import swizzles, tensor_maps
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.machine.memory import CopiedMemory, StrayAccess, atomic, copied_base, load
+from mmcore_emulator.machine.memory.arrays import CopiedMemory, StrayAccess, copied_base
+from mmcore_emulator.machine.memory.operations import atomic, load
 
 Array = NDArray[Any]
 

@@ -194,7 +194,7 @@ def test_instructions_of_a_function_belong_to_its_lines() -> None:
         if (threadIdx.x < 2) x += far(out, threadIdx.x + 1000);
         out[threadIdx.x] = x;
     }"""
-    run = emulate(source, np.zeros(32, np.float32), observers=lambda translation: (Counting(translation.steps),))
+    run = emulate(source, np.zeros(32, np.float32), observers=lambda translation: (Counting(translation.blocks),))
     (violation,) = run.violations
     assert (violation.kind, violation.source, violation.line) == ("out-of-bounds-read", "test.cu", 2)
     assert violation.message.startswith("thread (0, 0) of block (0, 0) reads 3872 bytes past the end of P")

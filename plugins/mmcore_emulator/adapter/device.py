@@ -21,13 +21,13 @@ from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_binaries.code import ptx_runs
-from mmcore_emulator.executor.kernel_launch import Progress, Run, parameter_bytes
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.machine.memory import Array, DeviceMemory, leftover, poisoned
+from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
 from mmcore_emulator.ptx.instructions import Function
@@ -116,7 +116,7 @@ class EmulatedModule:
             self.approximate_operations += run.approximate_operations
         return violations
 
-    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[Run]:
+    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
         """The launches, each ready to execute and watched by an observer, which is made for its code."""
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
@@ -130,7 +130,7 @@ class EmulatedModule:
             if launch.cooperative and launch.grid_dim.size > resident:
                 blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
                 raise DeviceError(f"{blocks}: the device has room for {resident} at once")
-            yield Run(
+            yield KernelLaunch(
                 translation,
                 launch.grid_dim,
                 launch.block_dim,
@@ -309,7 +309,7 @@ def check_emulates(device: Device, what: str) -> None:
         raise NoDevice(f"{device.name} cannot {what}; the device 'auto' is one that can")
 
 
-def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[Run]:
+def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
     """The launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
     return loaded.module.runs(loaded.calls, observer)

@@ -15,10 +15,11 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import TimeLimit
 from mmcore.kernel.geometry import Dim3
 from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import PrintBuffer
 from mmcore_emulator.machine.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
-from mmcore_emulator.machine.memory import Array, DeviceMemory, poisoned
-from mmcore_emulator.machine.observer import LaneViolation, Observer
+from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, poisoned
+from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -53,7 +54,7 @@ def _duration(seconds: float) -> str:
 
 
 @dataclass
-class Run:
+class KernelLaunch:
     """One launch on the emulator, and what came of it.
 
     Attributes:
@@ -74,7 +75,6 @@ class Run:
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
         approximate_operations: results whose bits are not specified, counted once per thread.
-        changes: how often something was written to memory.
         printed: what its threads have printed.
     """
 
@@ -96,7 +96,6 @@ class Run:
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
     approximate_operations: int = 0
-    changes: int = 0
     printed: PrintBuffer = field(default_factory=PrintBuffer)
 
     def batches(self) -> Iterable[Batch]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mmcore_emulator.machine.memory import copied_base
+from mmcore_emulator.machine.memory.arrays import copied_base
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function, Parameter, names
 from mmcore_emulator.ptx.types import TYPE_BYTES, PtxError
