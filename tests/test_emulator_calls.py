@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import mmcore
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import EmulatorError, PtxError, UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx import calls
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.ptx.types import PtxError
 from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
 
 ARCHITECTURES = pytest.mark.parametrize("architecture", ["75", "90", "100"])
@@ -414,7 +412,7 @@ def test_a_kernel_that_calls_too_much_is_refused_where_somebody_comes_by() -> No
 )
 def test_truncated_ptx_is_refused_in_words(text: str) -> None:
     for end in range(0, len(text), 97):
-        with contextlib.suppress(mmcore.MmcoreError):
+        with contextlib.suppress(EmulatorError):
             for function in parse(text[:end]).values():
                 translate(function)
 

@@ -11,9 +11,9 @@ from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, prepared_cell
+from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import (
@@ -228,7 +228,7 @@ def profile_cell(
     with prepared_cell(cell, device, kernel, phases) as loaded, phases("count"):
         for run in emulated_runs(loaded, observer):
             execute(run)
-            violations += run.violations.values()
+            violations += mmcore_violations(run.violations.values())
     by_launch = [each.lines for each in countings]
     lines = {
         line: total(lines[line] for lines in by_launch if line in lines) for line in sorted(set().union(*by_launch))

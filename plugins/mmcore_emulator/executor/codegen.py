@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import PtxError, UnsupportedInstruction
 from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
 from mmcore_emulator.executor.control_flow import polling_at
 from mmcore_emulator.isa.actions import action_of
@@ -37,7 +37,7 @@ from mmcore_emulator.ptx.instructions import (
     TensorAddress,
     names,
 )
-from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, PtxError, float_value
+from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, float_value
 
 # How an access is ordered, too, has nothing to say where all are made in order and none is left out.
 _CACHE_HINTS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from mmcore_emulator.errors import PtxError
 from mmcore_emulator.isa.barriers import barrier_kind
 from mmcore_emulator.isa.warp_operations import EVERYBODY, is_of_whole_warps, member_mask
 from mmcore_emulator.ptx.blocks import EXIT, Block
@@ -18,7 +19,6 @@ from mmcore_emulator.ptx.instructions import (
     Symbol,
     TensorAddress,
 )
-from mmcore_emulator.ptx.types import PtxError
 
 _JUMPS = ("bra", "brx", "ret", "exit")
 _NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", "assertfail", *_JUMPS)

@@ -11,12 +11,17 @@ from mmcore_emulator.executor.kernel_launch import KernelLaunch
 
 
 def execute(launch: KernelLaunch) -> None:
-    """Run every block of a launch, and show what it has printed; raises TimeLimit where that is reached."""
+    """Execute every block of a launch, and write what it has printed.
+
+    Raises:
+        TimeLimit: the launch's deadline has passed.
+        UnsupportedInstruction: a thread has come to an instruction that the emulator does not support.
+    """
     try:
         with np.errstate(all="ignore"):
             _execute(launch)
     finally:
-        launch.printed.show()
+        launch.printed.flush(launch.write)
 
 
 def _execute(launch: KernelLaunch) -> None:

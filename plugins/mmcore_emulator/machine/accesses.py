@@ -48,7 +48,7 @@ class BulkTransfer:
 class LaneViolation:
     """What some lanes of a batch do wrong in one instruction."""
 
-    kind: str  # as of a mmcore.devices.violations.Violation
+    kind: str  # as of a Violation
     array: str | None  # likewise
     at: Instruction | None
     lanes: Values

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.machine.dim3 import Dim3
 
 # A batch's arrays should fit the processor's second-level cache, and be long enough to hide Python's own time.
 LANES_PER_BATCH = 20480

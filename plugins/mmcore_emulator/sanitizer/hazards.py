@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from mmcore.devices.violations import Violation
 from mmcore_emulator.executor.control_flow import STRONG
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
 from mmcore_emulator.executor.layout import Layout
@@ -19,6 +18,7 @@ from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, Prox
 from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.blocks import Block

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy, bulk_problems, parse_copy
 from mmcore_emulator.isa.asynchronous.bulk_issue import (
     Sent,

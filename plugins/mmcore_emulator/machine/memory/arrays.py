@@ -15,10 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import DeviceError
-from mmcore.verify.elements import POISON_HALFWORD
+from mmcore_emulator.errors import LaunchError
 from mmcore_emulator.numerics.floats import Values
 
+UNWRITTEN_HALFWORD = 0xFFFD
+"""The two bytes of memory that was never written: NaN in every floating-point type."""
 _RANGE_BITS = 40
 _COPIED_RANGE_BITS = 21
 _LARGEST = 1 << (_RANGE_BITS - 1)
@@ -27,7 +28,7 @@ _PADDING = 64
 
 def poisoned(nbytes: int) -> NDArray[np.uint8]:
     """Bytes that are NaN in every floating-point type, with room behind to be viewed in any."""
-    return np.full((nbytes + _PADDING) // 2, POISON_HALFWORD, dtype=np.uint16).view(np.uint8)
+    return np.full((nbytes + _PADDING) // 2, UNWRITTEN_HALFWORD, dtype=np.uint16).view(np.uint8)
 
 
 def leftover(nbytes: int) -> NDArray[np.uint8]:
@@ -83,7 +84,7 @@ class Array:
     @property
     def written(self) -> float:
         """The share of it that is no longer NaN as at first."""
-        return float((self.content[: self.writable].view(np.uint16) != POISON_HALFWORD).mean())
+        return float((self.content[: self.writable].view(np.uint16) != UNWRITTEN_HALFWORD).mean())
 
     def view(self, dtype: np.dtype[Any]) -> Values:
         """The content as elements of ``dtype``."""
@@ -141,7 +142,7 @@ class DeviceMemory:
         """A new array, all NaN.
 
         Raises:
-            DeviceError: the host has no memory for it, or the emulator no addresses.
+            LaunchError: the host has no memory for it, or the emulator no addresses.
         """
         return self._placed(label, nbytes + over_read_bytes, nbytes, poisoned)
 
@@ -149,7 +150,7 @@ class DeviceMemory:
         """A new array that holds ``initial`` and then zeros, all of it as if the host had written it.
 
         Raises:
-            DeviceError: the host has no memory for it, or the emulator no addresses.
+            LaunchError: the host has no memory for it, or the emulator no addresses.
         """
         array = self._placed(label, nbytes, nbytes, _zeros)
         array.content[: len(initial)] = np.frombuffer(initial, np.uint8)
@@ -160,11 +161,11 @@ class DeviceMemory:
         slot = next(slot for slot in range(1, 1 << (63 - _RANGE_BITS)) if slot not in self._arrays)
         base = (slot << _RANGE_BITS) + (1 << (_RANGE_BITS - 1))
         if readable > _LARGEST:
-            raise DeviceError(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
+            raise LaunchError(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
         try:
             content = fill(readable)
         except MemoryError:
-            raise DeviceError(f"the host has no memory for the {readable} bytes of {label}") from None
+            raise LaunchError(f"the host has no memory for the {readable} bytes of {label}") from None
         array = Array(label, base, readable, writable, content)
         self._arrays[slot] = array
         return array
