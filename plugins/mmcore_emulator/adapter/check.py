@@ -26,6 +26,7 @@ from mmcore_emulator.ptx.types import TYPE_BYTES
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
+from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 
 _ACCESSES = ("load", "store", "atomic", "remote store")
 _WARNINGS = (
@@ -98,7 +99,8 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
-    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation))
+    undefined = UndefinedValues(lambda array: array is output.array)
+    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), undefined)
     for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
         (checking,) = run.observers
         assert isinstance(checking, Checking)

@@ -27,6 +27,7 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_v
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.shadow_domain import ShadowDomain
 from mmcore_emulator.executor.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described
 from mmcore_emulator.machine import dim3
@@ -91,7 +92,7 @@ class EmulatedModule:
         with mmcore_errors():
             self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
-        self._translations: dict[tuple[str, bool], Translation] = {}
+        self._translations: dict[tuple[str, bool, ShadowDomain | None], Translation] = {}
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
@@ -119,20 +120,32 @@ class EmulatedModule:
             self.approximate_operations += run.approximate_operations
         return violations
 
-    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute, with an observer that is made for its code."""
+    def runs(
+        self, calls: Sequence[Call], observer: Callable[[Translation], Observer], domain: ShadowDomain | None = None
+    ) -> Iterator[KernelLaunch]:
+        """Yield the launches, each ready to execute, with an observer that is made for its code.
+
+        Args:
+            calls: the calls; those of libraries are left out.
+            observer: makes the observer.
+            domain: what is computed beside each register and memory element.
+        """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
         for call in launches:
             with mmcore_errors():
-                launch = self._launch(call, observer, progress)
+                launch = self._launch(call, observer, progress, domain)
             yield launch
 
     def _launch(
-        self, call: BoundLaunch, observer: Callable[[Translation], Observer], progress: Progress
+        self,
+        call: BoundLaunch,
+        observer: Callable[[Translation], Observer],
+        progress: Progress,
+        domain: ShadowDomain | None,
     ) -> KernelLaunch:
         launch, function = call.launch, self.function(call)
-        translation = self._translation(call)
+        translation = self._translation(call, domain)
         _check_threads(function, launch.block_dim)
         values = [self._argument_bytes(argument) for argument in call.arguments]
         _check_parameters(function, values)
@@ -180,12 +193,12 @@ class EmulatedModule:
             self._maps[content] = self._memory.define("a tensor map", len(content), content)
         return self._maps[content].base.to_bytes(8, "little")
 
-    def _translation(self, call: BoundLaunch) -> Translation:
-        known_by = call.function.symbol, call.launch.cooperative
+    def _translation(self, call: BoundLaunch, domain: ShadowDomain | None) -> Translation:
+        known_by = call.function.symbol, call.launch.cooperative, domain
         if known_by not in self._translations:
             function = self.function(call)
             addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
-            self._translations[known_by] = translate(function, addresses, self._properties.compute_capability)
+            self._translations[known_by] = translate(function, addresses, self._properties.compute_capability, domain)
         return self._translations[known_by]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
@@ -321,7 +334,9 @@ def check_emulates(device: Device, what: str) -> None:
         raise NoDevice(f"{device.name} cannot {what}; the device 'auto' is one that can")
 
 
-def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
+def emulated_runs(
+    loaded: LoadedKernel, observer: Callable[[Translation], Observer], domain: ShadowDomain | None = None
+) -> Iterator[KernelLaunch]:
     """The launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
-    return loaded.module.runs(loaded.calls, observer)
+    return loaded.module.runs(loaded.calls, observer, domain)
