@@ -1,0 +1,199 @@
+"""The arguments of a launch: numpy arrays in device memory, and numbers as the kernel's parameters hold them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.api.tensor_map import TensorMap
+from mmcore_emulator.errors import LaunchError
+from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES
+from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
+from mmcore_emulator.ptx.instructions import Parameter
+
+Argument: TypeAlias = NDArray[Any] | np.generic | TensorMap | bytes | bool | int | float | None
+"""An argument of a kernel."""
+
+_POINTER_BYTES = 8
+_FORMATS = {4: "<f", 8: "<d"}
+
+
+class HostArrays:
+    """The arrays that a launch is given, each with its copy in device memory."""
+
+    def __init__(self, memory: DeviceMemory) -> None:
+        self._memory = memory
+        # By address and size in the host's memory: an array that is passed twice has one copy.
+        self._copies: dict[tuple[int, int], tuple[str, Array]] = {}
+        self._hosts: list[tuple[NDArray[Any], Array]] = []
+
+    def upload(self, label: str, host: NDArray[Any], place: str) -> Array:
+        """Return the copy of an array in device memory.
+
+        Args:
+            label: what hazards call it.
+            host: the array.
+            place: what messages call it, "argument 2 (n)".
+
+        Raises:
+            LaunchError: its memory is not contiguous, holds no numbers, or overlaps that of another array.
+        """
+        _check_array(host, place)
+        begin, nbytes = host.ctypes.data, host.nbytes
+        if (begin, nbytes) not in self._copies or not nbytes:
+            for (other, size), (earlier, _) in self._copies.items():
+                if begin < other + size and other < begin + nbytes:
+                    raise LaunchError(f"{place} overlaps {earlier} in part; pass the whole array, and an offset")
+            copy = self._memory.define(label, nbytes, host.tobytes())
+            self._copies[begin, nbytes] = place, copy
+        _, copy = self._copies[begin, nbytes]
+        self._hosts.append((host, copy))
+        return copy
+
+    def bind(self, host: NDArray[Any], copy: Array, place: str) -> None:
+        """Store an array in memory that exists, from which :meth:`download` copies it back.
+
+        Raises:
+            LaunchError: its memory is not contiguous, or holds no numbers.
+        """
+        _check_array(host, place)
+        copy.content[: host.nbytes] = np.frombuffer(host.tobytes(), np.uint8)
+        self._hosts.append((host, copy))
+
+    @property
+    def itemsizes(self) -> set[int]:
+        """Bytes of the elements of each array."""
+        return {host.dtype.itemsize for host, _ in self._hosts}
+
+    @property
+    def inputs(self) -> list[Array]:
+        """The copies that a kernel must not write to: no array that they belong to is writable."""
+        writable = {copy.base for host, copy in self._hosts if host.flags.writeable}
+        return [copy for _, copy in self._hosts if copy.base not in writable]
+
+    def changed_inputs(self) -> list[str]:
+        """Return the labels of the arrays that a kernel must not write to, and has."""
+        hosts = {copy.base: host for host, copy in self._hosts}
+        return [
+            copy.label
+            for copy in self.inputs
+            if copy.content[: hosts[copy.base].nbytes].tobytes() != hosts[copy.base].tobytes()
+        ]
+
+    def download(self) -> None:
+        """Copy what the kernel has stored back into the arrays that are writable."""
+        for host, copy in self._hosts:
+            if host.flags.writeable and host.nbytes:
+                host.reshape(-1).view(np.uint8)[:] = copy.content[: host.nbytes]
+
+
+def _check_array(host: NDArray[Any], place: str) -> None:
+    if not host.flags.c_contiguous:
+        raise LaunchError(f"{place} is an array that is not C-contiguous; pass numpy.ascontiguousarray of it")
+    if host.dtype.hasobject or not host.dtype.isnative:
+        raise LaunchError(f"{place} is an array of {host.dtype}, which a kernel cannot read")
+
+
+def argument_bytes(
+    parameters: Sequence[Parameter], names: Sequence[str], arguments: Sequence[Argument], memory: DeviceMemory
+) -> tuple[list[bytes], HostArrays]:
+    """Return the bytes of each parameter, and the arrays that they point to.
+
+    Args:
+        parameters: of the kernel, in order.
+        names: what the source calls them; empty where that is not known.
+        arguments: one for each parameter.
+        memory: where arrays are stored.
+
+    Raises:
+        LaunchError: there are more or fewer arguments than parameters, or one does not fit its parameter.
+    """
+    if len(arguments) != len(parameters):
+        takes = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
+        called = f" ({', '.join(names)})" if names else ""
+        raise LaunchError(f"the kernel takes {takes}{called}, not {len(arguments)}")
+    arrays, values = HostArrays(memory), []
+    for number, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
+        place = f"argument {number}" + (f" ({names[number]})" if names else "")
+        label = names[number] if names else place
+        if isinstance(argument, np.ndarray):
+            _check_pointer(parameter, place)
+            value = _address(arrays.upload(label, np.asarray(argument), place))
+        elif isinstance(argument, TensorMap):
+            content = argument.encode(arrays.upload(label, argument.array, place).base)
+            in_place = parameter.nbytes == MAP_BYTES
+            value = content if in_place else _address(memory.define(f"{label} (a tensor map)", MAP_BYTES, content))
+        else:
+            value = _scalar(parameter, argument, place)
+        if len(value) != parameter.nbytes:
+            raise LaunchError(f"{place} has {len(value)} bytes, and the parameter {parameter.nbytes}")
+        values.append(value)
+    return values, arrays
+
+
+def _check_pointer(parameter: Parameter, place: str) -> None:
+    if parameter.nbytes != _POINTER_BYTES or parameter.type.startswith("f"):
+        raise LaunchError(f"{place} is an array, and the parameter {_described(parameter)}")
+
+
+def _address(array: Array) -> bytes:
+    return array.base.to_bytes(_POINTER_BYTES, "little")
+
+
+def _scalar(parameter: Parameter, argument: object, place: str) -> bytes:
+    """Return a number or a structure as a parameter holds it.
+
+    Raises:
+        LaunchError: it does not fit the parameter.
+    """
+    if isinstance(argument, np.generic):
+        _check_kind(parameter, argument.dtype, place)
+        return argument.tobytes()
+    if isinstance(argument, bytes):
+        return argument
+    if argument is None and parameter.nbytes == _POINTER_BYTES:
+        return bytes(_POINTER_BYTES)
+    size, is_float = parameter.nbytes, parameter.type.startswith("f")
+    if isinstance(argument, int) and not is_float:
+        return _integer(argument, parameter, place)
+    if isinstance(argument, int | float) and (is_float or parameter.type.startswith("b")) and size in (4, 8):
+        return _real(argument, size, place)
+    given = "None" if argument is None else f"a {type(argument).__name__}"
+    raise LaunchError(f"{place} is {given}, and the parameter {_described(parameter)}")
+
+
+def _check_kind(parameter: Parameter, dtype: np.dtype[Any], place: str) -> None:
+    """Raise LaunchError for a numpy scalar that is an integer where the kernel takes a float, or the reverse."""
+    kinds = {"f": "f", "u": "iub", "s": "iub"}.get(parameter.type[0], "")
+    if dtype.itemsize != parameter.nbytes or (kinds and dtype.kind in "iubfc" and dtype.kind not in kinds):
+        raise LaunchError(f"{place} is a {dtype.name}, and the parameter {_described(parameter)}")
+
+
+def _integer(value: int, parameter: Parameter, place: str) -> bytes:
+    size = parameter.nbytes
+    if size not in (1, 2, 4, 8):
+        raise LaunchError(f"{place} is an int, and the parameter {_described(parameter)}; pass bytes or numpy.void")
+    if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
+        raise LaunchError(f"{place} is {value}, which does not fit into the parameter's {8 * size} bits")
+    return (int(value) % (1 << 8 * size)).to_bytes(size, "little")
+
+
+def _real(value: float, size: int, place: str) -> bytes:
+    try:
+        return struct.pack(_FORMATS[size], value)
+    except OverflowError:
+        shown = f"{value:g}" if math.isfinite(float(value)) else value
+        raise LaunchError(f"{place} is {shown}, which does not fit into a float of {8 * size} bits") from None
+
+
+def _described(parameter: Parameter) -> str:
+    """Return what a parameter is, in words."""
+    kinds = {"f": "a float", "u": "an integer", "s": "an integer"}
+    kind = kinds.get(parameter.type[0]) if 8 * parameter.nbytes == int(parameter.type[1:]) else None
+    pointer = "a pointer or " if parameter.nbytes == _POINTER_BYTES and kind == "an integer" else ""
+    return f"{pointer}{kind} of {8 * parameter.nbytes} bits" if kind else f"a structure of {parameter.nbytes} bytes"
