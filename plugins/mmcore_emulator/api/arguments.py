@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ from mmcore_emulator.errors import LaunchError
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
 from mmcore_emulator.ptx.instructions import Parameter
+from mmcore_emulator.ptx.types import TYPE_BYTES
 
 Argument: TypeAlias = NDArray[Any] | np.generic | TensorMap | bytes | bool | int | float | None
 """An argument of a kernel."""
@@ -158,26 +158,33 @@ def _scalar(parameter: Parameter, argument: object, place: str) -> bytes:
         return argument
     if argument is None and parameter.nbytes == _POINTER_BYTES:
         return bytes(_POINTER_BYTES)
-    size, is_float = parameter.nbytes, parameter.type.startswith("f")
-    if isinstance(argument, int) and not is_float:
-        return _integer(argument, parameter, place)
-    if isinstance(argument, int | float) and (is_float or parameter.type.startswith("b")) and size in (4, 8):
-        return _real(argument, size, place)
-    given = "None" if argument is None else f"a {type(argument).__name__}"
-    raise LaunchError(f"{place} is {given}, and the parameter {_described(parameter)}")
+    if not isinstance(argument, int | float) or _is_structure(parameter):
+        given = "None" if argument is None else f"{_article(argument)} {type(argument).__name__}"
+        advice = "; pass bytes or a numpy.void" if _is_structure(parameter) else ""
+        raise LaunchError(f"{place} is {given}, and the parameter {_described(parameter)}{advice}")
+    if isinstance(argument, int) and not parameter.type.startswith("f"):
+        return _integer(argument, parameter.nbytes, place)
+    if parameter.type[0] in "us" or parameter.nbytes not in _FORMATS:
+        raise LaunchError(f"{place} is a float, and the parameter {_described(parameter)}")
+    return _real(argument, parameter.nbytes, place)
+
+
+def _is_structure(parameter: Parameter) -> bool:
+    return parameter.nbytes != TYPE_BYTES[parameter.type]
+
+
+def _article(argument: object) -> str:
+    return "an" if type(argument).__name__[0] in "aeiou" else "a"
 
 
 def _check_kind(parameter: Parameter, dtype: np.dtype[Any], place: str) -> None:
     """Raise LaunchError for a numpy scalar that is an integer where the kernel takes a float, or the reverse."""
     kinds = {"f": "f", "u": "iub", "s": "iub"}.get(parameter.type[0], "")
     if dtype.itemsize != parameter.nbytes or (kinds and dtype.kind in "iubfc" and dtype.kind not in kinds):
-        raise LaunchError(f"{place} is a {dtype.name}, and the parameter {_described(parameter)}")
+        raise LaunchError(f"{place} has the dtype {dtype.name}, and the parameter {_described(parameter)}")
 
 
-def _integer(value: int, parameter: Parameter, place: str) -> bytes:
-    size = parameter.nbytes
-    if size not in (1, 2, 4, 8):
-        raise LaunchError(f"{place} is an int, and the parameter {_described(parameter)}; pass bytes or numpy.void")
+def _integer(value: int, size: int, place: str) -> bytes:
     if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
         raise LaunchError(f"{place} is {value}, which does not fit into the parameter's {8 * size} bits")
     return (int(value) % (1 << 8 * size)).to_bytes(size, "little")
@@ -185,15 +192,17 @@ def _integer(value: int, parameter: Parameter, place: str) -> bytes:
 
 def _real(value: float, size: int, place: str) -> bytes:
     try:
-        return struct.pack(_FORMATS[size], value)
+        return struct.pack(_FORMATS[size], float(value))
     except OverflowError:
-        shown = f"{value:g}" if math.isfinite(float(value)) else value
+        shown = f"{value:g}" if isinstance(value, float) else "an int"
         raise LaunchError(f"{place} is {shown}, which does not fit into a float of {8 * size} bits") from None
 
 
 def _described(parameter: Parameter) -> str:
     """Return what a parameter is, in words."""
     kinds = {"f": "a float", "u": "an integer", "s": "an integer"}
-    kind = kinds.get(parameter.type[0]) if 8 * parameter.nbytes == int(parameter.type[1:]) else None
-    pointer = "a pointer or " if parameter.nbytes == _POINTER_BYTES and kind == "an integer" else ""
-    return f"{pointer}{kind} of {8 * parameter.nbytes} bits" if kind else f"a structure of {parameter.nbytes} bytes"
+    if _is_structure(parameter):
+        return f"a structure of {parameter.nbytes} bytes"
+    kind = kinds.get(parameter.type[0], "a number")
+    pointer = "a pointer or " if parameter.nbytes == _POINTER_BYTES and not parameter.type.startswith("f") else ""
+    return f"{pointer}{kind} of {8 * parameter.nbytes} bits"

@@ -105,7 +105,9 @@ def launch(
         PtxError: the PTX cannot be read.
         UnsupportedInstruction: the kernel uses what the emulator does not know; the text has its name and its line.
     """
-    capability = capability_of(architecture)
+    if shared_bytes < 0:
+        raise LaunchError(f"shared_bytes={shared_bytes} is no number of bytes")
+    deadline, capability = _Deadline.within(timeout), capability_of(architecture)
     blocks, threads = extent("grid", grid), extent("block", block)
     found = find_kernel(source, kernel, capability, options)
     function = found.function
@@ -133,7 +135,7 @@ def launch(
         shared_bytes,
         parameter_bytes(translation, values),
         memory,
-        _Deadline.within(timeout),
+        deadline,
         (counting,) if checking is None else (counting, checking),
         Progress(blocks.size * threads.size),
         resident,
