@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mmcore_emulator.api.report import Report
     from mmcore_emulator.api.tensor_map import TensorMap
     from mmcore_emulator.errors import CompileError, EmulatorError, LaunchError, PtxError, UnsupportedInstruction
+    from mmcore_emulator.machine.violations import Violation
 
 __all__ = [
     "Check",
@@ -27,6 +28,7 @@ __all__ = [
     "Report",
     "TensorMap",
     "UnsupportedInstruction",
+    "Violation",
     "check",
     "launch",
     "profile",
@@ -45,6 +47,7 @@ _LAZY = {
     "LaunchError": "mmcore_emulator.errors",
     "PtxError": "mmcore_emulator.errors",
     "UnsupportedInstruction": "mmcore_emulator.errors",
+    "Violation": "mmcore_emulator.machine.violations",
 }
 
 

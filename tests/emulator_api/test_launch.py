@@ -117,7 +117,12 @@ def test_a_kernel_is_found_by_its_name(name: str, value: int) -> None:
     [
         ("same", "source.cu has 2 kernels named same: give the symbol, _ZN5first4sameEPi or _ZN6second4sameEPi"),
         ("plain", "source.cu has 2 kernels named plain: give the symbol, _Z5plainPi or _Z5plainPf"),
-        ("instance", "instance in source.cu is a template, whose instances are named as in instance<float>"),
+        ("instance", "source.cu has no instance: instance is a template, whose instances are like instance<float>"),
+        (
+            "instance<int>",
+            "source.cu has no instance<int>: instance is a template, whose instances are like instance<float>",
+        ),
+        ("absent<3>", "source.cu has no kernel absent<3>; it has plain, first::same, second::same, second::other"),
         ("absent", "source.cu has no kernel absent; it has plain, first::same, second::same, second::other"),
     ],
 )
@@ -138,6 +143,29 @@ def test_arrays_of_any_shape_have_a_place() -> None:
     scalar, grid = np.array(3, np.int32), np.zeros((2, 3), np.int32)
     assert one(source, "f", scalar, grid, np.zeros(0, np.int32)).ok
     assert (int(scalar), int(grid[1, 2])) == (5, 7)
+
+
+@pytest.mark.parametrize("dtype", ["V3", "i4,i1,i8", "V0", "m8[s]"])
+def test_elements_of_any_size_have_shadows(dtype: str) -> None:
+    source = 'extern "C" __global__ void f(unsigned char* x) { x[0] = 1; }'
+    x = np.zeros(4, dtype)
+    report = one(source, "f", x)
+    assert [each.kind for each in report.hazards] == ["out-of-bounds-write"] * (x.nbytes == 0)
+
+
+def test_a_masked_array_changes_in_place() -> None:
+    x = np.ma.masked_array(np.zeros(4, np.int32), [True, False, False, False])
+    assert one('extern "C" __global__ void f(int* x) { x[0] = 1; }', "f", x).ok
+    assert x.data.tolist() == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"])
+def test_a_kernel_runs_on_every_architecture(architecture: str) -> None:
+    x = np.zeros(1, np.int32)
+    report = one("__global__ void f(int* x) { *x = __CUDA_ARCH__ / 10; }", "f", x, architecture=architecture)
+    assert report.ok
+    assert report.architecture == architecture
+    assert f"sm_{x[0]}" == architecture.removesuffix("a")
 
 
 def test_an_array_that_is_passed_twice_is_one_in_device_memory() -> None:
@@ -247,6 +275,8 @@ def test_arrays_that_overlap_in_part_are_refused() -> None:
         ({"options": ["-DX"]}, "source.cu is PTX, which takes no options of a compiler"),
         ({"variables": {"x": np.zeros(1)}}, "the kernel uses no variable x"),
         ({"source": "folder/kernel.cu"}, "'folder/kernel.cu' is no source but a path, which is passed as pathlib.Path"),
+        ({"source": Path("/dev/zero")}, "/dev/zero cannot be read: it is no file"),
+        ({"source": Path("\0.cu")}, "'\\x00.cu' cannot be read: it is no UTF-8 text"),
         ({"source": Path("absent.cu")}, "absent.cu cannot be read: No such file or directory"),
     ],
 )
@@ -457,6 +487,7 @@ def test_the_limits_are_those_of_the_occupancy_table(capability: tuple[int, int]
         ("__global__ void f() {}", ()),
         ("__global__ void f(int* a, float (&b)[3], const T<int, 4>* __restrict__ c /* , d */) {}", ()),
         ("__global__ void __launch_bounds__(M(1, 2)) f(const int *a, int b[], int c = g(1, 2)) {}", ("a", "b", "c")),
+        ("__global__ void f(int*); __global__ void f(int* a) {}", ("a",)),
         ("void f(int x); template <int N> __global__ void f(T<int, 4>* a) {}", ("a",)),
     ],
 )

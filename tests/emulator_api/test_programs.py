@@ -1,4 +1,4 @@
-"""Kernels that are no matrix products: what they compute, and what is found in broken ones."""
+"""Kernels that are no matrix products: their results, and the hazards of broken variants."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class HostArrays:
 
     def __init__(self, memory: DeviceMemory) -> None:
         self._memory = memory
-        # By address and size in the host's memory: an array that is passed twice has one copy.
+        # The copies by address and size in the host's memory: an array that is passed twice has one copy.
         self._copies: dict[tuple[int, int], tuple[str, Array]] = {}
         self._hosts: list[tuple[NDArray[Any], Array]] = []
 
@@ -36,60 +36,70 @@ class HostArrays:
         """Return the copy of an array in device memory.
 
         Args:
-            label: what hazards call it.
+            label: the name that hazards give it.
             host: the array.
-            place: what messages call it, "argument 2 (n)".
+            place: the name that messages give it, such as "argument 2 (n)".
 
         Raises:
-            LaunchError: its memory is not contiguous, holds no numbers, or overlaps that of another array.
+            LaunchError: its memory is not contiguous, holds no numbers, or overlaps that of another array in part.
         """
         _check_array(host, place)
         begin, nbytes = host.ctypes.data, host.nbytes
-        if (begin, nbytes) not in self._copies or not nbytes:
-            for (other, size), (earlier, _) in self._copies.items():
-                if begin < other + size and other < begin + nbytes:
-                    raise LaunchError(f"{place} overlaps {earlier} in part; pass the whole array, and an offset")
-            copy = self._memory.define(label, nbytes, host.tobytes())
+        if nbytes and (begin, nbytes) in self._copies:
+            _, copy = self._copies[begin, nbytes]
+            self._hosts.append((host, copy))
+            return copy
+        for (other, size), (earlier, _) in self._copies.items():
+            if nbytes and begin < other + size and other < begin + nbytes:
+                raise LaunchError(f"{place} overlaps {earlier} in part; pass the whole array, and an offset")
+        copy = self._memory.define(label, nbytes, b"")
+        if nbytes:
             self._copies[begin, nbytes] = place, copy
-        _, copy = self._copies[begin, nbytes]
-        self._hosts.append((host, copy))
+        self.bind(host, copy, place)
         return copy
 
     def bind(self, host: NDArray[Any], copy: Array, place: str) -> None:
-        """Store an array in memory that exists, from which :meth:`download` copies it back.
+        """Store an array in device memory that exists; :meth:`download` copies it back from there.
 
         Raises:
             LaunchError: its memory is not contiguous, or holds no numbers.
         """
         _check_array(host, place)
-        copy.content[: host.nbytes] = np.frombuffer(host.tobytes(), np.uint8)
+        if host.nbytes:
+            copy.content[: host.nbytes] = _bytes_of(host)
         self._hosts.append((host, copy))
 
     @property
-    def itemsizes(self) -> set[int]:
-        """Bytes of the elements of each array."""
-        return {host.dtype.itemsize for host, _ in self._hosts}
+    def alignments(self) -> set[int]:
+        """The largest powers of two that divide the sizes of the arrays' elements, in bytes."""
+        return {host.dtype.itemsize & -host.dtype.itemsize for host, _ in self._hosts if host.dtype.itemsize}
 
     @property
     def inputs(self) -> list[Array]:
-        """The copies that a kernel must not write to: no array that they belong to is writable."""
+        """The copies of arrays that are read-only, which a kernel must not write to."""
         writable = {copy.base for host, copy in self._hosts if host.flags.writeable}
         return [copy for _, copy in self._hosts if copy.base not in writable]
 
     def changed_inputs(self) -> list[str]:
-        """Return the labels of the arrays that a kernel must not write to, and has."""
-        hosts = {copy.base: host for host, copy in self._hosts}
-        return [
+        """Return the labels of the read-only arrays whose copies a kernel has changed."""
+        inputs = {copy.base for copy in self.inputs}
+        changed = (
             copy.label
-            for copy in self.inputs
-            if copy.content[: hosts[copy.base].nbytes].tobytes() != hosts[copy.base].tobytes()
-        ]
+            for host, copy in self._hosts
+            if copy.base in inputs and host.nbytes and (copy.content[: host.nbytes] != _bytes_of(host)).any()
+        )
+        return list(dict.fromkeys(changed))
 
     def download(self) -> None:
         """Copy what the kernel has stored back into the arrays that are writable."""
         for host, copy in self._hosts:
             if host.flags.writeable and host.nbytes:
-                host.reshape(-1).view(np.uint8)[:] = copy.content[: host.nbytes]
+                _bytes_of(host)[:] = copy.content[: host.nbytes]
+
+
+def _bytes_of(host: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return a view of a contiguous array's bytes."""
+    return host.reshape(-1).view(np.uint8)
 
 
 def _check_array(host: NDArray[Any], place: str) -> None:

@@ -1,4 +1,4 @@
-"""Stand-ins for headers of the host that kernels' sources include, of which NVRTC has none.
+"""Stand-ins for headers of the host: sources of kernels include them, and NVRTC does not have them.
 
 NVRTC knows printf, assert, memcpy, size_t and the mathematical functions without a header. Of cuda.h, which it cannot
 compile, kernels need the type of tensor maps.
@@ -6,7 +6,7 @@ compile, kernels need the type of tensor maps.
 
 from __future__ import annotations
 
-_KNOWN = "cassert assert.h cmath math.h cstddef stddef.h cstdio stdio.h cstdlib stdlib.h cstring string.h iostream"
+_KNOWN = "cassert assert.h cstddef stddef.h cstdio stdio.h cstdlib stdlib.h cstring string.h iostream"
 _INTEGERS = """#pragma once
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
@@ -33,6 +33,11 @@ _FLOATS = """#pragma once
 #define DBL_MIN 2.2250738585072014e-308
 #define DBL_EPSILON 2.2204460492503131e-16
 """
+_MATH = """#pragma once
+#define M_PI 3.14159265358979323846
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+"""
 _DRIVER = """#pragma once
 typedef struct CUtensorMap_st { alignas(64) unsigned long long opaque[16]; } CUtensorMap;
 """
@@ -40,6 +45,7 @@ typedef struct CUtensorMap_st { alignas(64) unsigned long long opaque[16]; } CUt
 HOST_HEADERS = {
     "cuda.h": _DRIVER,
     **dict.fromkeys(_KNOWN.split(), ""),
+    **dict.fromkeys(("cmath", "math.h"), _MATH),
     **dict.fromkeys(("cstdint", "stdint.h"), _INTEGERS),
     **dict.fromkeys(("climits", "limits.h"), _LIMITS),
     **dict.fromkeys(("cfloat", "float.h"), _FLOATS),

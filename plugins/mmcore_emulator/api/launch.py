@@ -83,9 +83,9 @@ def launch(
         source: PTX or CUDA C++, or the path of a file that holds either.
         kernel: the kernel's name, its symbol, or an instance of a template such as "scale<float>".
         grid: blocks along x, y and z; a single number is x.
-        block: threads of a block, likewise.
-        args: one argument for each parameter: a numpy array for a pointer, a number, a numpy scalar, ``None`` for a
-            null pointer, ``bytes`` or ``numpy.void`` for a structure, or a :class:`TensorMap`.
+        block: threads of a block, given in the same way.
+        args: one argument for each parameter. A pointer takes a numpy array, or ``None``; a number takes a Python
+            number or a numpy scalar; a structure takes ``bytes`` or ``numpy.void``, a tensor map a :class:`TensorMap`.
         shared_bytes: dynamic shared memory of a block.
         cluster: blocks of a cluster; by default what the source says.
         cooperative: whether the blocks of the grid may wait for each other (``grid.sync()``).
@@ -166,7 +166,7 @@ def launch(
 
 def _shadows(function: Function, arrays: HostArrays) -> GlobalShadows:
     """Return shadows as fine as the smallest element that the kernel, or TMA, accesses."""
-    return GlobalShadows(min(least_access_bytes(function), *arrays.itemsizes, 16), inputs=arrays.inputs)
+    return GlobalShadows(min({least_access_bytes(function), *arrays.alignments}), inputs=arrays.inputs)
 
 
 def _violations(run: KernelLaunch, recorder: Recorder | None, arrays: HostArrays) -> list[Violation]:

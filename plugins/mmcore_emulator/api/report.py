@@ -1,4 +1,4 @@
-"""The report of a launch: its hazards, what was counted, and what the kernel printed."""
+"""The report of a launch: hazards, counters, and the text that the kernel printed."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class Report:
-    """What one launch did.
+    """The hazards of one launch, its counters, and the text that it printed.
 
     Attributes:
         kernel: its name.
         grid: blocks.
         block: threads of a block.
-        architecture: what was emulated, "sm_90".
+        architecture: the emulated architecture, such as "sm_90".
         checked: whether the sanitizer ran. Without it only accesses out of bounds or misaligned, barriers and copies
             that cannot work, traps, assertions, deadlocks and the time limit are reported.
-        hazards: what the kernel does wrong, sorted by line, one for each kind, array and line; with the sanitizer
+        hazards: the mistakes of the kernel, sorted by line, one for each kind, array and line; with the sanitizer
             ``count`` is the number of threads.
-        warnings: what is no mistake by itself but may point to one, from the sanitizer: a thread that has ended before
-            a barrier, for instance.
-        counters: what all threads did.
+        warnings: signs of a mistake that are none by themselves, such as a thread that ends before a barrier; from the
+            sanitizer.
+        counters: the counters of the whole grid.
         by_line: the counters of each line of the source; the line (source "", number 0) has what belongs to none.
-        printed: what the kernel printed, by block and thread.
+        printed: the text that the kernel printed, by block and thread.
         approximate_operations: results whose bits are not specified, such as those of ``expf``.
     """
 
@@ -66,12 +66,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the launch has no hazard."""
+        """True if the launch has no hazard."""
         return not self.hazards
 
     @property
     def timed_out(self) -> bool:
-        """Whether the launch was stopped at its time limit; the arrays hold what had been stored until then."""
+        """True if the launch was stopped at its time limit; the arrays hold the values stored until then."""
         return any(each.kind == "timeout" for each in self.hazards)
 
     @property

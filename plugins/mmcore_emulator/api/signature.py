@@ -17,10 +17,9 @@ def parameter_names(source: str, kernel: str) -> tuple[str, ...]:
         kernel: the kernel's name, without its namespace.
     """
     text = _COMMENT.sub(" ", source)
-    found = re.search(rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\(", text)
-    if not found:
-        return ()
-    names = [_NAME.search(part.strip()) for part in _split(text[found.end() :])]
+    # The definition follows declarations, whose parameters may have no names.
+    *_, begin = [0, *(found.end() for found in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\(", text))]
+    names = [_NAME.search(part.strip()) for part in _split(text[begin:])] if begin else []
     return tuple(name[1] for name in names if name) if all(names) else ()
 
 

@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmcore_emulator.api.nvrtc import compile_cuda
+from mmcore_emulator.api.nvrtc import Compiled, compile_cuda
 from mmcore_emulator.api.signature import parameter_names
-from mmcore_emulator.errors import LaunchError, PtxError
+from mmcore_emulator.errors import CompileError, LaunchError, PtxError
 from mmcore_emulator.isa.architectures import Capability, architecture
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
 
 _UNNAMED = "source.cu"
-_PTX = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*\.version\b", re.DOTALL)
+# Atomic groups: a source that begins with many comments is no reason to try all the ways to divide them.
+_PTX = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+\.version\b", re.DOTALL)
 _TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)(\d)([af]?)", re.MULTILINE)
 _A_PATH = re.compile(r"\s*[^\n{;]*\.(?:cu|ptx)\s*")
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
@@ -59,7 +60,7 @@ def find_kernel(source: str | Path, name: str, capability: Capability, options: 
         _check_target(text, capability)
         functions, symbol, cuda = _parsed(text), "", ""
     else:
-        compiled = compile_cuda(text, file, architecture(capability), options, name if "<" in name else "")
+        compiled = _compiled(text, file, name, architecture(capability), options)
         functions, symbol, cuda = _parsed(compiled.ptx), compiled.symbol, text
     function = functions.get(symbol or name) or _named(functions, name, os.path.basename(file), cuda)
     names = parameter_names(cuda, plain_name(function.name).rpartition("::")[2])
@@ -73,9 +74,24 @@ def _read(source: str | Path) -> tuple[str, str]:
             raise LaunchError(f"{source.strip()!r} is no source but a path, which is passed as pathlib.Path")
         return source, _UNNAMED
     try:
+        if source.exists() and not source.is_file():
+            raise LaunchError(f"{source} cannot be read: it is no file")
         return source.read_text(encoding="utf-8"), str(source)
-    except (OSError, UnicodeDecodeError) as error:
-        raise LaunchError(f"{source} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
+    except OSError as error:
+        raise LaunchError(f"{source} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise LaunchError(f"{str(source)!r} cannot be read: it is no UTF-8 text") from None
+
+
+def _compiled(text: str, file: str, name: str, target: str, options: Sequence[str]) -> Compiled:
+    """Compile CUDA C++, with the instance of a template if ``name`` is one and the source has it."""
+    if "<" in name:
+        try:
+            return compile_cuda(text, file, target, options, name)
+        except CompileError as error:
+            if "__nv_name_map(" not in str(error):
+                raise
+    return compile_cuda(text, file, target, options)
 
 
 @functools.lru_cache(maxsize=8)
@@ -102,8 +118,9 @@ def _named(functions: Mapping[str, Function], name: str, file: str, cuda: str) -
         return functions[found[0]]
     if found:
         raise LaunchError(f"{file} has {len(found)} kernels named {name}: give the symbol, {' or '.join(found)}")
-    if re.search(rf"\btemplate\s*<[^;{{}}]*__global__[^;{{}}]*\b{re.escape(name)}\s*\(", cuda):
-        raise LaunchError(f"{name} in {file} is a template, whose instances are named as in {name}<float>")
+    template = name.partition("<")[0]
+    if re.search(rf"\btemplate\s*<[^;{{}}]*__global__[^;{{}}]*\b{re.escape(template)}\s*\(", cuda):
+        raise LaunchError(f"{file} has no {name}: {template} is a template, whose instances are like {template}<float>")
     known = f"it has {', '.join(dict.fromkeys(plain.values()))}" if functions else "it has no kernel at all"
     raise LaunchError(f"{file} has no kernel {name}; {known}")
 

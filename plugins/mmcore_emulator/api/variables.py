@@ -21,7 +21,7 @@ def set_variables(
     arrays: HostArrays,
     values: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Give variables of a module the content of arrays, to which it is copied back when the launch has ended.
+    """Store arrays in variables of a module; those in ``__device__`` memory are copied back after the launch.
 
     Args:
         function: the kernel.

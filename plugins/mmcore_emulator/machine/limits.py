@@ -36,7 +36,7 @@ class Limits:
     shared_reserved: int = 1024
 
     def resident_blocks(self, threads: int, shared_bytes: int) -> int:
-        """Return how many blocks the device holds at once, whatever registers they need; 1 at least.
+        """Return how many blocks the device holds at once, at least 1. Registers are not considered.
 
         Args:
             threads: threads of a block.

@@ -1,4 +1,4 @@
-"""Hazards and warnings: what a kernel does wrong, and what is no mistake by itself but may point to one."""
+"""Severities: hazards are mistakes of a kernel; warnings are only signs that it may have one."""
 
 from __future__ import annotations
 
