@@ -41,7 +41,7 @@ class HostArrays:
             place: the name that messages give it, such as "argument 2 (n)".
 
         Raises:
-            LaunchError: its memory is not contiguous, holds no numbers, or overlaps that of another array in part.
+            LaunchError: its memory is not contiguous, holds no numbers, or overlaps another array's in part.
         """
         _check_array(host, place)
         begin, nbytes = host.ctypes.data, host.nbytes
