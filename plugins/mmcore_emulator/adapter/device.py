@@ -17,13 +17,13 @@ from mmcore.devices.base import BoundLaunch, Buffer, Call, Device, HostArray, Ma
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
-from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore_binaries.code import ptx_runs
 from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations, tensor_layout
+from mmcore_emulator.api.geometry import check_launch_bounds, cluster_of
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
@@ -146,7 +146,7 @@ class EmulatedModule:
     ) -> KernelLaunch:
         launch, function = call.launch, self.function(call)
         translation = self._translation(call, domain)
-        _check_threads(function, launch.block_dim)
+        check_launch_bounds(function, dim3.Dim3(*launch.block_dim))
         values = [self._argument_bytes(argument) for argument in call.arguments]
         _check_parameters(function, values)
         resident = _resident_blocks(call, translation, self._properties)
@@ -165,7 +165,7 @@ class EmulatedModule:
             progress,
             resident,
             leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-            cluster=dim3.Dim3(*_cluster(launch, function, self._properties)),
+            cluster=_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
             registers=call.function.registers if function.bounds_registers else 0,
             write=partial(say, end=""),
@@ -229,30 +229,19 @@ def _resident_blocks(call: BoundLaunch, translation: Translation, properties: De
     return properties.multiprocessors * max(1, fitting)
 
 
-def _check_threads(function: Function, block: Dim3) -> None:
-    """What the source says of its blocks (``__launch_bounds__``) holds on a GPU too."""
-    most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
-    if block.size > most or block.size != exactly:
-        bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
-        raise LaunchError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
-
-
 def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
     taken, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in values]
     if taken != given:
         raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
 
 
-def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -> Dim3:
+def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -> dim3.Dim3:
     """Blocks of a cluster, of which the grid must have whole ones, as the launch or the source says."""
-    cluster = Dim3(*(launch.cluster or function.cluster or (1, 1, 1)))
+    asked = dim3.Dim3(*launch.cluster) if launch.cluster else None
+    cluster = cluster_of(function, asked, dim3.Dim3(*launch.grid_dim))
     if cluster.size > 1 and properties.compute_capability < _CLUSTERS_SINCE:
         has = ".".join(map(str, properties.compute_capability))
         raise Unsupported(f"{function.name} is launched in clusters of {cluster}, which compute capability {has} lacks")
-    if function.cluster and tuple(cluster) != function.cluster:
-        raise LaunchError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
-    if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
-        raise LaunchError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
     return cluster
 
 

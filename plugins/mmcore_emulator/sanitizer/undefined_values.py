@@ -99,10 +99,12 @@ class UndefinedValues:
 
     Args:
         outputs: returns whether an array is output, so that storing an undefined value there is a hazard.
+        marked: whether the host has filled what holds no data with the pattern of memory that was never written.
     """
 
-    def __init__(self, outputs: Callable[[Array], bool] = lambda array: True) -> None:
+    def __init__(self, outputs: Callable[[Array], bool] = lambda array: True, *, marked: bool = False) -> None:
         self._outputs = outputs
+        self._marked = marked
         self._states: WeakKeyDictionary[Machine, _BatchState] = WeakKeyDictionary()
 
     def unset(self, dtype: np.dtype[np.generic]) -> Shadow:
@@ -254,7 +256,7 @@ class UndefinedValues:
         unwritten: np.generic | None,
     ) -> Shadow:
         state = self._state(machine)
-        if name in ("global", "const") and unwritten is not None:
+        if self._marked and name in ("global", "const") and unwritten is not None:
             shadow = _known(_all((value.view(bits) == unwritten) & _by_chance(space, places), bits))
             if shadow is not None:
                 return shadow
