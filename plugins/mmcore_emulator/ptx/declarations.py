@@ -1,4 +1,4 @@
-"""Variables that PTX declares, and what those of a module hold when it is loaded."""
+"""Variables that PTX declares, and their contents when the module is loaded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VARIABLE = re.compile(
     r"(?P<extents>(?:\[\s*\d*\s*\]\s*)*)(?:=\s*(?P<initial>.*))?",
     re.DOTALL | re.ASCII,
 )
-# "launches", "generic(cache)+12", and one byte of such an address: "0xFF00(generic(cache))".
+# "launches", "generic(cache)+12", or one byte of such an address: "0xFF00(generic(cache))".
 _ADDRESS = re.compile(
     r"(?:0[xX][0-9a-fA-F]+\s*\(\s*)?(?:generic\s*\(\s*)?(?P<name>[A-Za-z_$%][\w$]*)[\s)]*(?:[+-]\s*\d+)?[\s)]*",
     re.ASCII,
@@ -33,15 +33,15 @@ class Variable:
     """A .shared, .local, .global or .const variable."""
 
     name: str  # its symbol
-    space: str  # the memory it lies in
+    space: str  # its memory
     nbytes: int  # its size; 0 for an ``extern`` array
-    align: int  # what its address is a multiple of
-    initial: bytes = b""  # bytes that it holds from its start on when the module is loaded; zeros follow
-    unknown: str = ""  # for a variable whose initial value is not known here, why ("holds the address of x")
+    align: int  # its address is a multiple of this
+    initial: bytes = b""  # its first bytes when the module is loaded; zeros follow
+    unknown: str = ""  # why the initial value is not known here ("holds the address of x"); "" if it is
 
 
 def module_variables(text: str) -> dict[str, Variable]:
-    """The variables that PTX declares outside of functions, by name.
+    """Return the variables that PTX declares outside of functions, by name.
 
     Args:
         text: PTX without its functions and comments.
@@ -59,14 +59,14 @@ def module_variables(text: str) -> dict[str, Variable]:
 
 
 def variable(declaration: str, *, extern: bool = False) -> Variable:
-    """One declaration, such as ``.global .align 4 .b8 table[16] = {1, 2}``.
+    """Return the variable of one declaration, such as ``.global .align 4 .b8 table[16] = {1, 2}``.
 
     Args:
-        declaration: its text, without what says how it is linked and without the semicolon.
-        extern: whether it is linked as ``.extern``: the definition, or the size of shared memory, is elsewhere.
+        declaration: its text, without linking directive and semicolon.
+        extern: true for ``.extern``: another module has the definition, or the launch has the size of shared memory.
 
     Raises:
-        PtxError: it is not understood.
+        PtxError: the declaration is not understood.
     """
     found = _VARIABLE.fullmatch(declaration.strip())
     if not found or found["type"] not in TYPE_BYTES:
@@ -90,7 +90,7 @@ def variable(declaration: str, *, extern: bool = False) -> Variable:
 
 
 def _initial(found: re.Match[str], nbytes: int) -> tuple[bytes, str]:
-    """The bytes of a variable's initial value, and why they are not known."""
+    """Return the bytes of a variable's initial value, and why they are not known ("" if they are)."""
     if found["initial"] is None:
         return b"", ""
     text = found["initial"].strip()
@@ -116,7 +116,7 @@ def _initial(found: re.Match[str], nbytes: int) -> tuple[bytes, str]:
 
 @functools.lru_cache(maxsize=1024)
 def _element(text: str, kind: str) -> bytes | None:
-    """The bytes of a literal of that type; None for what is none."""
+    """Return the bytes of a literal of that type; None for any other text."""
     size = TYPE_BYTES[kind]
     if (value := integer(text)) is not None and kind[0] in "bus":
         bits = 8 * size

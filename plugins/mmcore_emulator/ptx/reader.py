@@ -1,7 +1,7 @@
-"""PTX text, as NVRTC writes it, read into functions of instructions.
+"""A reader of PTX text, as NVRTC writes it, that returns functions of instructions.
 
-Only structure is understood here (functions, declarations, labels, operands, source lines); what an instruction
-does is operations.py's business. Reference: NVIDIA, Parallel Thread Execution ISA.
+It understands structure only: functions, declarations, labels, operands, source lines. The table in ``isa`` defines
+the instructions. Reference: NVIDIA, Parallel Thread Execution ISA.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*
 
 
 def parse(text: str) -> dict[str, Function]:
-    """The kernels of a PTX module, by symbol, with what they call expanded in them.
+    """Return the kernels of a PTX module by symbol, with their calls expanded.
 
     Raises:
         PtxError: the text cannot be read; the message quotes the statement.
@@ -70,12 +70,12 @@ def parse(text: str) -> dict[str, Function]:
     outside = _outside(text, sorted((found.start(), end) for found, _, end in (*entries, *callables)))
     variables = module_variables(outside)
     heads = ((_HEAD.search(found["head"]), begin, end) for found, begin, end in callables)
-    # Where parameters are registers, as before there was a way to pass them, a function is one that is not known.
+    # Functions of the oldest ABI, whose parameters are registers, count as unknown.
     bodies = {head["name"]: (head, begin, end) for head, begin, end in heads if head and ".reg" not in head[0]}
 
     @functools.cache
     def called(name: str) -> Function | None:
-        """The function of that name that the module defines; read where somebody calls it."""
+        """Return the module's function of that name; it is read at its first call."""
         if name not in bodies:
             return None
         head, begin, end = bodies[name]
@@ -96,7 +96,7 @@ def parse(text: str) -> dict[str, Function]:
 
 
 def _body(text: str, position: int) -> tuple[int, int]:
-    """Begin of the text inside the braces at ``position``, and end of the text behind them."""
+    """Return the beginning of the text inside the braces at ``position``, and the end of the braces."""
     if text[position : position + 1] != "{":
         raise PtxError("a PTX function has no body")
     depth = 0
@@ -147,14 +147,14 @@ _Place: TypeAlias = tuple[int, int, int]
 
 @dataclass
 class _Scope:
-    """What is declared between two braces; inline assembly may reuse a name of another scope for something else.
+    """A scope between two braces, and its declarations; inline assembly may reuse a name of another scope.
 
     Attributes:
-        suffix: what tells its registers from those of the same name in other scopes.
-        registers: declared one by one, and those of ``families`` that were used.
+        suffix: distinguishes its registers from those of the same name in other scopes.
+        registers: registers declared one by one, and the used ones of ``families``.
         families: (prefix, count, type) of ``.reg .b32 %r<5>``.
-        labels: names of the labels that stand here.
-        passed: names of what is declared here to be passed to functions, or taken from them.
+        labels: names of its labels.
+        passed: names of its ``.param`` variables.
     """
 
     suffix: str
@@ -164,7 +164,7 @@ class _Scope:
     passed: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Register | None:
-        """The register of that name declared here."""
+        """Return the register of that name in this scope."""
         if name not in self.registers:
             for prefix, count, kind in self.families:
                 number = name.removeprefix(prefix)
@@ -174,7 +174,7 @@ class _Scope:
 
 
 class _Body:
-    """Reads the statements of one function, keeping track of scopes and source lines."""
+    """A parser of one function's statements that keeps track of scopes and source lines."""
 
     def __init__(self, function: Function, files: dict[int, str]) -> None:
         self._function = function
@@ -185,9 +185,9 @@ class _Body:
         self._source = ""
         self._main = 0
         self._callers: dict[_Place, _Place] = {}
-        # Branches by their place in the body, with the scopes that they stand in: labels may come behind them.
+        # Branches by their index in the body, with their scopes: a label may follow its branch.
         self._branches: dict[int, list[_Scope]] = {}
-        # Of ``brx.idx``: the labels that each list of them names, and the scopes that it stands in.
+        # For ``brx.idx``: the labels of each target list, with the scopes of the list.
         self._lists: dict[str, tuple[list[str], list[_Scope]]] = {}
         self._labelled = ""
 
@@ -221,7 +221,7 @@ class _Body:
         self._function.labels[self._labelled] = len(self._function.body)
 
     def _lead_branches(self) -> None:
-        """Let branches name the labels of the innermost scope that has them, ``brx.idx`` all that it may lead to."""
+        """Resolve the targets of branches to labels of the innermost scope that has them."""
         for index, scopes in self._branches.items():
             branch = self._function.body[index]
             *_, target = branch.operands or (None,)
@@ -244,12 +244,12 @@ class _Body:
         if caller:
             self._callers[place] = (caller[0], caller[1], caller[2])
         self._main = self._main or file
-        # What a header's function does is done where the .cu file calls it.
+        # Code of a function from a header is attributed to the line of the .cu file that calls it.
         visited = {place}
         while place[0] != self._main and (above := self._callers.get(place)) and above not in visited:
             place = above
             visited.add(place)
-        # Line 0 marks code that belongs to no line of its own; it keeps the line before it.
+        # Line 0 marks code without a source line; it keeps the preceding line.
         if place[1]:
             self._line, self._source = place[1], self._files.get(place[0], "")
 
@@ -289,7 +289,7 @@ class _Body:
 
     def _declare(self, kind: str, names: str) -> None:
         if kind not in TYPE_BYTES:
-            # A register of an exotic type is only a problem where an instruction uses it.
+            # A register of an exotic type is an error only if an instruction uses it.
             return
         scope = self._scopes[-1]
         for name in names.split(","):
@@ -305,13 +305,13 @@ class _Body:
         if "|" in text:
             return self._vector(text.replace("|", ","))
         if text.startswith("["):
-            text = text.removesuffix(".unified")  # the same address in every thread
+            text = text.removesuffix(".unified")  # the address is the same in every thread
             found = _ADDRESS.match(text)
             offset = integer(found["offset"] or "0") if found else None
             if tensor := _TENSOR_ADDRESS.match(text):
                 return TensorAddress(self._scalar(tensor["base"]), self._vector(tensor["coordinates"]))
             if not found or offset is None:
-                # Only newer instructions have such addresses; the translation refuses those by name.
+                # Only newer instructions have such addresses; the translation refuses them by name.
                 return Symbol(text)
             return Address(self._scalar(found["base"]), offset)
         return self._scalar(text)
@@ -337,12 +337,12 @@ class _Body:
 
 
 def _label_of(name: str, scopes: Sequence[_Scope]) -> str:
-    """The label of that name of the innermost scope that has it."""
+    """Return the label of that name in the innermost scope that has it."""
     return name + next((scope for scope in reversed(scopes) if name in scope.labels), scopes[0]).suffix
 
 
 def _split(text: str) -> Iterator[str]:
-    """Operands, separated by commas that stand outside brackets and braces."""
+    """Yield operands, separated by commas outside brackets and braces."""
     depth, begin = 0, 0
     for position, character in enumerate(text):
         depth += (character in "[{(") - (character in "]})")

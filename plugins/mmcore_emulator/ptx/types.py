@@ -21,17 +21,22 @@ _DECIMAL = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 @dataclass(frozen=True)
 class Constant:
-    """A literal. ``type`` is "int", "f32", "f64", or "decimal" for a number of any float type, given as float64."""
+    """A literal.
+
+    Attributes:
+        bits: its value, or the bits of a floating-point number.
+        type: "int", "f32", "f64", or "decimal" for a number of any float type, stored as float64.
+    """
 
     bits: int
     type: str = "int"
 
 
 def whole_number(digits: str, base: int = 10) -> int:
-    """A number in a literal, a declaration or a line mark.
+    """Return the value of a number in a literal, a declaration or a line mark.
 
     Raises:
-        PtxError: it has more than 64 bits, as no number in PTX has.
+        PtxError: the number has more than 64 bits.
     """
     if len(digits) > 64 or (number := int(digits, base)) >= 2**64:
         raise PtxError(f"PTX number {digits[:20]}… does not fit into 64 bits")
@@ -39,7 +44,7 @@ def whole_number(digits: str, base: int = 10) -> int:
 
 
 def integer(text: str) -> int | None:
-    """The value of an integer literal; None for anything else."""
+    """Return the value of an integer literal; None for any other text."""
     found = _INTEGER.fullmatch(text)
     if not found:
         return None
@@ -49,10 +54,10 @@ def integer(text: str) -> int | None:
 
 
 def real(text: str) -> Constant | None:
-    """A floating-point literal, given by its bits or in decimals; None for anything else.
+    """Return a floating-point literal, hexadecimal or decimal; None for any other text.
 
     Raises:
-        PtxError: it has too many digits, or too few.
+        PtxError: the number of hexadecimal digits is wrong.
     """
     if _DECIMAL.fullmatch(text):
         return Constant(struct.unpack("<Q", struct.pack("<d", float(text)))[0], "decimal")
@@ -66,7 +71,7 @@ def real(text: str) -> Constant | None:
 
 
 def float_value(constant: Constant) -> float:
-    """The number that a floating-point constant stands for."""
+    """Return the value of a floating-point constant."""
     pack, unpack = ("<I", "<f") if constant.type == "f32" else ("<Q", "<d")
     return float(struct.unpack(unpack, struct.pack(pack, constant.bits))[0])
 
