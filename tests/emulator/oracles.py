@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mmcore_nvrtc.cuda_headers import cuda_headers
 
+HEADERS = cuda_headers().options
+HALVES = np.linspace(-2, 2, 32).astype(np.float16)
+BFLOATS = (np.linspace(-9, 9, 32).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+ORDER = (3, 7, 0, 15, 2, 1, 9, 4, 8, 6, 5, 14, 11, 10, 13, 12)
 WORD = 2**32 - 1
 
 
@@ -28,3 +33,36 @@ def lop3(a: int, b: int = 1, c: int = 0, table: int = 0x40) -> int:
 
 def case(thread: int, index: int) -> int:
     return [thread + 100, thread * thread + 1, 6, 9, 50 - thread, thread ^ 85, 0, thread + 100][index]
+
+
+def collatz(x: int) -> tuple[int, int]:
+    """Return the number of steps to 1, and the sum of the numbers before it."""
+    count = total = 0
+    while x > 1:
+        x, count, total = (3 * x + 1 if x % 2 else x // 2), count + 1, total + x
+    return count, total
+
+
+def nested_loops(x: int) -> int:
+    total = 0
+    for a in (a for a in range(x % 7 if x >= 0 else 0) if a != 3):
+        for b in range(a + x % 3 + 1):
+            total = total + a * b if (a + b) % 2 else total - b
+            if total > 40:
+                return -total
+    return total
+
+
+def rolled(block: int) -> Any:
+    fixed = np.arange(64) + 64 * block
+    dynamic = 10 * fixed[::-1]
+    for extra in (1, 3, 5):
+        fixed = np.roll(fixed, -1) + dynamic + extra
+    return fixed
+
+
+def folded(i: int) -> int:
+    mine, x = {slot: i * j for j, slot in enumerate(ORDER)}, 0
+    for j in range(16):
+        x = 31 * x + mine[ORDER[(j + i) % 16]] & WORD
+    return x
