@@ -66,3 +66,11 @@ def folded(i: int) -> int:
     for j in range(16):
         x = 31 * x + mine[ORDER[(j + i) % 16]] & WORD
     return x
+
+
+WARPS = np.random.default_rng(1).integers(0, 1000, (2, 32), dtype=np.uint32)
+
+
+def counted(block: int, threads: int) -> int:
+    count = sum(t > (4, 63, -1, 61)[block] for t in range(threads))
+    return count + 100 * (count > 0) + 1000 * (count == threads) + 10000 * block
