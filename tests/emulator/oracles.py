@@ -74,3 +74,20 @@ WARPS = np.random.default_rng(1).integers(0, 1000, (2, 32), dtype=np.uint32)
 def counted(block: int, threads: int) -> int:
     count = sum(t > (4, 63, -1, 61)[block] for t in range(threads))
     return count + 100 * (count > 0) + 1000 * (count == threads) + 10000 * block
+
+
+def in_order(seed: int, which: int) -> int:
+    return sorted((seed * (i + 3) * 7919) % 101 for i in range(8))[which]
+
+
+def median(seed: int) -> int:
+    return in_order(seed + seed % 4, 3) + in_order(seed, 4)
+
+
+def small_arguments(t: int) -> int:
+    def byte(x: int) -> int:
+        return (x + 128) % 256 - 128
+
+    x = (t < 5) ^ (190 + t > 200) ^ (t > 5) ^ t % 2 ^ (t > 4)
+    total = t * t + 3 * (t + 1) + 2 * (t + 2) + (t + 3)
+    return x + 10 * byte(-byte(t * 9) - (65530 + t) % 65536) + 10000 * total
