@@ -23,6 +23,7 @@ from mmcore_emulator.isa.operations import operation
 from mmcore_emulator.machine.memory import DeviceMemory
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
 from mmcore_nvrtc.asm_lines import with_first_lines
@@ -148,9 +149,9 @@ def dtype_of(kind: str) -> np.dtype[Any]:
     return NUMPY[kind]
 
 
-def operand_types(opcode: str) -> tuple[tuple[str, ...], str] | None:
+def operand_types(opcode: str, results: int = 1) -> tuple[tuple[str, ...], str] | None:
     """Return the PTX types of an opcode's operands and of its result, or None for an unknown opcode."""
-    known = operation(tuple(opcode.split(".")))
+    known = operation(tuple(opcode.split(".")), results)
     return (tuple(known.sources), known.result) if known else None
 
 
@@ -170,10 +171,26 @@ def computed(opcode: str, *operands: Any, results: int = 1) -> list[NDArray[np.u
     return [each.view(f"u{each.itemsize}").astype(np.uint64) for each in made]
 
 
-def refused_statement(statement: str, *, module: str = "", architecture: str = "90") -> str:
-    """Return the error with which the emulator refuses a statement before it runs, or an empty text."""
+def translated(text: str, *, architecture: str = "90") -> str:
+    """Translate the functions of PTX text; return the error that refuses it, or an empty text."""
     try:
-        translate(function_of(ptx_kernel(statement, module=module)), capability=divmod(int(architecture), 10))
+        for function in parse(text).values():
+            translate(function, capability=divmod(int(architecture), 10))
     except MmcoreError as error:
         return f"{type(error).__name__}: {error}"
     return ""
+
+
+def refused_statement(statement: str, *, module: str = "", architecture: str = "90") -> str:
+    """Return the error with which the emulator refuses a statement before it runs, or an empty text."""
+    return translated(ptx_kernel(statement, module=module), architecture=architecture)
+
+
+def parsed_statements(statements: Sequence[str]) -> list[tuple[tuple[str, ...], int, int]]:
+    """Return the opcode and the numbers of results and of operands of each statement, as the emulator reads them."""
+    body = with_carries(function_of(ptx_kernel("\n".join(statements)))).body[-1 - len(statements) : -1]
+    firsts = [instruction.operands[0] for instruction in body]
+    return [
+        (instruction.opcode, len(first) if isinstance(first, tuple) else 1, len(instruction.operands) - 1)
+        for instruction, first in zip(body, firsts, strict=True)
+    ]

@@ -17,6 +17,8 @@ SETS = {
     "HALF": "f16|f16x2|bf16|bf16x2",
     "FLOAT": "f16|bf16|f32|f64",
     "WAY": "rn|rz|rm|rp",
+    "SINGLE": "b16|b32|b64|INT|f32|f64|f16|bf16",
+    "COMPARE": "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|ltu|num|nan",
 }
 
 
@@ -26,8 +28,12 @@ def expanded(templates: str) -> list[str]:
     return list(dict.fromkeys(text for line in lines if line for text in _expanded(line)))
 
 
+def _alternatives(text: str) -> list[str]:
+    return [choice for each in text.split("|") for choice in (_alternatives(SETS[each]) if each in SETS else [each])]
+
+
 def _expanded(template: str) -> Iterator[str]:
     texts = re.split(r"<([^<>]*)>", template)
-    for choices in itertools.product(*(SETS.get(each, each).split("|") for each in texts[1::2])):
+    for choices in itertools.product(*map(_alternatives, texts[1::2])):
         text = "".join(itertools.chain(*itertools.zip_longest(texts[::2], choices, fillvalue="")))
         yield re.sub(r"\$(\d)", lambda found, chosen=choices: chosen[int(found[1]) - 1], text)  # type: ignore[misc]

@@ -110,8 +110,10 @@ def _cases() -> Iterator[Any]:
 def _is(violation: Violation, expected: str) -> bool:
     kind, _, message = expected.partition(": ")
     kind, _, line = kind.partition(" at line ")
-    return fnmatch(violation.kind, kind) and line in ("", str(violation.line)) and all(
-        words in violation.message for words in message.split(" ... ")
+    return (
+        fnmatch(violation.kind, kind)
+        and line in ("", str(violation.line))
+        and all(words in violation.message for words in message.split(" ... "))
     )
 
 
