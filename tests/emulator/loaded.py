@@ -23,7 +23,7 @@ def content(buffer: EmulatedBuffer, count: int, dtype: Any = np.float32) -> NDAr
 
 
 class Loaded:
-    """A program with a kernel ``f``, which is launched with an array ``out`` and a number if nothing else is named."""
+    """A program with a kernel ``f``, which has an array ``out`` and a number as arguments."""
 
     def __init__(self, source: str = "", emulator: Emulator | None = None, *, text: str = "") -> None:
         self.emulator = emulator or Emulator()
@@ -33,10 +33,15 @@ class Loaded:
         self.buffer.upload(np.zeros(32, np.int32))
 
     def launch(
-        self, *arguments: Any, grid: Sequence[int] = (1,), block: Sequence[int] = (32,), function: str = "f"
+        self,
+        n: int = 0,
+        *,
+        grid: Sequence[int] = (1,),
+        block: Sequence[int] = (32,),
+        function: str = "f",
+        arguments: tuple[EmulatedBuffer, ...] = (),
     ) -> list[Violation]:
-        is_bound = bool(arguments) and isinstance(arguments[0], EmulatedBuffer)
-        given = arguments if is_bound else (self.buffer, *(np.int32(number) for number in arguments or (0,)))
+        given = arguments or (self.buffer, np.int32(n))
         launch = Launch(grid=tuple(grid), block=tuple(block))
         return self.program.run([BoundLaunch(CompiledFunction(function, 16, 0, 0), launch, given)])
 

@@ -28,13 +28,13 @@ def test_the_over_read_area_behind_a_matrix_is_nan_and_may_be_read_but_not_writt
     a, c = emulator.allocate("A", 32, over_read_bytes=16), emulator.allocate("C", 64)
     a.upload(np.arange(8, dtype=np.float32))
     copy = Loaded(COPY, emulator)
-    assert copy.launch(a, c, block=(12,)) == []
+    assert copy.launch(arguments=(a, c), block=(12,)) == []
     np.testing.assert_array_equal(content(c, 16)[:12], [*range(8), *[np.nan] * 4])
-    (violation,) = copy.launch(a, c, block=(13,))
+    (violation,) = copy.launch(arguments=(a, c), block=(13,))
     assert (violation.kind, violation.array, violation.thread) == ("out-of-bounds-read", "A", (12, 0, 0))
     assert "16 bytes past the end of A" in violation.message
     write = Loaded('extern "C" __global__ void f(float* a) { a[8] = 1; }', emulator)
-    (violation,) = write.launch(a, block=(1,))
+    (violation,) = write.launch(arguments=(a,), block=(1,))
     assert (violation.kind, violation.array) == ("out-of-bounds-write", "A")
 
 
@@ -43,11 +43,11 @@ def test_freed_memory_belongs_to_no_array() -> None:
     copy = Loaded(COPY, emulator)
     gone, kept = emulator.allocate("A", 32), emulator.allocate("C", 32)
     gone.close()
-    (violation,) = copy.launch(gone, kept, block=(1,))
+    (violation,) = copy.launch(arguments=(gone, kept), block=(1,))
     assert (violation.kind, violation.array) == ("out-of-bounds-read", None)
     again = emulator.allocate("B", 32)
     again.upload(np.full(8, 7, np.float32))
-    assert copy.launch(again, kept, block=(1,)) == []
+    assert copy.launch(arguments=(again, kept), block=(1,)) == []
     assert content(kept, 1)[0] == 7
 
 
@@ -59,14 +59,14 @@ def test_arithmetic_on_a_nan_that_was_read_out_of_bounds_is_not_poison() -> None
     }"""
     loaded = Loaded(source)
     c = loaded.emulator.allocate("C", 32)
-    assert {violation.kind for violation in loaded.launch(c, block=(1,))} == {"out-of-bounds-read"}
+    assert {violation.kind for violation in loaded.launch(arguments=(c,), block=(1,))} == {"out-of-bounds-read"}
     assert is_poison(content(c, 8)).tolist() == [False] * 4 + [True, False, True, True]
 
 
 @pytest.mark.parametrize("directives", ["", ".maxntid 64, 1, 1", ".maxntid 64\n.reqntid 8, 8", ".minnctapersm 2"])
 def test_a_kernel_runs_in_the_blocks_it_is_made_for(directives: str) -> None:
     loaded = Loaded(text=ptx_kernel("st.global.u32 [%d1], %r1;", directives=directives))
-    assert loaded.launch(loaded.buffer, block=(8, 8)) == []
+    assert loaded.launch(arguments=(loaded.buffer,), block=(8, 8)) == []
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_kernel_runs_in_the_blocks_it_is_made_for(directives: str) -> None:
 def test_a_kernel_does_not_run_in_other_blocks(directives: str, reason: str) -> None:
     loaded = Loaded(text=ptx_kernel("st.global.u32 [%d1], %r1;", directives=directives))
     with pytest.raises(DeviceError, match=f"f is made for blocks of {reason}"):
-        loaded.launch(loaded.buffer, block=(8, 8))
+        loaded.launch(arguments=(loaded.buffer,), block=(8, 8))
 
 
 @pytest.mark.parametrize("number", range(6))
