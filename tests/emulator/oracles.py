@@ -91,3 +91,12 @@ def small_arguments(t: int) -> int:
     x = (t < 5) ^ (190 + t > 200) ^ (t > 5) ^ t % 2 ^ (t > 4)
     total = t * t + 3 * (t + 1) + 2 * (t + 2) + (t + 3)
     return x + 10 * byte(-byte(t * 9) - (65530 + t) % 65536) + 10000 * total
+
+
+def copied(counts: list[int], size: int) -> Any:
+    """Return rows of 4 words of which so many were copied, the rest up to ``size`` bytes are 0, others the row."""
+    rows = np.arange(100, 228).reshape(32, 4)
+    for number, (row, count) in enumerate(zip(rows, counts, strict=True)):
+        row[count:] = 0
+        row[size // 4 :] = number
+    return rows.reshape(-1)
