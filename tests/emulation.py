@@ -12,16 +12,18 @@ from cuda.bindings import nvrtc
 from numpy.typing import NDArray
 
 from mmcore.deadline import Deadline
-from mmcore.devices.violations import Violation
-from mmcore.errors import MmcoreError
-from mmcore.kernel.geometry import Dim3
-from mmcore_emulator.executor.kernel_launch import Progress, Run, parameter_bytes
+from mmcore_emulator.errors import EmulatorError as EmulatorError
+from mmcore_emulator.errors import PtxError as PtxError
+from mmcore_emulator.errors import UnsupportedInstruction as UnsupportedInstruction
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation, translate
 from mmcore_emulator.isa.operations import operation
-from mmcore_emulator.machine.memory import DeviceMemory
+from mmcore_emulator.machine.dim3 import Dim3 as Dim3
+from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.violations import Violation as Violation
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Function
@@ -72,7 +74,7 @@ class Emulated:
 
     arrays: list[NDArray[Any]]
     violations: list[Violation]
-    run: Run
+    run: KernelLaunch
 
 
 def emulate(
@@ -106,7 +108,7 @@ def emulate(
     content = parameter_bytes(translation, values)
     geometry = Dim3(*grid), Dim3(*block), shared_bytes
     watching = observers(translation), Progress(1), resident_blocks
-    run = Run(translation, *geometry, content, memory, Deadline(), *watching, cluster=Dim3(*cluster))
+    run = KernelLaunch(translation, *geometry, content, memory, Deadline(), *watching, cluster=Dim3(*cluster))
     run.registers = registers
     execute(run)
     arrays = [
@@ -176,7 +178,7 @@ def translated(text: str, *, architecture: str = "90") -> str:
     try:
         for function in parse(text).values():
             translate(function, capability=divmod(int(architecture), 10))
-    except MmcoreError as error:
+    except EmulatorError as error:
         return f"{type(error).__name__}: {error}"
     return ""
 

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from mmcore.devices.base import MatrixMap
 from mmcore.kernel.arguments import TensorMap
 from mmcore.verify.elements import POISON_HALFWORD
+from mmcore_emulator.adapter.conversions import tensor_layout
 from mmcore_emulator.isa.asynchronous import bulk_copies, mbarriers, wgmma_operands
 from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy, parse_copy
 from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
 from mmcore_emulator.machine.asynchronous import swizzles, tensor_maps
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.machine.memory import CopiedMemory, StrayAccess, atomic, copied_base, load
+from mmcore_emulator.machine.memory.arrays import CopiedMemory, StrayAccess, copied_base
+from mmcore_emulator.machine.memory.operations import atomic, load
 
 Array = NDArray[Any]
 
@@ -419,7 +421,7 @@ class Elsewhere:
 )
 def test_a_launch_binds_what_the_gpu_would_get(dtype: str, kind: str, size: int) -> None:
     bound = MatrixMap(TensorMap("A", (16, 8), 0), cast(Any, Elsewhere()), (48, 64), (96, 1), dtype)
-    assert TensorLayout.of(bound) == TensorLayout(1 << 30, kind, (64, 48), (size, 96 * size), (8, 16))
+    assert tensor_layout(bound) == TensorLayout(1 << 30, kind, (64, 48), (size, 96 * size), (8, 16))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.devices.violations import Violation
 from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import GlobalShadows

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.lanes import WARP, Batch
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.sanitizer.ordering import Clocks, Order

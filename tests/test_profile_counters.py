@@ -23,7 +23,7 @@ def lines_of(
     watching: list[Counting] = []
 
     def observers(translation: Any) -> tuple[Counting, ...]:
-        watching.append(Counting(translation.steps))
+        watching.append(Counting(translation.blocks))
         return tuple(watching)
 
     emulated = emulate(source, *arguments, grid=grid, block=block, text=text, observers=observers)

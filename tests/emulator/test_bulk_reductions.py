@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.isa.asynchronous.bulk_reductions import merge_of_tensor
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
-from tests.emulation import Emulated, emulate, ptx_kernel
+from tests.emulation import Emulated, UnsupportedInstruction, emulate, ptx_kernel
 
 RNG = np.random.default_rng(4)
 Numbers = NDArray[Any]

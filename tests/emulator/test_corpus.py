@@ -29,10 +29,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmcore.devices.violations import Violation
-from mmcore.errors import MmcoreError
 from mmcore.verify.elements import is_poison
-from tests.emulation import Emulated, emulate, ptx_kernel
+from tests.emulation import Emulated, EmulatorError, Violation, emulate, ptx_kernel
 from tests.emulator import oracles
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -120,7 +118,7 @@ def _is(violation: Violation, expected: str) -> bool:
 @pytest.mark.parametrize("case", [*_cases()])
 def test_a_kernel_does_what_its_header_says(case: Case) -> None:
     if "refused" in case.header:
-        with pytest.raises(MmcoreError) as refused:
+        with pytest.raises(EmulatorError) as refused:
             case.run()
         assert all(words in str(refused.value) for words in case.header["refused"])
         return

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmcore import Dim3
 from mmcore.cell import Cell
 from mmcore.errors import DeviceError
 from mmcore.measure import measure
@@ -15,7 +14,7 @@ from mmcore.verify.elements import is_poison
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.executor import kernel_launch
 from mmcore_emulator.machine import lanes
-from tests.emulation import emulate, function_of, ptx_kernel
+from tests.emulation import Dim3, emulate, function_of, ptx_kernel
 from tests.emulator.loaded import Loaded, content
 from tests.emulator.oracles import zeros
 from tests.lectures import lecture_kernels

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from mmcore.errors import UnsupportedInstruction
 from mmcore_emulator.executor.layout import as_written
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.profiler.by_line import Counting
@@ -15,8 +14,17 @@ from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx import calls
 from mmcore_emulator.ptx.declarations import Variable, module_variables, variable
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.ptx.types import Constant, PtxError
-from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
+from mmcore_emulator.ptx.types import Constant
+from tests.emulation import (
+    PtxError,
+    UnsupportedInstruction,
+    emulate,
+    function_of,
+    ptx_kernel,
+    ptx_of,
+    translated,
+    words,
+)
 from tests.emulator.test_corpus import CORPUS
 
 
@@ -27,6 +35,17 @@ from tests.emulator.test_corpus import CORPUS
 )  # fmt: skip
 def test_an_integer_is_read_in_its_base(text: str, bits: int) -> None:
     assert function_of(ptx_kernel(f"mov.b64 %d3, {text};")).body[-2].operands[1] == Constant(bits)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("f_param_0)", "f_param_0, .param .u64 f_param_0)", "PtxError: PTX parameter f_param_0 stands twice"),
+        ("ret;", "ret; nonsense", "PtxError: PTX statement 'nonsense' is not understood"),
+    ],
+)
+def test_a_damaged_function_is_refused_in_words(right: str, wrong: str, words: str) -> None:
+    assert translated(ptx_kernel("").replace(right, wrong)).startswith(words)
 
 
 def test_a_module_may_have_several_kernels_and_arrays_of_its_other_functions() -> None:
@@ -99,7 +118,7 @@ def test_instructions_of_a_function_belong_to_its_lines() -> None:
         if (threadIdx.x < 2) x += far(out, threadIdx.x + 1000);
         out[threadIdx.x] = x;
     }"""
-    run = emulate(source, np.zeros(32, np.float32), observers=lambda translation: (Counting(translation.steps),))
+    run = emulate(source, np.zeros(32, np.float32), observers=lambda translation: (Counting(translation.blocks),))
     (violation,) = run.violations
     assert (violation.kind, violation.source, violation.line) == ("out-of-bounds-read", "test.cu", 2)
     assert violation.message.startswith("thread (0, 0) of block (0, 0) reads 3872 bytes past the end of P")

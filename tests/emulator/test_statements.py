@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from mmcore import UnsupportedInstruction
 from mmcore_emulator.isa.architectures import CAPABILITIES, least_capability
-from tests.emulation import emulate, operand_types, parsed_statements, refused_statement
+from tests.emulation import UnsupportedInstruction, emulate, operand_types, parsed_statements, refused_statement
 from tests.emulator.oracles import zeros
 from tests.emulator.ptx_statements import ARITHMETIC, REGISTERS, accesses, ptxas_refuses, statements
 from tests.emulator.templates import expanded
@@ -137,6 +136,7 @@ mov.b32 %r2, <%envreg3|%gridid|%pm0|%is_explicit_cluster>; => does not know the 
 brx.idx <%r1|%r1, missing>; => PtxError: PTX branch brx.idx
 <L: brx.idx %r1, L;|t: .branchtargets M; brx.idx %r1, t;|brx.idx;> => PtxError: PTX branch brx.idx
 call<|\x205, (x)|\x20(x), (x)>; => PtxError: PTX call names no function
+ld.global.u32 %r2, [missing]; => …
 mov.b64 %d3, <08|0b2|0x|1e5|abc|²|1_0>; => …
 setp.eq %p1, %r1, %r1; => …
 cvt.u32 %r2, %r1; => …

@@ -13,12 +13,12 @@ from mmcore.api import cell
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, UnsupportedInstruction
+from mmcore.errors import DeviceError
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.over_read import over_read_elements
-from tests.emulation import emulate, ptx_of
+from tests.emulation import UnsupportedInstruction, emulate, ptx_of
 from tests.emulator.loaded import Loaded, kernel_of
 from tests.emulator.test_corpus import CORPUS
 from tests.own_kernel import FIRST_LINE, own

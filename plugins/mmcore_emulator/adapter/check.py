@@ -17,9 +17,9 @@ from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of_product
+from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.types import TYPE_BYTES
 from mmcore_emulator.sanitizer.hazards import Checking
@@ -107,7 +107,7 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
         # Who waits for others is tried in an order in which these come late.
         run.alone = checking.talking
         execute(run)
-    return recorder.violations + _unwritten(problem, shadows.of(output.array))
+    return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:

@@ -10,20 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator.executor.control_flow import Block
+from mmcore_emulator.errors import PtxError, UnsupportedInstruction
+from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
+from mmcore_emulator.executor.control_flow import polling_at
 from mmcore_emulator.isa.actions import action_of
 from mmcore_emulator.isa.architectures import Capability, least_capability
 from mmcore_emulator.isa.atomics import atomic_operation
-from mmcore_emulator.isa.barriers import Arrival, BarrierKind, Reduction, barrier_kind, reduction
+from mmcore_emulator.isa.barriers import barrier_kind, reduction
 from mmcore_emulator.isa.entries import Action
 from mmcore_emulator.isa.operations import operation
 from mmcore_emulator.isa.warp_operations import collective
-from mmcore_emulator.machine.compiled_block import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Registers, Step
+from mmcore_emulator.machine.barriers import Arrival, BarrierKind, Reduction
 from mmcore_emulator.machine.lanes import CLOCKS, SPECIAL_REGISTERS
+from mmcore_emulator.machine.memory.addresses import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.numerics.uint128 import joined, parts_of
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import (
     Address,
     Instruction,
@@ -34,7 +37,7 @@ from mmcore_emulator.ptx.instructions import (
     TensorAddress,
     names,
 )
-from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, PtxError, float_value
+from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, float_value
 
 # How an access is ordered, too, has nothing to say where all are made in order and none is left out.
 _CACHE_HINTS = {
@@ -80,7 +83,7 @@ class Writer:
         """What every register holds before anything is written to it."""
         return [_never_set(NUMPY[register.type]) for register in self._slots]
 
-    def step(self, block: Block) -> Step:
+    def step(self, block: Block) -> CompiledBlock:
         """Translate one block."""
         self._lines = []
         for instruction in block.body:
@@ -90,7 +93,7 @@ class Writer:
         entering = sorted(self._slot(register) for register in block.live_in)
         leaving = sorted((block.defines & block.live_out), key=self._slot)
         lines = [
-            "def run(registers, mask, keep, ports):",
+            "def run(registers, mask, keep, machine):",
             *(f"    r{slot} = registers[{slot}]" for slot in entering),
             *(f"    {line}" for line in body),
         ]
@@ -98,7 +101,7 @@ class Writer:
             lines.append("    if keep:")
             for register in leaving:
                 slot = self._slot(register)
-                lines.append(f"        registers[{slot}] = ports.merge(mask, r{slot}, registers[{slot}])")
+                lines.append(f"        registers[{slot}] = mask.merge(r{slot}, registers[{slot}])")
             lines.append("    else:")
             lines += [f"        registers[{slot}] = r{slot}" for slot in map(self._slot, leaving)]
         lines.append(f"    return {result}")
@@ -107,8 +110,8 @@ class Writer:
         instructions = len(block.instructions)
         barrier = barrier_kind(block.end) if block.end else None
         found = self._reduction(block.end)
-        polling_at = block.polling_at(self._read)
-        return Step(namespace.pop("run"), block, instructions, barrier, found, polling_at, tuple(entering))
+        polls = polling_at(block, self._read)
+        return CompiledBlock(namespace.pop("run"), block, instructions, barrier, found, polls, tuple(entering))
 
     def _result(self, block: Block) -> str:
         """What the machine wants to know of the instruction that ends a block."""
@@ -117,14 +120,14 @@ class Writer:
             return "None"
         if block.targets and len(end.operands) == 2 and end.guard is None:
             return self._source(end, end.operands[0], "u32")
-        if block.is_warp_barrier and end.guard is None and len(end.operands) == 1:
+        if block.barrier == "warp" and end.guard is None and len(end.operands) == 1:
             return self._source(end, end.operands[0], "u32")
         kind = barrier_kind(end)
         if kind is not None:
             return self._arrival(end, kind)
-        if block.is_cluster_barrier and end.guard is None:
+        if block.barrier == "cluster" and end.guard is None:
             return "None"
-        if block.is_barrier:
+        if block.barrier:
             raise unsupported(end)
         return self._name(end.guard) if end.guard is not None else "None"
 
@@ -178,7 +181,7 @@ class Writer:
             return
         if name == "call":
             refusal = unsupported(instruction, next(names(instruction), ""))
-            self._lines.append(f"ports.refuse({self._guarded_mask(instruction)}, {self._global(refusal)})")
+            self._lines.append(f"machine.refuse({self._guarded_mask(instruction)}, {self._global(refusal)})")
             return
         write = {
             "ld": self._load,
@@ -193,7 +196,9 @@ class Writer:
         }.get(name, self._compute)
         write(instruction)
         if guard is not None:
-            self._lines.append(f"ports.guarded({self._guarded_mask(instruction)}, {self._global(instruction)})")
+            self._lines.append(
+                f"machine.observers.guarded({self._global(instruction)}, {self._guarded_mask(instruction)})"
+            )
 
     def _fence(self, instruction: Instruction) -> None:
         """A fence has nothing to do where accesses are made in order, but that observers are told of it."""
@@ -202,12 +207,12 @@ class Writer:
         if instruction.operands or not known or scope not in _SCOPES:
             raise unsupported(instruction)
         mask, scope = self._guarded_mask(instruction), _SCOPES[scope]
-        self._lines.append(f"ports.fence({scope!r}, {mask})")
+        self._lines.append(f"machine.observers.fence({scope!r}, {mask})")
 
     def _guarded_mask(self, instruction: Instruction) -> str:
         if instruction.guard is None:
             return "mask"
-        self._lines.append("narrowed = ports.narrow(mask, wanted)")
+        self._lines.append("narrowed = machine.batch.narrow(mask, wanted)")
         return "narrowed"
 
     def _assign(self, instruction: Instruction, register: Operand, value: str, kind: str) -> None:
@@ -237,9 +242,9 @@ class Writer:
             if operand.name in self._symbols:
                 return self._constant(Constant(self._symbols[operand.name]), kind)
             if operand.name in CLOCKS:
-                return self._convert(instruction, f"ports.clock({operand.name!r})", NUMPY[CLOCKS[operand.name]], want)
+                return self._convert(instruction, f"machine.clock({operand.name!r})", NUMPY[CLOCKS[operand.name]], want)
             if operand.name in SPECIAL_REGISTERS:
-                return self._convert(instruction, f"ports.special({operand.name!r})", np.dtype(np.uint32), want)
+                return self._convert(instruction, f"machine.special({operand.name!r})", np.dtype(np.uint32), want)
             raise unsupported(instruction, operand.name)
         if isinstance(operand, Negated) and kind == "pred":
             return f"~{self._name(operand.register)}"
@@ -282,7 +287,7 @@ class Writer:
         operands = zip(instruction.operands[1:], found.sources, strict=True)
         sources = [self._source(instruction, operand, kind) for operand, kind in operands]
         if found.approximate:
-            self._lines.append(f"ports.approximate({self._guarded_mask(instruction)})")
+            self._lines.append(f"machine.approximate({self._guarded_mask(instruction)})")
         value = f"{self._global(found.compute)}({', '.join(sources)})"
         values = [value]
         if found.also:
@@ -302,7 +307,7 @@ class Writer:
             raise unsupported(instruction)
         each = zip(operands[1:], found.sources, strict=True)
         sources = ", ".join(self._source(instruction, operand, kind) for operand, kind in each)
-        self._lines.append(f"told = ports.together({self._global(found.compute)}, [{sources}], mask)")
+        self._lines.append(f"told = machine.warps.together({self._global(found.compute)}, [{sources}], mask)")
         for position, (target, kind) in enumerate(zip(targets, found.results, strict=False)):
             if target != _NOWHERE:
                 self._assign(instruction, target, f"told[{position}]", kind)
@@ -333,7 +338,7 @@ class Writer:
                 sources = map(self._source, [instruction] * len(registers), registers, types)
                 given.append(f"[{', '.join(sources)}]")
         mask, run, at = self._guarded_mask(instruction), self._global(found.run), self._global(instruction)
-        self._lines.append(f"told = {run}({', '.join(['ports', mask, at, *given])})")
+        self._lines.append(f"told = {run}({', '.join(['machine', mask, at, *given])})")
         for position, (register, kind) in enumerate(results):
             if register != _NOWHERE:
                 self._assign(instruction, register, f"told[{position}]", kind)
@@ -349,7 +354,7 @@ class Writer:
         """``activemask.b32 d``: the lanes of the warp that execute it together."""
         if instruction.opcode != ("activemask", "b32") or len(instruction.operands) != 1:
             raise unsupported(instruction)
-        self._assign(instruction, instruction.operands[0], "ports.active(mask)", "u32")
+        self._assign(instruction, instruction.operands[0], "machine.warps.active(mask)", "u32")
 
     def _move(self, instruction: Instruction) -> None:
         if len(instruction.opcode) != 2 or len(instruction.operands) != 2 or instruction.opcode[1] not in NUMPY:
@@ -467,7 +472,7 @@ class Writer:
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[kind])
         address = self._address(instruction, instruction.operands[1])
         loaded = [f"loaded{position}" for position in range(count)]
-        call = f"ports.load({space!r}, {address}, {dtype}, {count}, {mask}, {at})"
+        call = f"machine.memory.load({space!r}, {address}, {dtype}, {count}, {mask}, {at})"
         self._lines.append(f"[{', '.join(loaded)}] = {call}")
         # The last of the elements may go to the register that the address came from.
         for target, value in zip(targets, loaded, strict=True):
@@ -483,7 +488,7 @@ class Writer:
         mask, at, dtype = self._guarded_mask(instruction), self._global(instruction), self._global(NUMPY[kind])
         address = self._address(instruction, instruction.operands[0])
         sources = [self._source(instruction, value, kind) for value in values]
-        self._lines.append(f"ports.store({space!r}, {address}, [{', '.join(sources)}], {dtype}, {mask}, {at})")
+        self._lines.append(f"machine.memory.store({space!r}, {address}, [{', '.join(sources)}], {dtype}, {mask}, {at})")
 
     def _check_operands(self, instruction: Instruction) -> None:
         if len(instruction.operands) != 2 + (_POLICY in instruction.opcode):
@@ -510,16 +515,18 @@ class Writer:
         given = [self._elements(instruction, operand, count) for operand in operands[1:]]
         targets = (None,) * count if target is None else self._elements(instruction, target, count)
         if count > 1:
-            self._lines.append(f"ports.check_alignment({space!r}, {where}, {count * nbytes}, {mask}, {at})")
+            self._lines.append(f"machine.memory.check_alignment({space!r}, {where}, {count * nbytes}, {mask}, {at})")
         for number in range(count):
             sources = self._sources(instruction, [each[number] for each in given], found.kind)
             place = f"({where} + np.uint64({number * nbytes}))" if number else where
             used = targets[number] is not None and targets[number] in self._read
             if found.accumulates and not used:
-                self._lines.append(f"ports.accumulate({space!r}, {place}, {sources[0]}, {dtype}, {mask}, {at})")
+                self._lines.append(
+                    f"machine.memory.accumulate({space!r}, {place}, {sources[0]}, {dtype}, {mask}, {at})"
+                )
                 continue
             further = f"[{', '.join(sources)}], {dtype}, {self._global(found.combine)}, {mask}, {at}"
-            self._lines.append(f"old{number} = ports.atomic({space!r}, {place}, {further})")
+            self._lines.append(f"old{number} = machine.memory.atomic({space!r}, {place}, {further})")
         # A target may be what the address or another element came from.
         for number, each in enumerate(targets):
             if each is not None and each in self._read:

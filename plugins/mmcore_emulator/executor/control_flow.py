@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 
+from mmcore_emulator.errors import PtxError
 from mmcore_emulator.isa.barriers import barrier_kind
 from mmcore_emulator.isa.warp_operations import EVERYBODY, is_of_whole_warps, member_mask
+from mmcore_emulator.ptx.blocks import EXIT, Block
 from mmcore_emulator.ptx.instructions import (
     Address,
     Function,
@@ -18,9 +19,6 @@ from mmcore_emulator.ptx.instructions import (
     Symbol,
     TensorAddress,
 )
-from mmcore_emulator.ptx.types import PtxError
-
-EXIT = -1
 
 _JUMPS = ("bra", "brx", "ret", "exit")
 _NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", "assertfail", *_JUMPS)
@@ -35,77 +33,20 @@ STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel"))
 """How an access says that others may access the same meanwhile."""
 
 
-@dataclass
-class Block:
-    """Straight-line code."""
+def polling_at(block: Block, read: frozenset[Register]) -> Instruction | None:
+    """Return a block's first instruction that asks for a value that other threads may have written, None for none.
 
-    body: list[Instruction]  # its instructions, without the one that ends it
-    end: Instruction | None  # the branch, return or barrier that ends it; None where it falls through
-    taken: int | None  # block that the ending branch leads to; EXIT for a return; None for none
-    following: int  # block entered when the branch is not taken, or behind the barrier; EXIT at the function's end
-    targets: tuple[int, ...] = ()  # blocks that ``brx.idx`` leads to, by index
-    live_in: frozenset[Register] = frozenset()  # registers whose value on entry may still be read
-    live_out: frozenset[Register] = frozenset()  # registers whose value on leaving may still be read
-    defines: frozenset[Register] = field(default_factory=frozenset)  # registers that the body writes
-
-    @property
-    def instructions(self) -> list[Instruction]:
-        """The body and what ends it."""
-        return [*self.body, *([self.end] if self.end and self.end.opcode[:1] != GATHER else [])]
-
-    @property
-    def is_barrier(self) -> bool:
-        """Whether it ends at a barrier, of a block or a warp."""
-        return self.end is not None and is_barrier(self.end)
-
-    def polling_at(self, read: frozenset[Register]) -> Instruction | None:
-        """The first instruction that asks for what other threads may have written, as one does who waits for them.
-
-        ``read`` are the registers that the function reads at all.
-        """
-        for each in self.body:
-            kind = each.opcode[0]
-            strong = kind == "ld" and not STRONG.isdisjoint(each.opcode)
-            strong = strong or waits(each)
-            if strong or kind == "nanosleep" or (kind == "atom" and not read.isdisjoint(destinations(each))):
-                return each
-        return None
-
-    @property
-    def is_warp_barrier(self) -> bool:
-        """Whether it ends where the threads of a warp wait, and no others."""
-        return self.end is not None and _of_warp(self.end.opcode)
-
-    @property
-    def is_cluster_barrier(self) -> bool:
-        """Whether it ends where threads wait for all of their cluster."""
-        return self.end is not None and self.end.opcode[:3] == _CLUSTER_WAIT
-
-    @property
-    def orders(self) -> bool:
-        """Whether it ends at a barrier that orders accesses to memory, as a gathering does not but in front of a match:
-        who is elected by that acts for all (the destructor of ``cuda::pipeline``).
-        """
-        opcode = self.end.opcode if self.end is not None and self.is_barrier else GATHER
-        return opcode[:1] != GATHER or "match" in opcode
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it ends before an instruction that all threads of a warp execute together."""
-        return self.end is not None and self.end.opcode[:1] == GATHER and is_of_whole_warps(self.end.opcode[1:])
-
-    @cached_property
-    def writes(self) -> bool:
-        """Whether it writes anything to memory, or lets others know of something."""
-        return any(each.opcode[0] in _WRITES or each.opcode[:2] == ("wmma", "store") for each in self.instructions)
-
-    @property
-    def successors(self) -> tuple[int, ...]:
-        """Blocks that can come next, EXIT left out."""
-        conditional = self.taken is None or (self.end is not None and self.end.guard is not None)
-        targets = ((self.taken,) if self.taken is not None else ()) + ((self.following,) if conditional else ())
-        targets = self.targets or targets
-        return tuple(target for target in targets if target != EXIT)
+    Args:
+        block: the block.
+        read: the registers that the function reads at all.
+    """
+    for each in block.body:
+        kind = each.opcode[0]
+        strong = kind == "ld" and not STRONG.isdisjoint(each.opcode)
+        strong = strong or waits(each)
+        if strong or kind == "nanosleep" or (kind == "atom" and not read.isdisjoint(destinations(each))):
+            return each
+    return None
 
 
 def is_barrier(instruction: Instruction) -> bool:
@@ -197,9 +138,31 @@ def blocks_of(function: Function) -> list[Block]:
         # What follows an unconditional branch is not reached from it, and may not be reached at all.
         block.following = position.get(block.following, EXIT)
         block.defines = frozenset(register for each in block.body for register in destinations(each))
+        _classify(block)
         blocks.append(block)
     _liveness(blocks)
     return blocks
+
+
+def _classify(block: Block) -> None:
+    """Set what a block's instructions say about its end and its effect on memory."""
+    end = block.end
+    block.gathers = end is not None and end.opcode[:1] == GATHER
+    block.writes = any(_writes(each) for each in block.instructions)
+    if end is None or not is_barrier(end):
+        return
+    if _of_warp(end.opcode):
+        block.barrier = "warp"
+    else:
+        block.barrier = "cluster" if end.opcode[:3] == _CLUSTER_WAIT else "block"
+    # A gathering orders nothing, but before a match: the lane that it elects acts for all (the destructor of
+    # cuda::pipeline).
+    block.orders = not block.gathers or "match" in end.opcode
+    block.is_whole = block.gathers and is_of_whole_warps(end.opcode[1:])
+
+
+def _writes(instruction: Instruction) -> bool:
+    return instruction.opcode[0] in _WRITES or instruction.opcode[:2] == ("wmma", "store")
 
 
 def behind(blocks: list[Block], index: int) -> frozenset[int]:

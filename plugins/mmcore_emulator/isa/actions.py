@@ -17,16 +17,16 @@ from mmcore_emulator.isa.matrix import matrix_action
 from mmcore_emulator.isa.register_pool import register_action
 from mmcore_emulator.isa.system_calls import system_action
 from mmcore_emulator.machine.asynchronous.events import GridAwaited, ProxyFenced
-from mmcore_emulator.machine.compiled_block import (
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.addresses import (
     LOCAL_WINDOW,
     MOST_RANK,
     PARAMETER_WINDOW,
     RANK_BEGIN,
     RANK_SHIFT,
     SHARED_WINDOW,
-    Ports,
 )
-from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.numerics.floats import Values
 
 # What has nothing to do where every access is made in order.
@@ -62,38 +62,38 @@ def _space_action(opcode: tuple[str, ...]) -> Action | None:
     return Action(functools.partial(_leads_into, opcode[1]), (Part("result", "pred"), Part("source", "u64")))
 
 
-def _leads_into(space: str, ports: Ports, mask: object, at: object, address: list[Values]) -> list[Values]:
+def _leads_into(space: str, machine: Machine, mask: object, at: object, address: list[Values]) -> list[Values]:
     window = address[0] // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
     if space == "shared::cluster":
         return [window == SHARED_WINDOW]
     if space in ("shared", "shared::cta"):
         inside = (address[0] & np.uint64(SHARED_WINDOW - 1)).astype(np.uint32)
-        (rank,) = _rank_of(ports, mask, at, [inside])
-        return [(window == SHARED_WINDOW) & (rank == ports.special("%cluster_ctarank"))]
+        (rank,) = _rank_of(machine, mask, at, [inside])
+        return [(window == SHARED_WINDOW) & (rank == machine.special("%cluster_ctarank"))]
     if space in ("local", "param", "param::entry"):
         return [window == (LOCAL_WINDOW if space == "local" else PARAMETER_WINDOW)]
     # Constants lie among the device's arrays. Parameters are a part of global memory.
     places, which = np.unique(address[0], return_inverse=True)
-    arrays = [ports.spaces["global"].at(int(each)) for each in places]
+    arrays = [machine.memory.spaces["global"].at(int(each)) for each in places]
     constant = np.array([array is not None and array.read_only for array in arrays])[which.reshape(address[0].shape)]
     return [constant if space == "const" else ~constant & (window != SHARED_WINDOW) & (window != LOCAL_WINDOW)]
 
 
-def _mapped(ports: Ports, mask: object, at: object, address: list[Values], rank: list[Values]) -> list[Values]:
+def _mapped(machine: Machine, mask: object, at: object, address: list[Values], rank: list[Values]) -> list[Values]:
     kind = address[0].dtype.type
     inside = address[0] & kind(RANK_BEGIN - 1 | (0 if kind is np.uint32 else 2**64 - 2**32))
     return [inside | ((np.minimum(rank[0], np.uint32(MOST_RANK)) + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
 
 
-def _rank_of(ports: Ports, mask: object, at: object, address: list[Values]) -> list[Values]:
+def _rank_of(machine: Machine, mask: object, at: object, address: list[Values]) -> list[Values]:
     rank = ((address[0] & address[0].dtype.type(2**32 - 1)) >> address[0].dtype.type(RANK_SHIFT)).astype(np.uint32)
-    return [np.where(rank, rank - np.uint32(1), ports.special("%cluster_ctarank"))]
+    return [np.where(rank, rank - np.uint32(1), machine.special("%cluster_ctarank"))]
 
 
-def _fence_init(ports: Ports, mask: Mask | None, at: object) -> tuple[()]:
+def _fence_init(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
     """What threads have made of mbarriers is ordered before what the cluster and asynchronous instructions do."""
-    ports.fence("gpu", mask)
-    ports.happened(ProxyFenced(mask))
+    machine.observers.fence("gpu", mask)
+    machine.observers.event(ProxyFenced(mask))
     return ()
 
 
@@ -108,17 +108,17 @@ def action_of(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | 
         return Action(lambda *_: (), (Part("ignored"),) * 3, least=0)
     if _PROXY_FENCE.fullmatch(".".join(opcode)):
         whole = not any("shared" in each for each in opcode)
-        return Action(lambda ports, mask, at: ports.happened(ProxyFenced(mask, whole)) or ())
+        return Action(lambda machine, mask, at: machine.observers.event(ProxyFenced(mask, whole)) or ())
     if ".".join(opcode) == _INIT_FENCE:
         return Action(_fence_init)
     if opcode == ("griddepcontrol", "wait"):
-        return Action(lambda ports, mask, at: ports.happened(GridAwaited(mask)) or ())
+        return Action(lambda machine, mask, at: machine.observers.event(GridAwaited(mask)) or ())
     if _POLICY.fullmatch(".".join(opcode)):
         given = (Part("ignored"),) * 4
         return Action(lambda *_: [np.zeros((1,) * 6, np.uint64)], (Part("result", "b64"), *given), least=1)
     if opcode[:3] == ("barrier", "cluster", "arrive"):
         relaxed = "relaxed" in opcode
-        return Action(lambda ports, mask, at: ports.arrive_in_cluster(mask, relaxed=relaxed) or ())
+        return Action(lambda machine, mask, at: machine.cluster_barrier.arrive(mask, relaxed=relaxed) or ())
     if opcode[0] in ("mapa", "getctarank"):
         return _address_action(opcode)
     if opcode[0] == "isspacep":

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import float_operation
+from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.numerics.uint128 import swapped
-
-Combine = Callable[..., Values]
-"""From the value in memory and the instruction's operands to the new value."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Action:
     """What runs an instruction.
 
     Attributes:
-        run: ``run(ports, mask, at, *operands)`` with a list of lanes for each operand but the results; it returns the
+        run: ``run(machine, mask, at, *operands)`` with a list of lanes for each operand but the results; it returns the
             registers of these.
         operands: in the order in which they are written; those that an instruction lacks are the last.
         least: how many operands there must be; all by default.

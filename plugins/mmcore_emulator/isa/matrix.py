@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.isa.entries import Action, Part
-from mmcore_emulator.machine.compiled_block import Ports
 from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
@@ -53,13 +53,13 @@ def matrix_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Actio
     return None
 
 
-def _transposed(ports: Ports, mask: Mask | None, at: Instruction, register: list[Values]) -> list[Values]:
+def _transposed(machine: Machine, mask: Mask | None, at: Instruction, register: list[Values]) -> list[Values]:
     """A matrix of 8×8 in the registers of a warp, and the same with rows for columns."""
 
     def transpose(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
         return registers_of_rows(np.ascontiguousarray(rows_of_registers(rows)), transposed=True)
 
-    transposed: list[Values] = ports.together(transpose, register, mask)
+    transposed: list[Values] = machine.warps.together(transpose, register, mask)
     return transposed
 
 
@@ -80,7 +80,7 @@ def _product(kind: MmaKind | WmmaKind, capability: tuple[int, int]) -> Action:
 
 
 def _multiplied(
-    kind: MmaKind, arithmetic: Arithmetic, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+    kind: MmaKind, arithmetic: Arithmetic, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> list[Values]:
     d, *fragments = kind.fragments()
     ends = np.cumsum([len(each) for each in operands])
@@ -95,7 +95,7 @@ def _multiplied(
         made = d.pack(bits_of(multiply_add(a, b, c, arithmetic), kind.d))
         return made if here.all() else [_spread(each, here) for each in made]
 
-    together: list[Values] = ports.together(compute, [each for operand in operands for each in operand], mask)
+    together: list[Values] = machine.warps.together(compute, [each for operand in operands for each in operand], mask)
     return together
 
 
@@ -114,22 +114,27 @@ def _matrices(store: bool, move: MatrixMove) -> Action:
 
 
 def _load_matrices(
-    move: MatrixMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values]
+    move: MatrixMove, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values]
 ) -> Sequence[Values]:
     """Each thread of those that name rows loads 16 bytes, which are then dealt out."""
-    naming = ports.narrow(mask, ports.special("%laneid") < np.uint32(8 * move.count))
-    words = ports.load(move.space, address[0], _WORD, 4, naming, at)
+    naming = machine.batch.narrow(mask, machine.special("%laneid") < np.uint32(8 * move.count))
+    words = machine.memory.load(move.space, address[0], _WORD, 4, naming, at)
 
     def deal(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
         lines = np.stack(rows, axis=2)[:, : 8 * move.count].reshape(len(taking), move.count, 8, 4)
         return registers_of_rows(lines.view(np.uint16), move.transposed)
 
-    dealt: Sequence[Values] = ports.together(deal, words, mask)
+    dealt: Sequence[Values] = machine.warps.together(deal, words, mask)
     return dealt
 
 
 def _store_matrices(
-    move: MatrixMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], registers: list[Values]
+    move: MatrixMove,
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    registers: list[Values],
 ) -> Sequence[Values]:
     def collect(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
         lines = np.ascontiguousarray(rows_of_registers(rows, move.transposed)).view(np.uint32)
@@ -137,9 +142,9 @@ def _store_matrices(
         every[:, : 8 * move.count] = lines.reshape(len(taking), -1, 4)
         return [every[:, :, word] for word in range(4)]
 
-    words = ports.together(collect, registers, mask)
-    naming = ports.narrow(mask, ports.special("%laneid") < np.uint32(8 * move.count))
-    ports.store(move.space, address[0], words, _WORD, naming, at)
+    words = machine.warps.together(collect, registers, mask)
+    naming = machine.batch.narrow(mask, machine.special("%laneid") < np.uint32(8 * move.count))
+    machine.memory.store(move.space, address[0], words, _WORD, naming, at)
     return ()
 
 
@@ -160,28 +165,29 @@ def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:
     return np.dtype(f"u{bits // 8}"), parts
 
 
-def _addresses(move: WmmaMove, ports: Ports, address: Values, stride: list[Values]) -> list[Values]:
+def _addresses(move: WmmaMove, machine: Machine, address: Values, stride: list[Values]) -> list[Values]:
     """Of every element that is moved, register by register."""
     if stride and stride[0].size > 1:
-        offsets = move.offsets(ports.warps.rows(stride[0])[:, 0])
+        offsets = move.offsets(machine.warps.rows(stride[0])[:, 0])
     else:
         offsets = move.offsets(int(stride[0].item()) if stride else move.default_stride)
     _, parts = _element(move)
     found = []
     for register in offsets * move.fragment.bits // 8:
         for part in range(parts):
-            rows = np.broadcast_to(register[:, :, part], (ports.warps.count, register.shape[1]))
-            found.append(address + ports.warps.lanes(rows).astype(np.uint64))
+            rows = np.broadcast_to(register[:, :, part], (machine.warps.count, register.shape[1]))
+            found.append(address + machine.warps.lanes(rows).astype(np.uint64))
     return found
 
 
 def _load_fragment(
-    move: WmmaMove, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], *stride: list[Values]
+    move: WmmaMove, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values], *stride: list[Values]
 ) -> list[Values]:
     dtype, parts = _element(move)
     given = stride[0] if stride else []
     loaded = [
-        ports.load(move.space, each, dtype, 1, mask, at)[0] for each in _addresses(move, ports, address[0], given)
+        machine.memory.load(move.space, each, dtype, 1, mask, at)[0]
+        for each in _addresses(move, machine, address[0], given)
     ]
     if parts > 1:
         grouped = [loaded[start : start + parts] for start in range(0, len(loaded), parts)]
@@ -191,7 +197,7 @@ def _load_fragment(
 
 def _store_fragment(
     move: WmmaMove,
-    ports: Ports,
+    machine: Machine,
     mask: Mask | None,
     at: Instruction,
     address: list[Values],
@@ -201,8 +207,8 @@ def _store_fragment(
     dtype, parts = _element(move)
     held = registers[: move.fragment.distinct]
     if parts > 1:
-        split = [split_parts(np.broadcast_to(each, ports.warps.place.shape), move.type) for each in held]
+        split = [split_parts(np.broadcast_to(each, machine.warps.place.shape), move.type) for each in held]
         held = [each[..., part] for each in split for part in range(parts)]
-    for each, value in zip(_addresses(move, ports, address[0], stride[0] if stride else []), held, strict=True):
-        ports.store(move.space, each, [value], dtype, mask, at)
+    for each, value in zip(_addresses(move, machine, address[0], stride[0] if stride else []), held, strict=True):
+        machine.memory.store(move.space, each, [value], dtype, mask, at)
     return ()

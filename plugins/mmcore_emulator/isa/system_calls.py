@@ -12,36 +12,14 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.isa.entries import Action, Part
-from mmcore_emulator.machine.c_strings import texts
-from mmcore_emulator.machine.compiled_block import Ports
+from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.observer import LaneViolation
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.c_strings import texts
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
-FUNCTIONS = """
-.func (.param .b32 count) vprintf(.param .b64 format, .param .b64 arguments)
-{
-    .reg .b32 %count; .reg .b64 %format, %arguments;
-    ld.param.b64 %format, [format];
-    ld.param.b64 %arguments, [arguments];
-    vprintf %count, %format, %arguments;
-    st.param.b32 [count], %count;
-    ret;
-}
-.func __assertfail(
-    .param .b64 text, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 character)
-{
-    .reg .b32 %line; .reg .b64 %text, %file;
-    ld.param.b64 %text, [text];
-    ld.param.b64 %file, [file];
-    ld.param.b32 %line, [line];
-    assertfail %text, %file, %line;
-    exit;
-}
-"""
-"""The functions that a module may call without defining them, by instructions that exist here alone."""
 _NO_FORMAT = -1
 
 
@@ -51,26 +29,26 @@ def system_action(opcode: tuple[str, ...]) -> Action | None:
 
 
 def _stopped(text: str) -> Callable[..., Sequence[Values]]:
-    def stop(ports: Ports, mask: Mask | None, at: Instruction) -> Sequence[Values]:
-        return _report(ports, mask, at, "trap", lambda lane: text)
+    def stop(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Values]:
+        return _report(machine, mask, at, "trap", lambda lane: text)
 
     return stop
 
 
 def _report(
-    ports: Ports, mask: Mask | None, at: Instruction, kind: str, text: Callable[[tuple[int, ...]], str]
+    machine: Machine, mask: Mask | None, at: Instruction, kind: str, text: Callable[[tuple[int, ...]], str]
 ) -> Sequence[Values]:
     if mask is None or mask.count:
-        ports.report(LaneViolation(kind, None, at, ports.spread(mask), text))
+        machine.observers.report(LaneViolation(kind, None, at, machine.batch.spread(mask), text))
     return ()
 
 
 def _fail(
-    ports: Ports, mask: Mask | None, at: Instruction, text: list[Values], file: list[Values], line: list[Values]
+    machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], file: list[Values], line: list[Values]
 ) -> Sequence[Values]:
     """Lanes come to an assertion that does not hold."""
-    said, files = (texts(ports, address, mask, at) for address in (text[0], file[0]))
-    lines = np.broadcast_to(line[0], ports.shape)
+    said, files = (texts(machine, address, mask, at) for address in (text[0], file[0]))
+    lines = np.broadcast_to(line[0], machine.batch.shape)
 
     def failed(lane: tuple[int, ...]) -> str:
         assertion, name = ((each[lane] or b"").decode(errors="replace") for each in (said, files))
@@ -78,24 +56,24 @@ def _fail(
         where = "" if written == f"{at.source}:{at.line}" else f" of {written}"
         return f"fails the assertion {assertion!r}{where}"
 
-    return _report(ports, mask, at, "assertion", failed)
+    return _report(machine, mask, at, "assertion", failed)
 
 
 def _print(
-    ports: Ports, mask: Mask | None, at: Instruction, text: list[Values], arguments: list[Values]
+    machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], arguments: list[Values]
 ) -> Sequence[Values]:
     """``printf``; the number of arguments that the format asks for, or -1 where there is no format."""
-    asked = np.full(ports.shape, _NO_FORMAT, np.int32)
-    formats = texts(ports, text[0], mask, at)
+    asked = np.full(machine.batch.shape, _NO_FORMAT, np.int32)
+    formats = texts(machine, text[0], mask, at)
     for each in sorted({each for each in formats.flat if each is not None}):
         lanes, parts = formats == each, format_of(each)
-        columns = _arguments(ports, ports.narrow(mask, lanes), at, parts, arguments[0])
-        ports.print(lanes, parts, columns)
+        columns = _arguments(machine, machine.batch.narrow(mask, lanes), at, parts, arguments[0])
+        machine.print(lanes, parts, columns)
         asked[lanes] = len(columns)
     return [asked.view(np.uint32)]
 
 
-def _arguments(ports: Ports, mask: Mask | None, at: Instruction, parts: Format, address: Values) -> list[Any]:
+def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Format, address: Values) -> list[Any]:
     """Each argument of a format, as lanes; they stand one behind the other, each at a multiple of its size."""
     columns, offset = [], 0
     for conversion in parts:
@@ -103,11 +81,11 @@ def _arguments(ports: Ports, mask: Mask | None, at: Instruction, parts: Format, 
             continue
         for kind in conversion.types:
             offset = -(-offset // kind.itemsize) * kind.itemsize
-            (column,) = ports.load("generic", address + np.uint64(offset), kind, 1, mask, at)
+            (column,) = machine.memory.load("generic", address + np.uint64(offset), kind, 1, mask, at)
             columns.append(column)
             offset += kind.itemsize
         if conversion.takes_text:
-            columns[-1] = texts(ports, columns[-1].view(np.uint64), mask, at)
+            columns[-1] = texts(machine, columns[-1].view(np.uint64), mask, at)
     return columns
 
 

@@ -11,8 +11,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.profiler.coalescing import Active, Rows, by_warp, requests
 
 # What an access costs stays the same when all its addresses move by this many bytes: whole segments of global memory,

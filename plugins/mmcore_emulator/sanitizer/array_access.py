@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import reduces
-from mmcore_emulator.machine.memory import Array
-from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.executor.layout import Layout
+from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import (
     BLOCK_BYTES,
     BLOCK_WORDS,
@@ -34,7 +35,6 @@ from mmcore_emulator.machine.asynchronous.events import (
     reduces,
 )
 from mmcore_emulator.machine.lanes import WARP, Batch, Mask
-from mmcore_emulator.machine.observer import Access, LaneViolation
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.event_clocks import EventClocks, Kind, block_of
@@ -102,7 +102,7 @@ class Asynchrony:
         """Whether there has been no asynchronous access yet."""
         return len(self._transfers) == 1
 
-    def happened(self, event: Event) -> None:
+    def event(self, event: Event) -> None:
         """An asynchronous instruction has done something."""
         self._now += 1
         match event:

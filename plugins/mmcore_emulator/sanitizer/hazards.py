@@ -9,18 +9,19 @@ from functools import partial
 
 import numpy as np
 
-from mmcore.devices.violations import Violation
 from mmcore_emulator.executor.control_flow import STRONG
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
 from mmcore_emulator.executor.layout import Layout
 from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced, reduces
-from mmcore_emulator.machine.compiled_block import Step
 from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch, Mask
-from mmcore_emulator.machine.memory import Array
-from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
+from mmcore_emulator.machine.memory.arrays import Array
+from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.array_access import Hit, at_line, verb
 from mmcore_emulator.sanitizer.asynchrony import Asynchrony
@@ -65,9 +66,9 @@ class Checking(Observer):
         self._layout = translation.layout
         self._launch_recorder = recorder
         self._order = Order()
-        instructions = [each for step in translation.steps for each in step.block.instructions]
+        instructions = [each for block in translation.blocks for each in block.instructions]
         self._asynchronous = any(each.opcode[0] in _ASYNCHRONOUS for each in instructions)
-        self._registers = RegisterUse(translation.steps)
+        self._registers = RegisterUse(translation.blocks)
         self._compared, self._seeing = compared(instructions), seeing(instructions)
         self.talking = bool(self._seeing) or any(each.opcode[0] == "ld" and self._strong(each) for each in instructions)
         # Every instruction that has accessed memory: LastAccess knows them by their index.
@@ -111,47 +112,45 @@ class Checking(Observer):
             own._recorder.record(LaneViolation("divergent-wgmma", None, at, lanes, always(_ALONE)))
         own._recorder.end()
 
-    def enter(self, step: Step, mask: Mask | None) -> None:
+    def enter(self, block: Block, mask: Mask | None) -> None:
         if self._registers.idle:
             return
         lanes = self._batch.spread(mask).reshape(-1)
-        self._multiplying.enter(lanes.reshape(self._batch.shape), step)
-        for misuse, own in self._registers.enter(self._states, lanes, step):
+        self._multiplying.enter(lanes.reshape(self._batch.shape), block)
+        for misuse, own in self._registers.enter(self._states, lanes, block):
             clause = f"{misuse.clause} (there{at_line(misuse.other)})"
             found = LaneViolation(
                 "wgmma-order", None, misuse.at, own.reshape(self._batch.shape), always(clause), misuse.other
             )
             self._recorder.record(found)
 
-    def happened(self, event: Event) -> None:
+    def event(self, event: Event) -> None:
         if isinstance(event, GridAwaited):
             if self._early is not None:
                 self._early.waited(event.mask)
         elif self._asynchrony is not None:
-            self._asynchrony.happened(event)
+            self._asynchrony.event(event)
         if isinstance(event, ProxyFenced) and event.whole and self._batch.spread(event.mask).any():
             self._order.proxies_fenced = self._order.tick()
 
-    def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
+    def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
         at = [self._batch.spread(mask) for _, mask in left]
         lanes = np.logical_or.reduce(at)
         self._clocks.barrier(lanes, number, count)
         if self._asynchrony is not None:
             self._asynchrony.barrier(lanes, number)
-        for (step, _), here in zip(left, at, strict=True):
+        for (block, _), here in zip(left, at, strict=True):
             of_all = here & (np.broadcast_to(count, lanes.shape) == 0)
             absent = ~lanes & of_all.any(axis=THREAD_AXES, keepdims=True)
             if absent.any():
-                self._recorder.record(
-                    LaneViolation("skipped-barrier", None, step.block.end, absent, lambda _: _SKIPPED)
-                )
-        for (step, _), here in zip(left, at, strict=True):
+                self._recorder.record(LaneViolation("skipped-barrier", None, block.end, absent, lambda _: _SKIPPED))
+        for (block, _), here in zip(left, at, strict=True):
             for (other, _), there in zip(left, at, strict=True):
-                apart = place_in_source(step.block.end) != place_in_source(other.block.end)
+                apart = place_in_source(block.end) != place_in_source(other.end)
                 # Those that say how many they wait for are meant to meet others elsewhere.
                 together = here & there.any(axis=THREAD_AXES, keepdims=True) & (np.broadcast_to(count, here.shape) == 0)
                 if apart and together.any():
-                    self._recorder.record(LaneViolation("split-barrier", None, step.block.end, together, _meets(other)))
+                    self._recorder.record(LaneViolation("split-barrier", None, block.end, together, _meets(other)))
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
         lanes = self._batch.spread(mask)
@@ -170,7 +169,7 @@ class Checking(Observer):
         if self._asynchrony is not None:
             self._asynchrony.meet(lanes, named)
 
-    def meet_cluster(self, left: Sequence[tuple[Step, Mask | None]], relaxed: Values) -> None:
+    def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
         lanes = np.logical_or.reduce([self._batch.spread(mask) for _, mask in left])
         if not relaxed.any():
             self._clocks.fence("gpu", lanes)
@@ -482,6 +481,6 @@ def _misplaced(layout: Layout) -> Iterator[Violation]:
         yield Violation("misplaced-array", text, name, count=1)
 
 
-def _meets(other: Step) -> Callable[[tuple[int, ...]], str]:
-    where = at_line(other.block.end) if other.block.end else ""
+def _meets(other: Block) -> Callable[[tuple[int, ...]], str]:
+    where = at_line(other.end) if other.end else ""
     return lambda _: f"comes to a barrier together with threads of its block that come to one{where}"

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.executor.control_flow import destinations, reads
-from mmcore_emulator.machine.compiled_block import Step
 from mmcore_emulator.machine.lanes import WARP
 from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 
@@ -76,8 +76,8 @@ class _State:
 class RegisterUse:
     """How the threads of a launch use registers of ``wgmma``: each is in one of few states, by number; 0 at first."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        bodies = [step.block.instructions for step in steps]
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        bodies = [block.instructions for block in blocks]
         products = [each for body in bodies for each in body if each.opcode[:2] == _PRODUCT]
         self._followed = _reaching(products, bodies)
         self._states = [_State()]
@@ -90,28 +90,28 @@ class RegisterUse:
         return not self._followed
 
     def enter(
-        self, states: NDArray[np.int32], lanes: NDArray[np.bool_], step: Step
+        self, states: NDArray[np.int32], lanes: NDArray[np.bool_], block: Block
     ) -> Iterator[tuple[Misuse, NDArray[np.bool_]]]:
         """What lanes do wrong in a basic block, and which of them; their ``states`` become those behind it."""
         before = states[lanes]
         after = before.copy()
         for number in np.unique(before).tolist():
-            new, misuses = self._behind(number, step)
+            new, misuses = self._behind(number, block)
             after[before == number] = new
             if misuses:
                 own = lanes & (states == number)
                 yield from ((misuse, own) for misuse in misuses)
         states[lanes] = after
 
-    def _behind(self, number: int, step: Step) -> tuple[int, list[Misuse]]:
-        if (number, id(step)) not in self._made:
+    def _behind(self, number: int, block: Block) -> tuple[int, list[Misuse]]:
+        if (number, id(block)) not in self._made:
             state = self._states[number].copy()
-            misuses = [each for at in step.block.instructions for each in _follow(state, at, self._followed)]
+            misuses = [each for at in block.instructions for each in _follow(state, at, self._followed)]
             new = self._numbers.setdefault(state.key, len(self._states))
             if new == len(self._states):
                 self._states.append(state)
-            self._made[number, id(step)] = new, misuses
-        return self._made[number, id(step)]
+            self._made[number, id(block)] = new, misuses
+        return self._made[number, id(block)]
 
 
 class Multiplying:
@@ -121,9 +121,9 @@ class Multiplying:
         self._warps = warps
         self._times: dict[int, tuple[Instruction, NDArray[np.int64]]] = {}
 
-    def enter(self, lanes: NDArray[np.bool_], step: Step) -> None:
+    def enter(self, lanes: NDArray[np.bool_], block: Block) -> None:
         """Lanes execute a basic block."""
-        for at in step.block.instructions:
+        for at in block.instructions:
             if at.opcode[:2] == _PRODUCT:
                 times = self._times.setdefault(id(at), (at, np.zeros(lanes.shape, np.int64)))[1]
                 times += lanes

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
 from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
-from mmcore_emulator.machine.compiled_block import Ports
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of, multiply_add
@@ -31,7 +31,7 @@ def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action
     if opcode == ("wgmma", "fence", "sync", "aligned"):
         return Action(lambda *_: ())
     if opcode == ("wgmma", "commit_group", "sync", "aligned"):
-        return Action(lambda ports, mask, at: ports.happened(Committed("wgmma", mask)) or ())
+        return Action(lambda machine, mask, at: machine.observers.event(Committed("wgmma", mask)) or ())
     if opcode == ("wgmma", "wait_group", "sync", "aligned"):
         return Action(_wait, (Part("source", "s32"),))
     kind = parse_wgmma(opcode)
@@ -45,15 +45,15 @@ def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action
     return Action(partial(_multiplied, kind, arithmetic), (*parts, *constants), least=4)
 
 
-def _wait(ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
-    ports.happened(Waited("wgmma", int(most[0].item()), mask))
+def _wait(machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
+    machine.observers.event(Waited("wgmma", int(most[0].item()), mask))
     return ()
 
 
 def _multiplied(
     kind: WgmmaKind,
     arithmetic: Arithmetic,
-    ports: Ports,
+    machine: Machine,
     mask: Mask | None,
     at: Instruction,
     d: list[Values],
@@ -70,7 +70,7 @@ def _multiplied(
 
     def compute(taking: NDArray[np.bool_], *rows: NDArray[np.generic]) -> list[NDArray[np.generic]]:
         """Warps four by four."""
-        per_block = ports.warps.per_block
+        per_block = machine.warps.per_block
         padded = -(-per_block // _WARPS) * _WARPS
 
         def grouped(each: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -87,15 +87,15 @@ def _multiplied(
         sums = values(wgmma_d(kind.n, kind.accumulator).unpack(own[:count]), kind.accumulator)
         first = own[count:]
         blocks = np.repeat(np.arange(len(here) * _WARPS // padded), padded // _WARPS)[here]
-        lanes = grouped(ports.warps.lane_numbers)[here] if ports.watched else None
+        lanes = grouped(machine.warps.lane_numbers)[here] if machine.observers else None
         if in_registers:
             matrix_a = left.unpack(first[: len(a)])
         else:
             matrix_a = _matrix(
-                ports, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
+                machine, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
             )
         descriptor, added = first[len(a)][one], first[len(a) + 1][one]
-        matrix_b = _matrix(ports, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
+        matrix_b = _matrix(machine, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
         numbers_a = values(matrix_a, kind.a) * given.get("scale_a", 1)
         numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * given.get("scale_b", 1)
         c = np.where(added[:, np.newaxis, np.newaxis], sums, 0)
@@ -108,24 +108,28 @@ def _multiplied(
             results.append(every.reshape(-1, padded, 32)[:, :per_block].reshape(-1, 32))
         return results
 
-    made: Sequence[Values] = ports.together(compute, [*d, *a, *b, *scale_d], mask)
+    made: Sequence[Values] = machine.warps.together(compute, [*d, *a, *b, *scale_d], mask)
     return made
 
 
-def _tell_fetched(ports: Ports, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
+def _tell_fetched(machine: Machine, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
     """Tell observers which 16 bytes are read, dealt out to the threads of each group."""
     count = lanes.shape[1]
     for first in range(0, chunks.shape[1], count):
         part = chunks[:, first : first + count]
-        address, taking = np.zeros(ports.shape, np.uint64), np.zeros(ports.shape, np.bool_)
+        address, taking = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.bool_)
         # Addresses of arrays have more above what a descriptor keeps.
-        address.reshape(-1)[lanes[:, : part.shape[1]]] = ports.shared_addresses(part)
+        address.reshape(-1)[lanes[:, : part.shape[1]]] = machine.memory.shared_addresses(part)
         taking.reshape(-1)[lanes[:, : part.shape[1]]] = True
-        ports.tell(Access("fetch", "shared", ports.spaces["shared"], address, 16, ports.narrow(None, taking), at))
+        machine.observers.access(
+            Access(
+                "fetch", "shared", machine.memory.spaces["shared"], address, 16, machine.batch.narrow(None, taking), at
+            )
+        )
 
 
 def _matrix(
-    ports: Ports,
+    machine: Machine,
     at: Instruction,
     mask: Mask | None,
     kind: WgmmaKind,
@@ -147,11 +151,11 @@ def _matrix(
         words = (places[..., np.newaxis] // 4 + np.arange(4)).reshape(len(places), -1)
         said = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
         reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=said)
-        ports.happened(Issued(reading))
-        _tell_fetched(ports, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
+        machine.observers.event(Issued(reading))
+        _tell_fetched(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
     chunks = np.zeros(addresses.shape, np.complex128)
     found = np.zeros(addresses.shape, np.bool_)
-    for array in ports.spaces["shared"].arrays:
+    for array in machine.memory.shared.arrays:
         begin = array.base & 0x3FFFF
         inside = (addresses >= begin) & (addresses + np.uint64(16) <= begin + array.readable)
         if inside.any():
@@ -160,7 +164,9 @@ def _matrix(
             found |= inside
     if not found.all():
         text = f"reads a matrix that is not all in shared memory, for {at.mnemonic}"
-        ports.report(LaneViolation("out-of-bounds-read", "shared", at, ports.spread(mask), lambda _: text))
+        machine.observers.report(
+            LaneViolation("out-of-bounds-read", "shared", at, machine.batch.spread(mask), lambda _: text)
+        )
     raw = chunks.view(RAW[BITS[type]])
     if transposed:
         return raw.reshape(len(raw), kind.k, rows).swapaxes(1, 2)
