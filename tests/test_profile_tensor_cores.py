@@ -16,7 +16,7 @@ from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Counters, Line, total
 from mmcore_emulator.profiler.products import Product, product_of
 from tests.emulation import emulate
-from tests.emulator.tensor_core_kernels import HANDING_ON, PIPELINE, STEPS, WARPGROUP, A, B
+from tests.emulator.kernels import HANDING_ON, PIPELINE, STEPS, WARPGROUP, A, B
 from tests.modern import PANELS, TENSOR_MAP
 
 AT = "__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }\n"

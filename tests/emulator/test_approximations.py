@@ -18,6 +18,7 @@ from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from tests.command_line import mmcore as mmcore_command
 from tests.emulation import computed
+from tests.emulator.kernels import kernel_source
 from tests.emulator.numbers import assert_computes, cases, types_of, value
 
 Numbers = NDArray[Any]
@@ -127,15 +128,7 @@ def test_special_values(opcode: str, case: str) -> None:
 
 # What results say.
 
-SCALED = """
-extern "C" __global__ void scaled(const float* A, const float* B, float* C, int n)
-{
-    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0;
-    for (int k = 0; k < n; ++k)
-        sum += A[row * n + k] * B[k * n + column];
-    C[row * n + column] = WRITTEN;
-}"""
+SCALED = kernel_source("scaled")
 
 
 def scaled(folder: Path, written: str) -> Kernel:

@@ -22,6 +22,7 @@ from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from tests.command_line import mmcore as mmcore_command
 from tests.emulation import cubin_of, emulate
+from tests.emulator.kernels import kernel_source
 
 NAMES = [name for name in CAPABILITIES if name != "emulator"]
 
@@ -68,16 +69,7 @@ def test_reports_name_the_emulated_architecture(pytester: pytest.Pytester) -> No
     result.stdout.fnmatch_lines(["mmcore: emulator:sm_80 (emulates compute capability 8.0 (tensor cores by a publ*"])
 
 
-WGMMA = """
-extern "C" __global__ void multiply(const float* A, const float* B, float* C, int m, int n, int k) {
-    asm volatile("wgmma.fence.sync.aligned;");
-    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < m && column < n) {
-        float sum = 0;
-        for (int i = 0; i < k; ++i) sum += A[row * k + i] * B[i * n + column];
-        C[row * n + column] = sum;
-    }
-}"""
+WGMMA = kernel_source("wgmma_fence")
 
 
 @pytest.mark.parametrize(

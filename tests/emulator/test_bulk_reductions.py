@@ -13,6 +13,7 @@ from mmcore_emulator.isa.asynchronous.bulk_reductions import merge_of_tensor
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
 from tests.emulation import Emulated, UnsupportedInstruction, emulate, ptx_kernel
+from tests.emulator.kernels import kernel_source
 
 RNG = np.random.default_rng(4)
 Numbers = NDArray[Any]
@@ -94,19 +95,7 @@ def test_a_thread_that_does_not_wait_reads_the_former_content() -> None:
 
 # Tensors.
 
-TENSOR = r"""
-struct alignas(64) Map { char content[128]; };
-extern "C" __global__ void f(TYPE* C, const __grid_constant__ Map map) {
-    __shared__ __align__(128) TYPE box[8 * COLUMNS];
-    for (int i = threadIdx.x; i < 8 * COLUMNS; i += 32) box[i] = (TYPE)(i + 1);
-    asm volatile("fence.proxy.async.shared::cta;");
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.REDUCTION.tile.bulk_group [%0, {%1, %2}], [%3];"
-                     :: "l"(&map), "r"(COLUMN), "r"(3), "r"((unsigned)__cvta_generic_to_shared(box)) : "memory");
-        asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;");
-    }
-}"""
+TENSOR = kernel_source("tensor_reduction")
 
 
 def into_tensor(kind: str, c_type: str, reduction: str, there: Numbers, column: int, columns: int) -> Emulated:

@@ -15,6 +15,7 @@ from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.executor import kernel_launch
 from mmcore_emulator.machine import lanes
 from tests.emulation import Dim3, emulate, function_of, ptx_kernel
+from tests.emulator.kernels import kernel_source
 from tests.emulator.loaded import Loaded, content
 from tests.emulator.oracles import zeros
 from tests.lectures import lecture_kernels
@@ -110,34 +111,13 @@ def test_batches_cover_the_grid_once(grid: tuple[int, ...], block: tuple[int, ..
 
 def test_threads_with_much_memory_of_their_own_run_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "COPIED_BYTES_PER_BATCH", 100_000)
-    source = """
-    extern "C" __global__ void f(int* out) {
-        __shared__ int shared[256];
-        int mine[64];
-        const int i = blockIdx.x * blockDim.x + threadIdx.x;
-        for (int j = 0; j < 64; ++j) mine[(j * 7 + i) % 64] = i + j;
-        shared[threadIdx.x] = mine[i % 64];
-        __syncthreads();
-        out[i] = shared[threadIdx.x ^ 1];
-    }"""
-    run = emulate(source, zeros(1024), grid=(16,), block=(64,))
+    run = emulate(kernel_source("much_local_memory"), zeros(1024), grid=(16,), block=(64,))
     assert run.violations == []
     mine = [i + next(j for j in range(64) if (j * 7 + i) % 64 == i % 64) for i in range(1024)]
     assert run.arrays[0].tolist() == [mine[i ^ 1] for i in range(1024)]
 
 
-WAITING = """
-__device__ volatile int flag[4];
-extern "C" __global__ void f(int* out) {
-    if (threadIdx.x == 0 && blockIdx.x < 3)
-        while (flag[blockIdx.x + 1] == 0);
-    __syncthreads();
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    out[i] = blockIdx.x < 3 ? out[i + blockDim.x] + 1 : 7;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) flag[blockIdx.x] = 1;
-}"""
+WAITING = kernel_source("waiting_blocks")
 
 
 def test_a_block_may_wait_for_a_later_one_as_long_as_both_are_resident(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan
 from tests.conftest import DEVICES
 from tests.emulation import dtype_of
+from tests.emulator.kernels import kernel_source
 from tests.emulator.numbers import types_of
 from tests.emulator.templates import expanded
 
@@ -163,26 +164,8 @@ def test_an_instruction_computes_the_same_bits_on_the_gpu(opcode: str, cu_file: 
     assert not examples, f"{len(wrong)} differ: operands, emulator, GPU = {examples}"
 
 
-ATOMICS = """
-extern "C" __global__ void f(unsigned long long* out, const unsigned long long* in) {
-    __shared__ float s[128];
-    const int t = blockIdx.x * blockDim.x + threadIdx.x;
-    float* global = (float*)out + 2 * t;
-    s[threadIdx.x] = *global = __uint_as_float(in[4 * t]);
-    atomicAdd(global, __uint_as_float(in[4 * t + 1]));
-    atomicAdd(&s[threadIdx.x], __uint_as_float(in[4 * t + 1]));
-    global[1] = s[threadIdx.x];
-}"""
-WRAPPING = """
-extern "C" __global__ void f(unsigned long long* out, const unsigned long long* in) {
-    __shared__ unsigned s[128];
-    unsigned address, loaded;
-    asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(address) : "l"(s));
-    address += 4 * threadIdx.x - 0x100000u;
-    asm volatile("st.shared.u32 [%0+1048576], %1;" :: "r"(address), "r"(threadIdx.x) : "memory");
-    asm volatile("ld.shared.u32 %0, [%1+1048576];" : "=r"(loaded) : "r"(address) : "memory");
-    out[blockIdx.x * blockDim.x + threadIdx.x] = loaded + in[0];
-}"""
+ATOMICS = kernel_source("subnormal_sums")
+WRAPPING = kernel_source("wrapping_addresses")
 
 
 @pytest.mark.parametrize("source", [ATOMICS, WRAPPING], ids=["subnormal sums", "shared addresses that wrap"])

@@ -10,8 +10,8 @@ from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
 from mmcore_emulator.tensor_cores.fragments import mma_kind, wmma_mma_kind
 from tests.emulation import Emulated, emulate
+from tests.emulator.kernels import HANDING_ON, PIPELINE, RNG, STEPS, WARPGROUP, A, B, kernel_source
 from tests.emulator.oracles import HEADERS, zeros
-from tests.emulator.tensor_core_kernels import HANDING_ON, PIPELINE, RNG, STEPS, WARPGROUP, A, B
 
 NAMES = [name for name in CAPABILITIES if name != "emulator"]
 
@@ -122,19 +122,7 @@ def test_an_instruction_adds_up_as_its_machine_code_does(
     assert of_equal_lanes(opcode, a, b, c, architecture) == d
 
 
-WMMA_KERNEL = r"""
-#include <mma.h>
-using namespace nvcuda;
-extern "C" __global__ void f(const half* A, const half* B, float* C) {
-    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
-    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
-    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
-    wmma::load_matrix_sync(a, A, 16);
-    wmma::load_matrix_sync(b, B, 16);
-    wmma::fill_fragment(c, 0.0f);
-    wmma::mma_sync(c, a, b, c);
-    wmma::store_matrix_sync(C, c, 16, wmma::mem_row_major);
-}"""
+WMMA_KERNEL = kernel_source("wmma")
 
 
 def product_of_wmma(name: str, a: NDArray[np.float16], b: NDArray[np.float16]) -> NDArray[np.float32]:

@@ -13,6 +13,7 @@ from mmcore_emulator.machine import formatted_output
 from tests.command_line import mmcore as command
 from tests.command_line import process
 from tests.emulation import Emulated, emulate
+from tests.emulator.kernels import kernel_source
 from tests.emulator.oracles import zeros
 
 ARCHITECTURES = pytest.mark.parametrize("architecture", ["75", "90", "100"])
@@ -140,19 +141,7 @@ def test_longer_calls_take_more_of_the_buffer(monkeypatch: pytest.MonkeyPatch) -
 
 # Commands.
 
-SAYING = """
-#include <cassert>
-#include <cstdio>
-__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= m || col >= n) return;
-    if (row == 1 && col < 2) printf("element %d of %d\\x1b[0m\\n", col, n);
-    float sum = 0;
-    for (int i = 0; i < k; i++) sum += A[row * k + i] * B[i * n + col];
-    assert(k < 50);
-    C[row * n + col] = sum;
-}
-"""
+SAYING = kernel_source("saying")
 PRINTED = ["element 0 of 30\\x1b[0m", "element 1 of 30\\x1b[0m"]
 
 
