@@ -1,9 +1,12 @@
-// A function that calls itself runs as long as no thread makes the call.
-// with X, RESULT: 1 -> 3 | 3 -> 1 | 4 -> 1
-// with CALLED: itself | itself_through_another
+// A function that calls itself is refused by name, where a thread makes the call.
+// with CALLED, WORDS: itself -> itself, which calls itself (test.cu: |
+//     itself_through_another -> even, which calls itself through odd (test.cu:
+// with X, RESULT, REFUSED: 1 -> 3 -> nothing | 3 -> 1 -> nothing | 4 -> 1 -> nothing |
+//     9 -> 0 -> the instruction call.uni of WORDS
 // given: ints(X, X)
 // launch: block=(1,)
 // P[0] = RESULT
+// refused: REFUSED
 __device__ int even(int x);
 __device__ __noinline__ int odd(int x) { return x > 4 ? even(x - 1) * x + even(x / 2) : 0; }
 __device__ __noinline__ int even(int x) { return x > 4 ? odd(x - 1) + odd(x / 2) : 1; }
