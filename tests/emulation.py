@@ -19,7 +19,7 @@ from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, param
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation, translate
-from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.isa.table import operation
 from mmcore_emulator.machine.dim3 import Dim3 as Dim3
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.observer import Observer

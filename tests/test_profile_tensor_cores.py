@@ -11,10 +11,11 @@ import mmcore
 import mmcore_emulator
 from mmcore import Kernel
 from mmcore_emulator.isa.asynchronous.wgmma_operands import chunk_addresses, decode, encode
+from mmcore_emulator.isa.products import Product, product_of
 from mmcore_emulator.machine.asynchronous.swizzles import SPANS
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Counters, Line, total
-from mmcore_emulator.profiler.products import Product, product_of
+from mmcore_emulator.ptx.instructions import Instruction
 from tests.emulation import emulate
 from tests.emulator.kernels import HANDING_ON, PIPELINE, STEPS, WARPGROUP, A, B
 from tests.modern import PANELS, TENSOR_MAP
@@ -274,7 +275,7 @@ def test_the_figures_of_a_run_have_the_sectors_of_bulk_copies(kernel: Kernel) ->
     ],
 )
 def test_what_an_opcode_multiplies(opcode: str, name: str, flops: int) -> None:
-    product = product_of(tuple(opcode.split(".")))
+    product = product_of(Instruction(tuple(opcode.split(".")), ()))
     assert product is not None
     assert (product.name, product.flops) == (name, flops)
     assert Product.named(name) == product
@@ -284,7 +285,7 @@ def test_what_an_opcode_multiplies(opcode: str, name: str, flops: int) -> None:
     "opcode", ["wgmma.fence.sync.aligned", "wmma.load.a.sync.aligned.row.m16n16k16.f16", "add.f32"]
 )
 def test_other_instructions_multiply_nothing(opcode: str) -> None:
-    assert product_of(tuple(opcode.split("."))) is None
+    assert product_of(Instruction(tuple(opcode.split(".")), ())) is None
 
 
 @pytest.mark.parametrize("span", SPANS)

@@ -15,8 +15,8 @@ from mmcore import Kernel
 from mmcore.cell import Cell, referenced_kernel
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
+from mmcore_emulator.isa.products import Product
 from mmcore_emulator.profiler.counters import Counters, total
-from mmcore_emulator.profiler.products import Product
 
 M, N, K = 128, 64, 192
 BYTES = 2  # of a float16

@@ -15,6 +15,7 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.isa.products import Product
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import (
     ACCESSES,
@@ -28,7 +29,6 @@ from mmcore_emulator.profiler.counters import (
     ratio,
     total,
 )
-from mmcore_emulator.profiler.products import Product
 from mmcore_emulator.ptx.blocks import Block
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mmcore_emulator.executor.codegen import Writer
+from mmcore_emulator.executor.codegen import CodeGenerator
 from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
-from mmcore_emulator.executor.control_flow import behind, blocks_of, gathered, reads
+from mmcore_emulator.executor.control_flow import behind, blocks_of, gathered
 from mmcore_emulator.executor.layout import Layout, lay_out
 from mmcore_emulator.isa.architectures import shared_begin
+from mmcore_emulator.isa.table import reads
 from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Function
@@ -58,6 +59,6 @@ def translate(
     layout = lay_out(function, shared_begin(capability))
     read = {register for instruction in function.body for register in reads(instruction)}
     symbols = {**layout.addresses, **layout.parameters, **module_addresses}
-    writer = Writer(symbols, frozenset(read), capability)
-    steps = [writer.step(block) for block in blocks_of(function)]
-    return Translation(steps, writer.initial_registers(), layout)
+    generator = CodeGenerator(symbols, frozenset(read), capability)
+    steps = [generator.compile(block) for block in blocks_of(function)]
+    return Translation(steps, generator.initial_registers(), layout)

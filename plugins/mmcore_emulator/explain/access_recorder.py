@@ -10,7 +10,7 @@ import numpy as np
 
 from mmcore_emulator.explain.banks import Box, Operand, WarpAccess
 from mmcore_emulator.explain.fragments import Held, has_pictures
-from mmcore_emulator.isa.asynchronous.wgmma_operands import parse_wgmma
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Event, Issued, Transfer
 from mmcore_emulator.machine.lanes import WARP, Batch, Mask
@@ -68,13 +68,13 @@ class Looking(Counting):
         if id(block) not in self._entered:
             self._entered.add(id(block))
             for at in block.instructions:
-                held = Held(at.mnemonic, parse_wgmma(at.opcode) is not None and isinstance(at.operands[1], tuple))
-                if has_pictures(at.opcode) and held not in self._held[line_of(at)]:
+                held = Held(at.mnemonic, effect(at).step == "product" and isinstance(at.operands[1], tuple))
+                if has_pictures(at.mnemonic) and held not in self._held[line_of(at)]:
                     self._held[line_of(at)].append(held)
 
     def access(self, access: Access) -> None:
         super().access(access)
-        if access.space == "shared" and access.kind != "atomic" and access.at.opcode[0] not in OTHERS:
+        if access.space == "shared" and access.kind != "atomic" and effect(access.at).kind not in OTHERS:
             self._look(access)
 
     def copy(self, read: Access, written: Access) -> None:
@@ -92,7 +92,7 @@ class Looking(Counting):
 
     def event(self, event: Event) -> None:
         super().event(event)
-        if isinstance(event, Issued) and event.transfer.at.opcode[0] == "wgmma":
+        if isinstance(event, Issued) and effect(event.transfer.at).kind == "warpgroup":
             self._look_at_operand(event.transfer)
 
     def _look_at_operand(self, transfer: Transfer) -> None:

@@ -7,10 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from mmcore_emulator.isa.entries import (
+    CLUSTER_SPACE,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    Wait,
+    always,
+    of_opcode,
+)
 from mmcore_emulator.machine.barriers import BarrierKind, Reduction
-from mmcore_emulator.machine.lanes import THREAD_AXES
+from mmcore_emulator.machine.lanes import THREAD_AXES, Mask
+from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 
 # By what the instruction says it finds out, and of which type that is.
 _FINDINGS: dict[tuple[str, str], Callable[[Values, Values], Any]] = {
@@ -36,11 +47,37 @@ def _kinds() -> dict[tuple[str, ...], BarrierKind]:
 _KINDS = _kinds()
 
 
-def barrier_kind(instruction: Instruction) -> BarrierKind | None:
-    """What it does if it is a barrier of a block."""
-    return _KINDS.get(instruction.opcode)
-
-
 def reduction(kind: BarrierKind, slot: int) -> Reduction:
     """What a barrier tells to the register of that number."""
     return Reduction(_FINDINGS[kind.finding, kind.kind], slot)
+
+
+def _block_barrier(opcode: Opcode) -> Wait | None:
+    """``bar.sync a{, b}``, ``bar.arrive a, b``, ``bar.red p, a{, b}, c``."""
+    kind = _KINDS.get(opcode)
+    if kind is None:
+        return None
+    result = (OperandSpec("result", kind.kind),) * (kind.action == "red")
+    return Wait("block", (*result, *(OperandSpec("source", ""),) * 3), kind)
+
+
+def _arrive_in_cluster(opcode: Opcode) -> Execute:
+    relaxed = "relaxed" in opcode
+
+    def arrive(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+        machine.cluster_barrier.arrive(mask, relaxed=relaxed)
+        return ()
+
+    return Execute(arrive)
+
+
+FAMILY = Family(
+    "Barriers",
+    (
+        Entry("bar.warp.sync", always(Wait("warp", (OperandSpec("source", "u32"),))), r"bar\.warp\.sync"),
+        Entry("bar|barrier", of_opcode(_block_barrier), r"bar(rier)?\.(?!cluster).*"),
+        Entry("barrier.cluster.arrive", of_opcode(_arrive_in_cluster), r"barrier\.cluster\.arrive.*"),
+        Entry("barrier.cluster.wait", always(Wait("cluster")), r"barrier\.cluster\.wait.*"),
+    ),
+    since=(CLUSTER_SPACE,),
+)

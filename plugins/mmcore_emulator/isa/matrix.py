@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import (
+    CLUSTER_SPACE,
+    Capability,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    Run,
+    of_opcode,
+)
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import PerWarp
@@ -36,21 +47,24 @@ from mmcore_emulator.tensor_cores.fragments import (
 _WORD = np.dtype(np.uint32)
 
 
-def matrix_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | None:
-    """What an opcode does on a compute capability; None for one that is not known.
+def _product(opcode: Opcode) -> Execute | None:
+    """``mma.sync`` and ``wmma.mma``."""
+    kind = mma_kind(opcode) or wmma_mma_kind(opcode)
+    if kind is None:
+        return None
+    d, *fragments = kind.fragments()
+    sources = [OperandSpec("source", _register(each), each.register_count) for each in fragments]
+    result = OperandSpec("result", _register(d), d.register_count)
+    return Execute(None, (result, *sources), bound=partial(_multiply, kind))
 
-    Raises:
-        UnsupportedInstruction: nothing is known of its arithmetic there.
-    """
-    if kind := mma_kind(opcode) or wmma_mma_kind(opcode):
-        return _product(kind, capability)
-    if matrices := matrix_move(opcode):
-        return _matrices(opcode[0] == "stmatrix", matrices)
-    if move := wmma_move(opcode):
-        return _fragment_move(move)
-    if opcode == ("movmatrix", "sync", "aligned", "m8n8", "trans", "b16"):
-        return Action(_transposed, (Part("result"), Part("source")))
-    return None
+
+def _multiply(kind: MmaKind | WmmaKind, capability: Capability) -> Run:
+    # Products of tf32 with wmma are two steps each, found on an H200.
+    k = 4 if isinstance(kind, WmmaKind) and kind.a == "tf32" else kind.shape[2]
+    arithmetic = arithmetic_of(
+        capability, "mma", kind.a, kind.b, kind.accumulator, k, c_type=kind.c, saturate=kind.satfinite
+    )
+    return partial(_multiplied, kind, arithmetic)
 
 
 def _transposed(machine: Machine, mask: Mask | None, at: Instruction, register: list[Values]) -> list[Values]:
@@ -65,18 +79,6 @@ def _transposed(machine: Machine, mask: Mask | None, at: Instruction, register: 
 
 def _register(fragment: Fragment) -> str:
     return "f64" if fragment.bits == 64 else "b32"
-
-
-def _product(kind: MmaKind | WmmaKind, capability: tuple[int, int]) -> Action:
-    d, a, b, c = kind.fragments()
-    # Products of tf32 with wmma are two steps each, found on an H200.
-    k = 4 if isinstance(kind, WmmaKind) and kind.a == "tf32" else kind.shape[2]
-    arithmetic = arithmetic_of(
-        capability, "mma", kind.a, kind.b, kind.accumulator, k, c_type=kind.c, saturate=kind.satfinite
-    )
-    sources = [Part("source", _register(each), each.register_count) for each in (a, b, c)]
-    result = Part("result", _register(d), d.register_count)
-    return Action(partial(_multiplied, kind, arithmetic), (result, *sources))
 
 
 def _multiplied(
@@ -106,11 +108,15 @@ def _spread(rows: PerWarp, here: PerWarp) -> PerWarp:
     return every
 
 
-def _matrices(store: bool, move: MatrixMove) -> Action:
-    address, registers = Part("address"), Part("source" if store else "result", count=move.count)
+def _matrices(opcode: Opcode) -> Execute | None:
+    """``ldmatrix`` and ``stmatrix``."""
+    move, store = matrix_move(opcode), opcode[0] == "stmatrix"
+    if move is None:
+        return None
+    address, registers = OperandSpec("address"), OperandSpec("source" if store else "result", count=move.count)
     if store:
-        return Action(partial(_store_matrices, move), (address, registers))
-    return Action(partial(_load_matrices, move), (registers, address))
+        return Execute(partial(_store_matrices, move), (address, registers))
+    return Execute(partial(_load_matrices, move), (registers, address))
 
 
 def _load_matrices(
@@ -148,13 +154,17 @@ def _store_matrices(
     return ()
 
 
-def _fragment_move(move: WmmaMove) -> Action:
+def _fragment_move(opcode: Opcode) -> Execute | None:
+    """``wmma.load`` and ``wmma.store``."""
+    move = wmma_move(opcode)
+    if move is None:
+        return None
     fragment = move.fragment
-    registers = Part("source" if move.store else "result", _register(fragment), fragment.register_count)
-    address, stride = Part("address"), Part("source", "u32")
+    registers = OperandSpec("source" if move.store else "result", _register(fragment), fragment.register_count)
+    address, stride = OperandSpec("address"), OperandSpec("source", "u32")
     if move.store:
-        return Action(partial(_store_fragment, move), (address, registers, stride), least=2)
-    return Action(partial(_load_fragment, move), (registers, address, stride), least=2)
+        return Execute(partial(_store_fragment, move), (address, registers, stride), required=2)
+    return Execute(partial(_load_fragment, move), (registers, address, stride), required=2)
 
 
 def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:
@@ -212,3 +222,40 @@ def _store_fragment(
     for each, value in zip(_addresses(move, machine, address[0], stride[0] if stride else []), held, strict=True):
         machine.memory.store(move.space, each, [value], dtype, mask, at)
     return ()
+
+
+_WARP = Effect("product", members="all")
+FAMILY = Family(
+    "Matrices of a warp",
+    (
+        Entry("mma", of_opcode(_product), effect=_WARP),
+        Entry("wmma.mma", of_opcode(_product), r"wmma\.mma\..*", _WARP),
+        Entry(
+            "wmma.load", of_opcode(_fragment_move), r"wmma\.load\..*", Effect("fragment move", "reads", members="all")
+        ),
+        Entry(
+            "wmma.store",
+            of_opcode(_fragment_move),
+            r"wmma\.store\..*",
+            Effect("fragment move", "writes", True, members="all"),
+        ),
+        Entry("ldmatrix", of_opcode(_matrices), effect=Effect("matrix move", "reads", members="all", step="ldmatrix")),
+        Entry(
+            "stmatrix",
+            of_opcode(_matrices),
+            effect=Effect("matrix move", "writes", True, members="all", step="stmatrix"),
+        ),
+        Entry(
+            "movmatrix",
+            of_opcode(lambda opcode: Execute(_transposed, (OperandSpec("result"), OperandSpec("source")))),
+            r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16",
+            Effect(members="all"),
+        ),
+    ),
+    since=(
+        ((9, 0), r"stmatrix\..*|mma\..*\.m16n8k\d+\..*f64.*"),
+        ((8, 9), r"mma\..*\.e[45]m[23]\..*"),
+        ((8, 0), r"(mma|wmma)\..*\.(bf16|tf32|f64)(\..*)?|mma\..*\.(m16n8k16\..*|m16n8k(32|64|128|256)\..*)"),
+        CLUSTER_SPACE,
+    ),
+)

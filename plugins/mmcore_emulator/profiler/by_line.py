@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
+from mmcore_emulator.isa.products import Product, product_of
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Event, Issued
 from mmcore_emulator.machine.lanes import Batch, Mask
@@ -25,16 +27,11 @@ from mmcore_emulator.profiler.coalescing import (
 )
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.profiler.patterns import PERIODS, Extent, Patterns
-from mmcore_emulator.profiler.products import Product, product_of
 from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.ptx.types import FLOATS
 
-_FLOPS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "rcp": 1, "sqrt": 1}
-_FLOAT_TYPES = {*FLOATS, "f16", "bf16"}
-_MATRIX_MOVES = ("ldmatrix", "stmatrix")
-OTHERS = ("cp", "mbarrier", "wgmma")
-"""Instructions whose accesses are neither loads, stores nor atomics."""
+OTHERS = ("copy", "bulk copy", "mbarrier", "warpgroup")
+"""Kinds of instructions whose accesses are neither loads, stores nor atomics."""
 # What counters call accesses to shared memory: one, and several.
 _SHARED = {
     "load": ("shared_load", "shared_loads"),
@@ -82,7 +79,7 @@ class Counting(Observer):
             self._products[line][product] += extent.warps
 
     def guarded(self, at: Instruction, mask: Mask | None) -> None:
-        self._tally(line_of(at), _Executed(0, _fmas(at), _flops(at)), self._patterns.extent(mask))
+        self._tally(line_of(at), _Executed(0, _fmas(at), effect(at).flops), self._patterns.extent(mask))
 
     def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
         for block, mask in left:
@@ -91,7 +88,7 @@ class Counting(Observer):
 
     def access(self, access: Access) -> None:
         # Asynchronous copies are counted when they are sent, and operands of wgmma when they are read.
-        if access.space in PERIODS and access.at.opcode[0] not in OTHERS:
+        if access.space in PERIODS and effect(access.at).kind not in OTHERS:
             self._tallies[line_of(access.at)].update(self._patterns.cost(access))
 
     def copy(self, read: Access, written: Access) -> None:
@@ -107,7 +104,7 @@ class Counting(Observer):
             tally["bulk_delivered_bytes"] += transfer.delivered
 
     def event(self, event: Event) -> None:
-        if isinstance(event, Issued) and event.transfer.at.opcode[0] == "wgmma":
+        if isinstance(event, Issued) and effect(event.transfer.at).kind == "warpgroup":
             self._tallies[line_of(event.transfer.at)]["wgmma_wavefronts"] += event.transfer.words.size // BANKS
 
     def _tally(self, line: Line, executed: _Executed, extent: Extent) -> None:
@@ -124,11 +121,7 @@ def line_of(at: Instruction) -> Line:
 
 
 def _fmas(at: Instruction) -> int:
-    return int(at.opcode[-1] in _FLOAT_TYPES and at.opcode[0] in ("fma", "mad"))
-
-
-def _flops(at: Instruction) -> int:
-    return _FLOPS.get(at.opcode[0], 0) if at.opcode[-1] in _FLOAT_TYPES else 0
+    return int(effect(at).flops == 2)
 
 
 def _executed_by_line(block: Block) -> dict[Line, _Executed]:
@@ -136,14 +129,14 @@ def _executed_by_line(block: Block) -> dict[Line, _Executed]:
     lines: dict[Line, _Executed] = {}
     for at in block.instructions:
         before = lines.get(line_of(at), _Executed(0, 0, 0))
-        counts = (1, 0, 0) if at.guard is not None else (1, _fmas(at), _flops(at))
+        counts = (1, 0, 0) if at.guard is not None else (1, _fmas(at), effect(at).flops)
         lines[line_of(at)] = _Executed(*map(sum, zip(before, counts, strict=True)))
     return lines
 
 
 def _products_by_line(block: Block) -> list[tuple[Line, Product]]:
     """What tensor cores multiply in a basic block; such instructions are never guarded."""
-    found = ((at, product_of(at.opcode)) for at in block.instructions)
+    found = ((at, product_of(at)) for at in block.instructions)
     return [(line_of(at), product) for at, product in found if product]
 
 
@@ -171,8 +164,9 @@ def _global_cost(access: Access, address: Rows, active: Active) -> dict[str, int
 def _shared_cost(access: Access, address: Rows, active: Active) -> dict[str, int]:
     if access.kind == "atomic":
         return {"shared_atomic_requests": requests(active)}
-    if access.at.opcode[0] in _MATRIX_MOVES:
-        kind, further = access.at.opcode[0], {}
+    does = effect(access.at)
+    if does.kind == "matrix move":
+        kind, further = does.step, {}
         passes, conflicts = matrix_wavefronts(address, active)
     else:
         kind, plural = _SHARED[access.kind]

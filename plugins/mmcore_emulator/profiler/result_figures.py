@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Observer
@@ -41,7 +42,7 @@ class _Batch(Observer):
         self.instructions += len(block.instructions) * self._patterns.extent(mask).warps
 
     def access(self, access: Access) -> None:
-        if access.space == "global" and access.at.opcode[0] != "cp":
+        if access.space == "global" and effect(access.at).kind not in ("copy", "bulk copy"):
             self._count(access)
 
     def copy(self, read: Access, written: Access) -> None:

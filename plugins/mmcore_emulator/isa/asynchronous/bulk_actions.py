@@ -7,6 +7,7 @@ their group, or at the kernel's end: as late as they may. What they read, they r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,18 @@ from mmcore_emulator.isa.asynchronous.bulk_issue import (
 from mmcore_emulator.isa.asynchronous.bulk_reductions import Merge, merge_of, merge_of_tensor
 from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, initialised
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import (
+    CACHE_HINT,
+    CLUSTER_SPACE,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    nothing,
+    of_opcode,
+)
 from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Waited
 from mmcore_emulator.machine.asynchronous.tensor_maps import (
@@ -47,34 +59,34 @@ from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 _PARTS = {
-    **{name: Part("address") for name in ("target", "source", "mbarrier")},
-    "tensor": Part("tensor"),
-    "size": Part("source", "u32"),
-    "mask": Part("source", "u16"),
-    "policy": Part("source", "b64"),
-    "count": Part("source", "s32"),
+    **{name: OperandSpec("address") for name in ("target", "source", "mbarrier")},
+    "tensor": OperandSpec("tensor"),
+    "size": OperandSpec("source", "u32"),
+    "mask": OperandSpec("source", "u16"),
+    "policy": OperandSpec("source", "b64"),
+    "count": OperandSpec("source", "s32"),
 }
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
-def bulk_action(opcode: tuple[str, ...]) -> Action | None:
+def _bulk(opcode: Opcode) -> Execute | None:
     """What runs a bulk copy, or waits for some; None for another instruction, and for what is not known."""
     copy = parse_copy(opcode)
     if copy is None or not set(copy.operands) <= _PARTS.keys():
         return None
     parts = tuple(_PARTS[name] for name in copy.operands)
     if copy.action in ("prefetch", "prefetch_map"):
-        return Action(lambda *_: (), parts)
+        return Execute(nothing, parts)
     if copy.action == "commit_group":
-        return Action(_commit)
+        return Execute(_commit)
     if copy.action == "wait_group":
-        return Action(partial(_wait, copy.read), parts)
+        return Execute(partial(_wait, copy.read), parts)
     merge = merge_of(copy.reduction, copy.kind, copy.target) if copy.kind else None
     if copy.kind and merge is None:
         return None
-    return Action(partial(_to_global if copy.target == "global" else _to_shared, copy, merge), parts)
+    return Execute(partial(_to_global if copy.target == "global" else _to_shared, copy, merge), parts)
 
 
 def _commit(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Any]:
@@ -393,3 +405,26 @@ def _tell_written(
             address, nbytes = np.full((1,) * 6, target.base + run[0], np.uint64), run.size * itemsize
             memory = sent.machine.memory.spaces["global"]
             sent.machine.observers.access(Access("copy", "global", memory, address, nbytes, mask, sent.at, transfer))
+
+
+_WRITES = Effect("bulk copy", "writes", writes=True)
+FAMILY = Family(
+    "Bulk copies (TMA)",
+    (
+        Entry("cp.async.bulk", of_opcode(_bulk), r"cp\.async\.bulk\..*", _WRITES),
+        Entry(
+            "cp.reduce.async.bulk",
+            of_opcode(_bulk),
+            r"cp\.reduce\.async\.bulk\..*\.add\b.*",
+            replace(_WRITES, verb="adds to", step="reduce"),
+        ),
+        Entry(
+            "cp.reduce.async.bulk",
+            of_opcode(_bulk),
+            r"cp\.reduce\.async\.bulk\..*",
+            replace(_WRITES, verb="changes", step="reduce"),
+        ),
+        Entry("prefetch.tensormap", of_opcode(_bulk), r"prefetch\..*tensormap"),
+    ),
+    since=(((9, 0), r"cp\.(reduce\.)?async\.bulk.*"), CLUSTER_SPACE, CACHE_HINT),
+)

@@ -20,7 +20,7 @@ from mmcore_emulator.isa.asynchronous.mbarriers import (
     pending_count,
     problems,
 )
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.machine.lanes import Mask
@@ -33,32 +33,32 @@ _ONE = np.ones((1,) * 6, np.uint32)
 _SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
 
 
-def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
+def _mbarrier(opcode: Opcode) -> Execute | None:
     """What runs an instruction of ``mbarrier``, or ``cp.async.mbarrier.arrive``; None for another."""
     kind = parse(opcode)
     if kind is None:
         return None
-    address, number = Part("address"), Part("source", "u32")
-    state = Part("result", "b64")
+    address, number = OperandSpec("address"), OperandSpec("source", "u32")
+    state = OperandSpec("result", "b64")
     match kind.action:
         case "init":
-            return Action(partial(_init, kind), (address, number))
+            return Execute(partial(_init, kind), (address, number))
         case "expect_tx" | "complete_tx":
-            return Action(partial(change, kind), (address, number))
+            return Execute(partial(change, kind), (address, number))
         case "inval":
-            return Action(partial(change, kind), (address,))
+            return Execute(partial(change, kind), (address,))
         case "arrive" | "arrive_drop":
-            return Action(partial(change, kind), (state, address, number), least=2)
+            return Execute(partial(change, kind), (state, address, number), required=2)
         case "test_wait" | "try_wait":
-            phase = Part("source", "u32" if kind.parity else "b64")
-            return Action(partial(_wait, kind), (Part("result", "pred"), address, phase, number), least=3)
+            phase = OperandSpec("source", "u32" if kind.parity else "b64")
+            return Execute(partial(_wait, kind), (OperandSpec("result", "pred"), address, phase, number), required=3)
         case "pending_count":
-            return Action(
+            return Execute(
                 lambda machine, mask, at, state: [pending_count(state[0])],
-                (Part("result", "u32"), Part("source", "b64")),
+                (OperandSpec("result", "u32"), OperandSpec("source", "b64")),
             )
         case "copies_arrive":
-            return Action(partial(_copies_arrive, kind), (address,))
+            return Execute(partial(_copies_arrive, kind), (address,))
     return None
 
 
@@ -186,3 +186,30 @@ def _copies_arrive(
 
     machine.in_flight.send(address[0], mask, land)
     return ()
+
+
+def _effect(verb: str = "uses", polls: str = "", step: str = "") -> Effect:
+    return Effect("mbarrier", verb, writes=True, polls=polls, step=step)
+
+
+FAMILY = Family(
+    "mbarrier objects",
+    (
+        Entry("mbarrier.init", of_opcode(_mbarrier), r"mbarrier\.init\..*", _effect("makes", step="init")),
+        Entry("mbarrier.inval", of_opcode(_mbarrier), r"mbarrier\.inval\..*", _effect("gives up", step="inval")),
+        Entry("mbarrier.test_wait", of_opcode(_mbarrier), r"mbarrier\.test_wait\..*", _effect(polls="always")),
+        Entry("mbarrier.try_wait", of_opcode(_mbarrier), r"mbarrier\.try_wait\..*", _effect(polls="always")),
+        Entry("mbarrier", of_opcode(_mbarrier), effect=_effect()),
+        Entry(
+            "cp.async.mbarrier.arrive",
+            of_opcode(_mbarrier),
+            r"cp\.async\.mbarrier\.arrive.*",
+            Effect("copy", writes=True, step="arrive"),
+        ),
+    ),
+    since=(
+        ((9, 0), r"mbarrier\.(try_wait|expect_tx|complete_tx)\..*|mbarrier\..*\.expect_tx\..*"),
+        CLUSTER_SPACE,
+        ((8, 0), r"(cp\.async|mbarrier)\..*"),
+    ),
+)

@@ -16,7 +16,7 @@ from mmcore_emulator.isa.asynchronous.bulk_issue import each_of, issued, landed,
 from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
 from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
 from mmcore_emulator.isa.atomics import atomic_operation
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Transfer
 from mmcore_emulator.machine.lanes import Mask
@@ -38,7 +38,7 @@ _LARGEST = 16
 _LATE = "sends to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
-def remote_action(opcode: tuple[str, ...]) -> Action | None:
+def _remote(opcode: Opcode) -> Execute | None:
     """What runs an instruction of ``st.async`` or ``red.async``; None for another."""
     name = ".".join(opcode)
     if found := _STORE.fullmatch(name):
@@ -46,13 +46,15 @@ def remote_action(opcode: tuple[str, ...]) -> Action | None:
         if count * dtype.itemsize > _LARGEST:
             return None
         run = partial(_send, _space(found), partial(_store, dtype), count * dtype.itemsize)
-        return Action(run, (Part("address"), Part("source", found["kind"], count), Part("address")))
+        return Execute(
+            run, (OperandSpec("address"), OperandSpec("source", found["kind"], count), OperandSpec("address"))
+        )
     if found := _REDUCTION.fullmatch(name):
         kind, operation = found["kind"], atomic_operation(frozenset((found["name"], found["kind"])))
         if operation is None or (kind == "u64" and found["name"] != "add"):
             return None
         run = partial(_send, _space(found), partial(_reduce, NUMPY[kind], operation.combine), NUMPY[kind].itemsize)
-        return Action(run, (Part("address"), Part("source", kind), Part("address")))
+        return Execute(run, (OperandSpec("address"), OperandSpec("source", kind), OperandSpec("address")))
     return None
 
 
@@ -138,3 +140,21 @@ def _reduce(
     at: Instruction,
 ) -> None:
     machine.memory.atomic(space, address, values, dtype, combine, mask, at)
+
+
+FAMILY = Family(
+    "Stores to other blocks of a cluster",
+    (
+        Entry("st.async", of_opcode(_remote), r"st\.async\..*", Effect("remote store", "writes", writes=True)),
+        Entry(
+            "red.async",
+            of_opcode(_remote),
+            r"red\.async\..*\.add\..*",
+            Effect("remote store", "adds to", True, step="reduce"),
+        ),
+        Entry(
+            "red.async", of_opcode(_remote), r"red\.async\..*", Effect("remote store", "changes", True, step="reduce")
+        ),
+    ),
+    since=(((9, 0), r"(st|red)\.async\..*"),),
+)

@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import (
+    CACHE_HINT,
+    CLUSTER_SPACE,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    always,
+    of_opcode,
+)
 from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
@@ -27,24 +38,24 @@ _POLICY = "L2::cache_hint"
 _SHARED = {"shared", "shared::cta"}
 
 
-def copy_action(opcode: tuple[str, ...]) -> Action | None:
-    """What runs an instruction of ``cp.async``; None for another."""
-    if opcode[:2] != ("cp", "async"):
-        return None
+def _copies(opcode: Opcode) -> Execute | None:
     rest = opcode[2:]
-    if rest == ("commit_group",):
-        return Action(lambda machine, mask, at: machine.thread_copies.commit(mask) or ())
-    if rest == ("wait_all",):
-        return Action(_wait_for_all)
-    if rest == ("wait_group",):
-        return Action(_wait_for_groups, (Part("source", "s32"),))
     spaces = len(rest) > 2 and rest[0] in ("ca", "cg") and rest[1] in _SHARED and rest[2] == "global"
     if not spaces or not set(rest[3:]) <= {*_PREFETCHES, _POLICY}:
         return None
     # How much of the source is read, or whether none is, may be left out; the policy is last.
     policy = int(_POLICY in rest)
-    further = [Part("source", "")] * (1 + policy)
-    return Action(_copy, (Part("address"), Part("address"), Part("source", "u32"), *further), least=3 + policy)
+    further = [OperandSpec("source", "")] * (1 + policy)
+    return Execute(
+        _copy,
+        (OperandSpec("address"), OperandSpec("address"), OperandSpec("source", "u32"), *further),
+        required=3 + policy,
+    )
+
+
+def _commit(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+    machine.thread_copies.commit(mask)
+    return ()
 
 
 def _wait_for_all(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Values]:
@@ -154,3 +165,21 @@ def _loaded_where(
         return [np.zeros((1,) * 6, dtype)] * count
     loaded: list[Values] = machine.memory.load("global", source, dtype, count, narrowed, at)
     return loaded
+
+
+_COPY = Effect("copy", "writes", writes=True)
+FAMILY = Family(
+    "Copies of threads (cp.async)",
+    (
+        Entry("cp.async.commit_group", always(Execute(_commit)), r"cp\.async\.commit_group", _COPY),
+        Entry("cp.async.wait_all", always(Execute(_wait_for_all)), r"cp\.async\.wait_all", _COPY),
+        Entry(
+            "cp.async.wait_group",
+            always(Execute(_wait_for_groups, (OperandSpec("source", "s32"),))),
+            r"cp\.async\.wait_group",
+            _COPY,
+        ),
+        Entry("cp.async", of_opcode(_copies), r"cp\.async\.c[ag]\..*", _COPY),
+    ),
+    since=(((8, 0), r"cp\.async\..*"), CLUSTER_SPACE, CACHE_HINT),
+)

@@ -9,7 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import (
+    Capability,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    Run,
+    always,
+    nothing,
+    of_opcode,
+)
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
 from mmcore_emulator.machine.lanes import Mask
@@ -23,26 +35,27 @@ _ROWS = 64
 _WARPS = 4
 
 
-def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | None:
-    """What runs an instruction of ``wgmma``; None for another.
-
-    Products are made at once, in order; what waits for them finds them made.
-    """
-    if opcode == ("wgmma", "fence", "sync", "aligned"):
-        return Action(lambda *_: ())
-    if opcode == ("wgmma", "commit_group", "sync", "aligned"):
-        return Action(lambda machine, mask, at: machine.observers.event(Committed("wgmma", mask)) or ())
-    if opcode == ("wgmma", "wait_group", "sync", "aligned"):
-        return Action(_wait, (Part("source", "s32"),))
+def _product(opcode: Opcode) -> Execute | None:
+    """``wgmma.mma_async``: its products are made at once, in order; what waits for them finds them made."""
     kind = parse_wgmma(opcode)
     if kind is None or kind.a == "b1":
         return None
-    arithmetic = arithmetic_of(capability, "wgmma", kind.a, kind.b, kind.accumulator, kind.k, saturate=kind.saturates)
-    registers = Part("both", count=kind.registers)
+    registers = OperandSpec("both", count=kind.registers)
     # A is a descriptor, or in registers; the constants behind B differ with it.
-    parts = (registers, Part("source", "", 0), Part("source", "b64"), Part("source", "pred"))
-    constants = (Part("source", "s32"),) * (4 if kind.transposable else 2)
-    return Action(partial(_multiplied, kind, arithmetic), (*parts, *constants), least=4)
+    a, b = OperandSpec("source", "", 0), OperandSpec("source", "b64")
+    constants = (OperandSpec("source", "s32"),) * (4 if kind.transposable else 2)
+    operands = (registers, a, b, OperandSpec("source", "pred"), *constants)
+    return Execute(None, operands, required=4, bound=partial(_multiply, kind))
+
+
+def _multiply(kind: WgmmaKind, capability: Capability) -> Run:
+    arithmetic = arithmetic_of(capability, "wgmma", kind.a, kind.b, kind.accumulator, kind.k, saturate=kind.saturates)
+    return partial(_multiplied, kind, arithmetic)
+
+
+def _commit(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+    machine.observers.event(Committed("wgmma", mask))
+    return ()
 
 
 def _wait(machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
@@ -171,3 +184,24 @@ def _matrix(
     if transposed:
         return raw.reshape(len(raw), kind.k, rows).swapaxes(1, 2)
     return raw.reshape(len(raw), rows, kind.k)
+
+
+def _effect(step: str) -> Effect:
+    return Effect("warpgroup", "reads", members="all", step=step)
+
+
+FAMILY = Family(
+    "Matrices of a warpgroup",
+    (
+        Entry("wgmma.mma_async", of_opcode(_product), r"wgmma\.mma_async\..*", _effect("product")),
+        Entry("wgmma.fence", always(Execute(nothing)), r"wgmma\.fence\.sync\.aligned", _effect("fence")),
+        Entry("wgmma.commit_group", always(Execute(_commit)), r"wgmma\.commit_group\.sync\.aligned", _effect("commit")),
+        Entry(
+            "wgmma.wait_group",
+            always(Execute(_wait, (OperandSpec("source", "s32"),))),
+            r"wgmma\.wait_group\.sync\.aligned",
+            _effect("wait"),
+        ),
+    ),
+    since=(((9, 0), r"wgmma\..*"),),
+)

@@ -1,7 +1,8 @@
-"""What a kernel says: ``printf``, ``assert`` and ``__trap``.
+"""Jumps, calls, traps, printing, and what a kernel asks of its multiprocessor.
 
-The first two are functions that the driver brings. Reference: CUDA C++ Programming Guide, "Formatted Output" and
-"Assertion"; PTX Writer's Guide to Interoperability, "System Calls"; PTX ISA, "Miscellaneous Instructions".
+``printf`` and ``assert`` are functions that the driver provides. Reference: PTX ISA, "Control Flow Instructions" and
+"Miscellaneous Instructions"; CUDA C++ Programming Guide, "Formatted Output" and "Assertion"; PTX Writer's Guide to
+Interoperability, "System Calls".
 """
 
 from __future__ import annotations
@@ -11,21 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.errors import UnsupportedInstruction
+from mmcore_emulator.isa.entries import IGNORED, Effect, Entry, Execute, Family, Jump, OperandSpec, always, nothing
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.memory.c_strings import texts
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Instruction, names
 
 _NO_FORMAT = -1
-
-
-def system_action(opcode: tuple[str, ...]) -> Action | None:
-    """What runs an instruction that says something; None for another."""
-    return _ACTIONS.get(opcode)
 
 
 def _stopped(text: str) -> Callable[..., Sequence[Values]]:
@@ -89,9 +86,49 @@ def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Form
     return columns
 
 
-_ACTIONS: dict[tuple[str, ...], Action] = {
-    ("trap",): Action(_stopped("comes to a trap")),
-    ("brkpt",): Action(_stopped("comes to a breakpoint")),
-    ("assertfail",): Action(_fail, (Part("source", "b64"), Part("source", "b64"), Part("source", "b32"))),
-    ("vprintf",): Action(_print, (Part("result"), Part("source", "b64"), Part("source", "b64"))),
-}
+def _call(machine: Machine, mask: Mask | None, at: Instruction) -> tuple[()]:
+    """Refuse a call of a function that is not known."""
+    where = f" ({at.source}:{at.line})" if at.line else ""
+    name = next(names(at), "")
+    called = f"{at.mnemonic}{' of ' * bool(name)}{name}{where}"
+    machine.refuse(mask, UnsupportedInstruction(f"the emulator does not know the instruction {called}"))
+    return ()
+
+
+def _set_registers(machine: Machine, mask: Mask | None, at: Instruction, count: list[Values]) -> tuple[()]:
+    machine.register_pool.set(int(count[0].item()), mask, at)
+    return ()
+
+
+def _active(machine: Machine, mask: Mask | None, at: object) -> list[Values]:
+    return [machine.warps.active(mask)]
+
+
+_ADDRESS = OperandSpec("source", "b64")
+FAMILY = Family(
+    "Control flow and miscellaneous",
+    (
+        Entry("bra", always(Jump("branch", (IGNORED,)))),
+        Entry("brx.idx", always(Jump("branch by index", (OperandSpec("source", "u32"), IGNORED)))),
+        Entry("ret|exit", always(Jump("exit"))),
+        Entry("call", always(Execute(_call, (IGNORED,) * 8, 0)), effect=Effect("control", writes=True)),
+        Entry("trap", always(Execute(_stopped("comes to a trap"))), "trap"),
+        Entry("brkpt", always(Execute(_stopped("comes to a breakpoint"))), "brkpt"),
+        Entry("assertfail", always(Execute(_fail, (_ADDRESS, _ADDRESS, OperandSpec("source", "b32")))), "assertfail"),
+        Entry("vprintf", always(Execute(_print, (OperandSpec("result"), _ADDRESS, _ADDRESS))), "vprintf"),
+        Entry(
+            "nanosleep.u32",
+            always(Execute(nothing, (OperandSpec("source", "u32"),))),
+            r"nanosleep\.u32",
+            Effect("control", polls="always"),
+        ),
+        Entry("pmevent", always(Execute(nothing, (IGNORED,))), r"pmevent(\.mask)?"),
+        Entry(
+            "setmaxnreg",
+            always(Execute(_set_registers, (OperandSpec("source", "u32"),))),
+            r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32",
+        ),
+        Entry("activemask.b32", always(Execute(_active, (OperandSpec("result", "u32"),))), r"activemask\.b32"),
+    ),
+    since=(((9, 0), r"setmaxnreg\..*"),),
+)
