@@ -19,11 +19,15 @@ from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, param
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation, translate
+from mmcore_emulator.isa.architectures import CAPABILITIES as CAPABILITIES
+from mmcore_emulator.isa.table import least_capability as least_capability
 from mmcore_emulator.isa.table import operation
 from mmcore_emulator.machine.dim3 import Dim3 as Dim3
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.machine.violations import Violation as Violation
+from mmcore_emulator.numerics.floats import from_bfloat16 as from_bfloat16
+from mmcore_emulator.numerics.floats import to_bfloat16 as to_bfloat16
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Function

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
-from tests.emulation import computed, dtype_of, operand_types
+from tests.emulation import computed, dtype_of, from_bfloat16, operand_types, to_bfloat16
 from tests.emulator.templates import expanded
 
 WORD = 2**32 - 1

@@ -19,9 +19,8 @@ from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_binaries.cubin import sections_of
 from mmcore_emulator.adapter.device import Emulator
-from mmcore_emulator.isa.architectures import CAPABILITIES
 from tests.command_line import mmcore as mmcore_command
-from tests.emulation import cubin_of, emulate
+from tests.emulation import CAPABILITIES, cubin_of, emulate
 from tests.emulator.kernels import kernel_source
 
 NAMES = [name for name in CAPABILITIES if name != "emulator"]

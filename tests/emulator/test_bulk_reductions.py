@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.bulk_reductions import merge_of_tensor
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
-from tests.emulation import Emulated, UnsupportedInstruction, emulate, ptx_kernel
+from tests.emulation import Emulated, UnsupportedInstruction, emulate, from_bfloat16, ptx_kernel, to_bfloat16
 from tests.emulator.kernels import kernel_source
 
 RNG = np.random.default_rng(4)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
 from mmcore_emulator.tensor_cores.fragments import mma_kind, wmma_mma_kind
-from tests.emulation import Emulated, emulate
+from tests.emulation import CAPABILITIES, Emulated, emulate
 from tests.emulator.kernels import HANDING_ON, PIPELINE, RNG, STEPS, WARPGROUP, A, B, kernel_source
 from tests.emulator.oracles import HEADERS, zeros
 

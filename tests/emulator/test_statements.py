@@ -6,9 +6,15 @@ import re
 
 import pytest
 
-from mmcore_emulator.isa.architectures import CAPABILITIES
-from mmcore_emulator.isa.table import least_capability
-from tests.emulation import UnsupportedInstruction, emulate, operand_types, parsed_statements, refused_statement
+from tests.emulation import (
+    CAPABILITIES,
+    UnsupportedInstruction,
+    emulate,
+    least_capability,
+    operand_types,
+    parsed_statements,
+    refused_statement,
+)
 from tests.emulator.oracles import zeros
 from tests.emulator.ptx_statements import ARITHMETIC, REGISTERS, accesses, ptxas_refuses, statements
 from tests.emulator.templates import expanded
