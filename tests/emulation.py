@@ -29,10 +29,10 @@ from mmcore_emulator.machine.violations import Violation as Violation
 from mmcore_emulator.numerics.floats import from_bfloat16 as from_bfloat16
 from mmcore_emulator.numerics.floats import to_bfloat16 as to_bfloat16
 from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.ptx.asm_lines import with_first_lines
 from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
-from mmcore_nvrtc.asm_lines import with_first_lines
 
 
 def compiled(source: str, *options: str, architecture: str) -> Any:
