@@ -9,7 +9,7 @@ import numpy as np
 
 def kernel_source(name: str) -> str:
     """Return the source of a kernel in sources/."""
-    return (Path(__file__).parent / "sources" / f"{name}.cu").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "sources" / f"{name}.cu").read_text(encoding="utf-8").rstrip()
 
 
 PIPELINE, HANDING_ON, WARPGROUP = map(kernel_source, ("pipeline", "handing_on", "warpgroup"))
