@@ -11,7 +11,8 @@ import pytest
 def table(names: str, text: str) -> pytest.MarkDecorator:
     """Parametrize a test with the rows of a text; the last column is the rest of a line."""
     width = len(names.split())
-    rows = [line.split(maxsplit=width - 1) for line in text.strip().splitlines() if not line.strip().startswith("#")]
+    lines = [line.strip() for line in text.splitlines()]
+    rows = [line.split(maxsplit=width - 1) for line in lines if line and not line.startswith("#")]
     return pytest.mark.parametrize(names.split(), rows)
 
 
