@@ -226,7 +226,7 @@ TINY, NOTHING = (2**-12, 2**-12), (0.0, 0.0)
         ("80,86,89,90 mma f16 f16", [(64, 1), (2**-11, 1), (-64, 1), NOTHING], 2**-20, 2**-11),
         ("80,86,89,90 mma f16 f16", [(-0.0, 1)] * 4, -0.0, -0.0),
         ("80,86,89,90 mma f16 f16", [(INF, 0)] * 4, 0, NAN),
-        # MMA-Sim and MATLAB-tensor-core both found a fixed last bit on cards. Half the least float16 is rounded up if
+        # MMA-Sim and MATLAB-tensor-core both found a fixed last bit on cards. Half the least float16 rounds up if
         # something is left beside it.
         ("75,80,89 mma f16 f16", [(2**-11, 2**-14), (2**-20, 2**-24), *[NOTHING] * 6], 0, 2**-24),
         ("75,80,89 mma f16 f16", [(2**-11, 2**-14), (2**-21, 2**-24), *[NOTHING] * 6], 0, 0.0),
