@@ -8,11 +8,12 @@ The comment at the top of a file describes it. A line that is indented continues
     zeros. The kernels of a file are launched in their order. Parameters are bound by their names.
 ``// right``
     The file as it is has no hazards.
-``// NAME [block=40]: `old` -> `new`, `old` -> `new|other` ==> KIND*COUNT ARRAY #mark #other "text"; KIND …``
-    A copy with parts of the source replaced (one copy for each alternative) and with other launch options. After the
-    arrow are all its hazards, or ``nothing``: the kind, how many threads or elements are concerned, the array, the mark
-    in the comment of the hazard's line, the mark of a line that the message names, and a part of the message (or,
-    between slashes, a pattern in it). An omitted part may be anything, but a hazard without a mark has no line.
+``// NAME [block=40]: drop #mark, `old` -> `new|other` ==> KIND*COUNT ARRAY #mark #other "text"; KIND …``
+    A copy with other launch options, without the code of marked lines, and with parts of the source replaced (one copy
+    for each alternative). After the arrow are all its hazards, or ``nothing``: the kind, how many threads or elements
+    are concerned, the array, the mark in the comment of the hazard's line, the mark of a line that the message names,
+    and a part of the message (or, between slashes, a pattern in it). An omitted part may be anything, but a hazard
+    without a mark has no line.
 
 Elements of C that a kernel leaves unwritten count only where a case expects them.
 """
@@ -35,6 +36,7 @@ FOLDER = Path(__file__).parent / "corpus"
 LAUNCH_ATTRIBUTES = ("grid", "cluster", "dependent")
 ENTRY = re.compile(r"__global__ void (?:__cluster_dims__\([^)]*\) )?(\w+)\(([^)]*)\)")
 CASE = re.compile(r"([^`\[]*?)(?: \[(.*?)\])?(?:: (.*))? ==> (.*)")
+EDIT = re.compile(r"drop (#[\w-]+)|`([^`]*)` -> `([^`]*)`")
 HAZARD = re.compile(r'([a-z-]+)(?:\*(\d+))?(?: ([A-Z]\b|[a-z]\w*))?((?: #[\w-]+)*)((?: "[^"]*"| /[^/]*/)*)')
 Lines = dict[str, set[int]]
 
@@ -69,16 +71,17 @@ class Case:
 
     file: Path
     name: str
-    edits: tuple[tuple[str, str], ...]
+    edits: tuple[tuple[str, str, str], ...]
     options: dict[str, str]
     expected: tuple[Expected, ...]
 
     def check(self, folder: Path) -> tuple[list[Violation], Lines]:
         """Return the hazards that a check reports, and the numbers of the marked lines."""
         source = re.sub(r"\A(//.*\n)+", lambda header: "\n" * header[0].count("\n"), self.file.read_text())
-        for old, new in self.edits:
-            assert old in source, f"{self.file.name} does not contain {old}"
-            source = source.replace(old, new)
+        for mark, old, new in self.edits:
+            pattern = rf"(?m)^.*(?= // {mark}$)" if mark else re.escape(old)
+            source, count = re.subn(pattern, new.replace("\\", r"\\"), source)
+            assert count, f"{self.file.name} does not contain {mark}{old}"
         source = re.sub(r"\b(BODY|THEN|LAST)\b", "", source)
         (folder / self.file.name).write_text(source)
         shutil.copy(FOLDER / "ptx.cuh", folder)
@@ -139,9 +142,11 @@ def cases(file: Path) -> Iterator[Case]:
             assert case, text
             name, more, edits, hazards = case.groups("")
             options = launch | dict(each.split("=") for each in more.split())
-            pairs = re.findall(r"`([^`]*)` -> `([^`]*)`", edits)
+            pairs = EDIT.findall(edits)
             expected = [HAZARD.fullmatch(each) for each in hazards.split("; ") if each != "nothing"]
             assert all(expected), hazards
             parts = tuple(Expected(*each.groups("")) for each in expected if each)
-            for number, chosen in enumerate(itertools.product(*([(a, b) for b in c.split("|")] for a, c in pairs))):
+            for number, chosen in enumerate(
+                itertools.product(*([(mark, old, each) for each in new.split("|")] for mark, old, new in pairs))
+            ):
                 yield Case(file, f"{name} {number}" if number else name, chosen, options, parts)

@@ -1,10 +1,9 @@
 // What threads have written to global memory comes back in bulk: a piece for each lane of a warp.
 // launch: block=128 m=16 n=8 k=8 work=512
 // right
-// no barrier before a copy of global memory: `__syncthreads(); // written` -> `` ==> global-race*32 work #copy #write
-//     "reads 16 bytes"
-// no fence before a copy of global memory: `ASM("fence.proxy.async;");` -> `` ==> missing-proxy-fence*32 work #copy
-//     #write "threads have written at"
+// no barrier before a copy of global memory: drop #written ==> global-race*32 work #copy #write "reads 16 bytes"
+// no fence before a copy of global memory: drop #fence ==> missing-proxy-fence*32 work #copy #write "threads have
+//     written at"
 // a fence of shared memory before a copy of global memory: `fence.proxy.async;` -> `fence.proxy.async.shared::cta;` ==>
 //     missing-proxy-fence*32 work #copy #write
 // fewer bytes expected than the lanes of a warp copy: `EXPECT(&full, 512)` -> `EXPECT(&full, 256)` ==>
@@ -21,8 +20,8 @@ extern "C" __global__ void f(float* work, float* C) {
     }
     __syncthreads();
     work[t] = t; // #write
-    ASM("fence.proxy.async;");
-    __syncthreads(); // written
+    ASM("fence.proxy.async;"); // #fence
+    __syncthreads(); // #written
     if (t < 32) BULK_LOAD(tile + 4 * t, work + 4 * t, 16, &full); // #copy
     WAIT(&full, 0); // #wait
     C[t] = tile[127 - t]; // #read

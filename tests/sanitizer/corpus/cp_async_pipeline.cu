@@ -1,15 +1,15 @@
 // One warp: tiles of A and B come by cp.async into two buffers, go to registers by ldmatrix, and are multiplied.
 // launch: block=32 m=16 n=8 k=64 dtype=float16 output=float32
 // right
-// no wait for a group: `if (tile < 3) ASM("cp.async.wait_group 1;"); else ASM("cp.async.wait_group 0;");` -> `` ==>
-//     unfinished-copy*32 shared #copy-a #copy-a; unfinished-copy*16 shared #copy-b #copy-b; unfinished-copy*32 shared
-//     #load-a #copy-a "wait_group"; unfinished-copy*16 shared #load-b #copy-b; uninitialized-read*128 C
+// no wait for a group: drop #wait-all ==> unfinished-copy*32 shared #copy-a #copy-a; unfinished-copy*16 shared #copy-b
+//     #copy-b; unfinished-copy*32 shared #load-a #copy-a "wait_group"; unfinished-copy*16 shared #load-b #copy-b;
+//     uninitialized-read*128 C
 // a wait for too few groups: `wait_group 1` -> `wait_group 2` ==> unfinished-copy*32 shared #copy-a #copy-a;
 //     unfinished-copy*16 shared #copy-b #copy-b; unfinished-copy*32 shared #load-a #copy-a; unfinished-copy*16 shared
 //     #load-b #copy-b; uninitialized-read*128 C
 // a copy over what is copied: `b[tile % 2] + t * 8, B` -> `b[0] + t * 8, B` ==> unfinished-copy*16 shared #copy-b
 //     #copy-b; uninitialized-read*16 shared #load-b
-// no barrier behind the wait: `__syncwarp(); // copied` -> `` ==> shared-race*30 shared #load-a #copy-a
+// no barrier behind the wait: drop #copied ==> shared-race*30 shared #load-a #copy-a
 #include "ptx.cuh"
 extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
     __shared__ __align__(16) unsigned short a[2][16 * 16], b[2][16 * 8];
@@ -23,8 +23,8 @@ extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, f
     fetch(0);
     for (int tile = 0; tile < 4; ++tile) {
         if (tile < 3) fetch(tile + 1);
-        if (tile < 3) ASM("cp.async.wait_group 1;"); else ASM("cp.async.wait_group 0;");
-        __syncwarp(); // copied
+        if (tile < 3) ASM("cp.async.wait_group 1;"); else ASM("cp.async.wait_group 0;"); // #wait-all
+        __syncwarp(); // #copied
         unsigned a0, a1, a2, a3, b0, b1;
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" // #load-a
                      : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3) : "r"(AT(a[tile % 2] + t % 16 * 16 + t / 16 * 8)));

@@ -1,11 +1,9 @@
 // Four warps copy tiles for each other to a ring of two stages, whose mbarriers count copies and readers.
 // launch: block=128 m=24 n=32 k=32
 // right
-// no wait for the readers of a ring: `WAIT(empty + next, (step + 1) / 2 % 2 ^ 1);` -> `` ==> shared-race*128 shared
-//     #copy #read "reads"
-// no wait for the copies to a ring: `if (step >= 0) WAIT(full + step % 2, step / 2 % 2);` -> `` ==> unfinished-copy*128
-//     shared #copy #copy; unfinished-copy*128 shared #read #copy; shared-race*128 shared #read #copy;
-//     uninitialized-read*128 C
+// no wait for the readers of a ring: drop #free ==> shared-race*128 shared #copy #read "reads"
+// no wait for the copies to a ring: drop #written ==> unfinished-copy*128 shared #copy #copy; unfinished-copy*128
+//     shared #read #copy; shared-race*128 shared #read #copy; uninitialized-read*128 C
 // an arrival before its copies: `cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];` ->
 //     `mbarrier.arrive.shared::cta.b64 _, [%0];` ==> unfinished-copy*128 shared #copy #copy; unfinished-copy*128 shared
 //     #read #copy; uninitialized-read*128 C

@@ -23,6 +23,8 @@
 
 #define COPY(kind, to, from, bytes) asm volatile("cp.async." kind ".shared.global [%0], [%1], " bytes ";" \
     :: "r"(AT(to)), "l"(from) : "memory")
+#define COPY_SIZED(to, from, bytes) \
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(AT(to)), "l"(from), "r"(bytes) : "memory")
 #define BULK_LOAD(to, from, bytes, bar) \
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
                  :: "r"(AT(to)), "l"(from), "r"(bytes), "r"(AT(bar)) : "memory")

@@ -1,7 +1,7 @@
 // A thread reads what another has written to shared memory; a barrier of the warp may be between.
 // launch: block=64
-// no barrier, its own element: `BARRIER` -> ``, `DISTANCE` -> `0` ==> nothing
-// no barrier, of one warp: `BARRIER` -> ``, `DISTANCE` -> `1` ==> shared-race*64 shared #read #write "reads element"
+// no barrier, its own element: drop #barrier, `DISTANCE` -> `0` ==> nothing
+// no barrier, of one warp: drop #barrier, `DISTANCE` -> `1` ==> shared-race*64 shared #read #write "reads element"
 //     "with no barrier"
 // a barrier of the warp: `BARRIER` -> `__syncwarp();`, `DISTANCE` -> `1` ==> nothing
 // a barrier of the warp, another warp: `BARRIER` -> `__syncwarp();`, `DISTANCE` -> `32` ==> shared-race*64 shared #read
