@@ -9,11 +9,11 @@ import pytest
 
 
 def table(names: str, text: str) -> pytest.MarkDecorator:
-    """Parametrize a test with the rows of a text; the last column is the rest of a line."""
+    """Parametrize a test with the rows of a text, each a line or ended by a semicolon; the last column is the rest."""
     width = len(names.split())
-    lines = [line.strip() for line in text.splitlines()]
-    rows = [line.split(maxsplit=width - 1) for line in lines if line and not line.startswith("#")]
-    return pytest.mark.parametrize(names.split(), rows)
+    lines = [line for line in text.splitlines() if not line.strip().startswith("#")]
+    rows = [row.split(maxsplit=width - 1) for line in lines for row in line.split(";") if row.strip()]
+    return pytest.mark.parametrize(names.split(), [[word.strip() for word in row] for row in rows])
 
 
 def words_of(value: Any) -> str:

@@ -160,7 +160,7 @@ def test_only_the_lanes_that_misuse_an_object_are_named() -> None:
     "opcode expected",
     """
     mbarrier.init.shared::cta.b64                             init space=cta
-    mbarrier.init.b64                                         init
+    mbarrier.init.b64  init
     mbarrier.inval.shared.b64                                 inval space=cta
     mbarrier.arrive.shared.b64                                arrive space=cta semantics=release
     mbarrier.arrive.expect_tx.release.cta.shared::cta.b64     arrive tx=True space=cta semantics=release
@@ -173,15 +173,11 @@ def test_only_the_lanes_that_misuse_an_object_are_named() -> None:
     mbarrier.expect_tx.b64                                    expect_tx semantics=relaxed
     mbarrier.pending_count.b64                                pending_count space=
     cp.async.mbarrier.arrive.shared::cta.b64                  copies_arrive increments=True space=cta
-    cp.async.mbarrier.arrive.noinc.b64                        copies_arrive
-    mbarrier.arrive.parity.b64                                none
-    mbarrier.arrive.acquire.cta.b64                           none
-    mbarrier.init.shared::cta.b32                             none
-    mbarrier.arrive.gpu.b64                                   none
-    mbarrier.arrive.release.release.b64                       none
-    mbarrier.wait.b64                                         none
-    cp.async.mbarrier.arrive.local.b64                        none
-    bar.sync                                                  none
+    cp.async.mbarrier.arrive.noinc.b64  copies_arrive;  mbarrier.arrive.parity.b64  none
+    mbarrier.arrive.acquire.cta.b64  none;              mbarrier.init.shared::cta.b32  none
+    mbarrier.arrive.gpu.b64  none;                      mbarrier.arrive.release.release.b64  none
+    mbarrier.wait.b64  none;                            cp.async.mbarrier.arrive.local.b64  none
+    bar.sync  none
     """,
 )
 def test_forms_of_mbarrier(opcode: str, expected: str) -> None:

@@ -72,30 +72,16 @@ def test_loads_and_stores(how: dict[str, str], launch: dict[str, Any], expected:
     "kind sectors transactions index",
     """
     # Sectors count once for a warp in any order of its threads. Of compute capability 1.2, 64 bytes for each half-warp.
-    float          1  2  0
-    float          4  2  x
-    float          5  3  x + 1
-    float          8  2  2 * x
-    float          32 8  8 * x
-    float          4  2  31 - x
-    float          2  2  x % 9
-    float          4  4  x / 8 * 100
+    float  1  2  0;       float  4  2  x;      float  5  3  x + 1;        float  8  2  2 * x;  float  32 8  8 * x
+    float  4  2  31 - x;  float  2  2  x % 9;  float  4  4  x / 8 * 100
     # Bytes 32 to 95, then 96 to 159, which are in two segments.
-    float          4  3  x + 8
+    float  4  3  x + 8
     # The same word for both halves.
-    float          1  2  3
-    float          1  2  x / 16
-    float          16 4  4 * x
-    float          32 32 32 * x
-    double         8  2  x
+    float  1  2  3;  float  1  2  x / 16;  float  16 4  4 * x;  float  32 32 32 * x;  double  8  2  x
     # 16 bytes each, in segments of 32.
-    unsigned_char  1  2  x
-    unsigned_char  2  2  2 * x
-    unsigned_char  4  4  4 * x
+    unsigned_char  1  2  x;  unsigned_char  2  2  2 * x;  unsigned_char  4  4  4 * x
     # 32 bytes each, in segments of 64.
-    short          2  2  x
-    short          2  2  x + 16
-    short          8  4  4 * x
+    short  2  2  x;  short  2  2  x + 16;  short  8  4  4 * x
     """,
 )
 def test_sectors_and_transactions_of_a_warp(kind: str, sectors: str, transactions: str, index: str) -> None:
@@ -106,29 +92,16 @@ def test_sectors_and_transactions_of_a_warp(kind: str, sectors: str, transaction
 @table(
     "kind wavefronts conflicts index",
     """
-    float   1  0  x
-    float   1  0  7
-    float   1  0  31 - x
-    float   2  1  2 * x
-    float   4  3  4 * x
-    float   32 31 32 * x
-    float   1  0  33 * x
-    float   16 15 x / 2 * 32
+    float  1  0  x;       float  1  0  7;       float  1  0  31 - x;      float  2  1  2 * x;  float  4  3  4 * x
+    float  32 31 32 * x;  float  1  0  33 * x;  float  16 15 x / 2 * 32
     # Half a warp at a time: 16 doubles are all of the banks.
-    double  2  0  x
-    double  32 30 32 * x
-    double  32 30 16 * x
-    double  2  0  33 * x
+    double  2  0  x;  double  32 30 32 * x;  double  32 30 16 * x;  double  2  0  33 * x
     # All the threads of both halves want the same.
-    double  1  0  7
-    double  1  0  x % 16
+    double  1  0  7;  double  1  0  x % 16
     # The second half wants 12 of what the first does, and 4 others that are in the same banks as those.
     double  3  1  x % 20
     # A quarter at a time; two quarters of a half that want the same are served together.
-    float4  4  0  x
-    float4  2  0  5
-    float4  2  0  x % 8
-    float4  32 28 8 * x
+    float4  4  0  x;  float4  2  0  5;  float4  2  0  x % 8;  float4  32 28 8 * x
     """,
 )
 def test_wavefronts_of_shared_memory(kind: str, wavefronts: str, conflicts: str, index: str) -> None:

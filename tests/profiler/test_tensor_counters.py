@@ -18,21 +18,15 @@ from tests.tables import table
 @table(
     "count wavefronts row",
     """
-    1 1     t % 8 * 16
-    4 4     t * 16
+    1 1  t % 8 * 16;  4 4  t * 16
     # Matrices that are the same are loaded one after the other all the same.
-    4 4     t % 8 * 16
-    4 4*2   t * 32
-    4 4*4   t * 64
-    4 4*8   t * 128
-    2 2*8   t % 16 * 128
+    4 4  t % 8 * 16;  4 4*2  t * 32;  4 4*4  t * 64;  4 4*8  t * 128;  2 2*8  t % 16 * 128
     # A row of padding, and a swizzle.
-    4 4     t * 144
-    4 4     t * 128 + t % 8 * 16
+    4 4  t * 144;  4 4  t * 128 + t % 8 * 16
     # All rows of a matrix are one.
-    4 4     t / 8 * 128
+    4 4  t / 8 * 128
     # Only the threads that name rows count.
-    1 1     t % 8 * 16 + t / 8 * 128
+    1 1  t % 8 * 16 + t / 8 * 128
     """,
 )
 def test_wavefronts_of_matrix_moves(move: str, count: str, wavefronts: str, row: str) -> None:
@@ -56,15 +50,11 @@ def test_wavefronts_of_matrix_moves(move: str, count: str, wavefronts: str, row:
 @table(
     "kind size sectors wavefronts conflicts operands",
     """
-    cg 16 16 4  0   16 * t  16 * t
-    ca 8  8  2  0   8 * t   8 * t
-    ca 4  4  1  0   4 * t   4 * t
+    cg 16 16 4  0  16 * t  16 * t;  ca 8  8  2  0  8 * t  8 * t;  ca 4  4  1  0  4 * t  4 * t
     # Rows of 16 bytes from lines of 128, and eight threads to the same banks.
-    cg 16 16 32 28  128 * t 16 * t
-    cg 16 32 4  0   16 * t  128 * t
+    cg 16 16 32 28  128 * t 16 * t;  cg 16 32 4  0  16 * t  128 * t
     # Half of the threads read nothing, and all of them write; or only some of the bytes are read.
-    cg 16 8  4  0   16 * t  16 * t  t < 16 ? 16 : 0
-    ca 16 16 4  0   16 * t  16 * t  5
+    cg 16 8  4  0  16 * t  16 * t  t < 16 ? 16 : 0;  ca 16 16 4  0  16 * t  16 * t  5
     """,
 )
 def test_copies_of_threads(kind: str, size: str, sectors: str, wavefronts: str, conflicts: str, operands: str) -> None:
@@ -162,9 +152,7 @@ def test_figures_of_a_run_have_the_sectors_of_bulk_copies(kernel: Kernel) -> Non
     wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32        2*16**3     wmma m16n16k16 f32.f16.f16
     wmma.mma.sync.aligned.row.row.m32n8k16.f32.bf16.bf16.f32 2*32*8*16 wmma m32n8k16 f32.bf16.bf16
     wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16  2*16*256*16 wgmma m64n256k16 f32.bf16.bf16
-    wgmma.fence.sync.aligned                               0           none
-    wmma.load.a.sync.aligned.row.m16n16k16.f16             0           none
-    add.f32                                                0           none
+    wgmma.fence.sync.aligned  0  none;  wmma.load.a.sync.aligned.row.m16n16k16.f16  0  none;  add.f32  0  none
     """,
 )
 def test_products_of_opcodes(opcode: str, flops: str, name: str) -> None:

@@ -361,14 +361,9 @@ def test_values_of_bits(type: str, bits: str, wanted: str) -> None:
 @table(
     "capability instruction kind k result kept at_once unpacked",
     """
-    70 mma   f16  4   f32      23 4  False
-    75 mma   f16  8   f32      24 8  False
-    86 mma   bf16 16  f32      24 8  False
-    80 mma   tf32 8   f32      24 4  False
-    89 mma   e4m3 32  float22  13 16 False
-    90 mma   f16  16  f32      25 16 False
-    90 mma   e4m3 32  f32      25 16 True
-    90 wgmma e5m2 32  float22  13 32 False
+    70 mma  f16  4  f32  23 4  False;  75 mma  f16  8  f32  24 8  False;        86 mma  bf16 16  f32  24 8  False
+    80 mma  tf32 8  f32  24 4  False;  89 mma  e4m3 32  float22  13 16 False;   90 mma  f16  16  f32  25 16 False
+    90 mma  e4m3 32  f32  25 16 True;  90 wgmma e5m2 32  float22  13 32 False
     """,
 )
 def test_arithmetic_by_architecture(
@@ -381,15 +376,8 @@ def test_arithmetic_by_architecture(
 @table(
     "capability instruction kind result",
     """
-    75 mma bf16 f32
-    86 mma e4m3 f32
-    80 wgmma f16 f32
-    90 mma bf16 f16
-    80 wgmma s8 s32
-    70 mma s8 s32
-    90 wgmma f64 f64
-    30 mma f16 f32
-    90 mma f32 f32
+    75 mma bf16 f32;   86 mma e4m3 f32;  80 wgmma f16 f32;  90 mma bf16 f16;  80 wgmma s8 s32;  70 mma s8 s32
+    90 wgmma f64 f64;  30 mma f16 f32;   90 mma f32 f32
     """,
 )
 def test_other_instructions_are_refused(capability: str, instruction: str, kind: str, result: str) -> None:

@@ -54,45 +54,27 @@ def assert_sound(held: Fragment, matrices: int = 1) -> None:
 
 # Registers of D, A, B and C; those of wmma as NVRTC counts them.
 MMA = """
-    m8n8k4.row.col.f64.f64.f64.f64          2 1 1 2
-    m16n8k4.row.col.f64.f64.f64.f64.rn      4 2 1 4
-    m16n8k8.row.col.f64.f64.f64.f64         4 4 2 4
-    m16n8k16.row.col.f64.f64.f64.f64        4 8 4 4
-    m16n8k8.row.col.f32.f16.f16.f32         4 2 1 4
-    m16n8k16.row.col.f32.f16.f16.f32        4 4 2 4
-    m16n8k16.row.col.f16.f16.f16.f16        2 4 2 2
-    m16n8k8.row.col.f32.bf16.bf16.f32       4 2 1 4
-    m16n8k16.row.col.f32.bf16.bf16.f32      4 4 2 4
-    m16n8k4.row.col.f32.tf32.tf32.f32       4 2 1 4
-    m16n8k8.row.col.f32.tf32.tf32.f32       4 4 2 4
-    m16n8k16.row.col.f32.e4m3.e5m2.f32      4 2 1 4
-    m16n8k32.row.col.f16.e5m2.e4m3.f16      2 4 2 2
-    m8n8k16.row.col.s32.s8.u8.s32           2 1 1 2
-    m16n8k16.row.col.satfinite.s32.u8.u8.s32 4 2 1 4
-    m16n8k32.row.col.s32.s8.s8.s32          4 4 2 4
-    m8n8k32.row.col.s32.s4.s4.s32           2 1 1 2
-    m16n8k32.row.col.s32.u4.s4.s32          4 2 1 4
-    m16n8k64.row.col.s32.s4.u4.s32          4 4 2 4
-    m8n8k4.ANY.ANY.f16.f16.f16.f16          4 2 2 4
-    m8n8k4.ANY.ANY.f32.f16.f16.f16          8 2 2 4
-    m8n8k4.ANY.ANY.f32.f16.f16.f32          8 2 2 8
+    m8n8k4.row.col.f64.f64.f64.f64  2 1 1 2;           m16n8k4.row.col.f64.f64.f64.f64.rn  4 2 1 4
+    m16n8k8.row.col.f64.f64.f64.f64  4 4 2 4;          m16n8k16.row.col.f64.f64.f64.f64  4 8 4 4
+    m16n8k8.row.col.f32.f16.f16.f32  4 2 1 4;          m16n8k16.row.col.f32.f16.f16.f32  4 4 2 4
+    m16n8k16.row.col.f16.f16.f16.f16  2 4 2 2;         m16n8k8.row.col.f32.bf16.bf16.f32  4 2 1 4
+    m16n8k16.row.col.f32.bf16.bf16.f32  4 4 2 4;       m16n8k4.row.col.f32.tf32.tf32.f32  4 2 1 4
+    m16n8k8.row.col.f32.tf32.tf32.f32  4 4 2 4;        m16n8k16.row.col.f32.e4m3.e5m2.f32  4 2 1 4
+    m16n8k32.row.col.f16.e5m2.e4m3.f16  2 4 2 2;       m8n8k16.row.col.s32.s8.u8.s32  2 1 1 2
+    m16n8k16.row.col.satfinite.s32.u8.u8.s32 4 2 1 4;  m16n8k32.row.col.s32.s8.s8.s32  4 4 2 4
+    m8n8k32.row.col.s32.s4.s4.s32  2 1 1 2;            m16n8k32.row.col.s32.u4.s4.s32  4 2 1 4
+    m16n8k64.row.col.s32.s4.u4.s32  4 4 2 4;           m8n8k4.ANY.ANY.f16.f16.f16.f16  4 2 2 4
+    m8n8k4.ANY.ANY.f32.f16.f16.f16  8 2 2 4;           m8n8k4.ANY.ANY.f32.f16.f16.f32  8 2 2 8
 """
 WMMA = """
-    row.col.m16n16k16.f32.f32               8 8 8 8
-    row.col.m16n16k16.f16.f16               4 8 8 4
-    col.row.m16n16k16.f16.f32               4 8 8 8
-    row.row.m32n8k16.f32.f32                8 8 8 8
-    col.col.m8n32k16.f16.f16                4 8 8 4
-    row.col.m8n32k16.f32.f16                8 8 8 4
-    row.col.m16n16k16.f32.bf16.bf16.f32     8 4 4 8
-    row.row.m32n8k16.f32.bf16.bf16.f32      8 8 2 8
-    col.row.m8n32k16.f32.bf16.bf16.f32      8 2 8 8
-    row.col.m16n16k16.s32.s8.s8.s32         8 2 2 8
-    col.row.m32n8k16.s32.u8.u8.s32.satfinite 8 4 1 8
-    row.col.m8n32k16.s32.s8.s8.s32          8 1 4 8
-    row.row.m16n16k8.f32.tf32.tf32.f32      8 4 4 8
-    row.col.m8n8k4.f64.f64.f64.f64.rn       2 1 1 2
-    row.col.m8n8k32.s32.s4.s4.s32           2 1 1 2
+    row.col.m16n16k16.f32.f32  8 8 8 8;                row.col.m16n16k16.f16.f16  4 8 8 4
+    col.row.m16n16k16.f16.f32  4 8 8 8;                row.row.m32n8k16.f32.f32  8 8 8 8
+    col.col.m8n32k16.f16.f16  4 8 8 4;                 row.col.m8n32k16.f32.f16  8 8 8 4
+    row.col.m16n16k16.f32.bf16.bf16.f32  8 4 4 8;      row.row.m32n8k16.f32.bf16.bf16.f32  8 8 2 8
+    col.row.m8n32k16.f32.bf16.bf16.f32  8 2 8 8;       row.col.m16n16k16.s32.s8.s8.s32  8 2 2 8
+    col.row.m32n8k16.s32.u8.u8.s32.satfinite 8 4 1 8;  row.col.m8n32k16.s32.s8.s8.s32  8 1 4 8
+    row.row.m16n16k8.f32.tf32.tf32.f32  8 4 4 8;       row.col.m8n8k4.f64.f64.f64.f64.rn  2 1 1 2
+    row.col.m8n8k32.s32.s4.s4.s32  2 1 1 2
 """
 
 

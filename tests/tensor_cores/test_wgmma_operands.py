@@ -153,26 +153,16 @@ def test_the_registers_of_a_warpgroup_hold_all_of_a(size: int) -> None:
 @table(
     "form kind",
     """
-    .m64n128k16.f32.bf16.bf16           128 16 f32 bf16 bf16
-    .m64n8k16.f16.f16.f16               8 16 f16 f16 f16
-    .m64n256k8.f32.tf32.tf32            256 8 f32 tf32 tf32
-    .m64n96k32.f32.e4m3.e5m2            96 32 f32 e4m3 e5m2
-    .m64n24k32.s32.s8.u8                24 32 s32 s8 u8
-    .m64n48k32.satfinite.s32.u8.u8      48 32 s32 u8 u8 saturates=True
-    .m64n16k256.s32.b1.b1.and.popc      16 256 s32 b1 b1
-    .m64n40k32.s32.s8.s8                none
-    .m64n12k16.f32.f16.f16              none
-    .m64n264k16.f32.f16.f16             none
-    .m64n8k8.f32.f16.f16                none
-    .m32n8k16.f32.f16.f16               none
-    .m64n8k16.f32.f16.bf16              none
-    .m64n8k16.f16.bf16.bf16             none
-    .m64n8k16.satfinite.f32.f16.f16     none
-    .m64n16k256.s32.b1.b1               none
-    .satfinite.s32.s8                   none
-    .m64n8k32.satfinite.s32.s8          none
-    wgmma.fence.sync.aligned            none
-    wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16  none
+    .m64n128k16.f32.bf16.bf16  128 16 f32 bf16 bf16;   .m64n8k16.f16.f16.f16  8 16 f16 f16 f16
+    .m64n256k8.f32.tf32.tf32  256 8 f32 tf32 tf32;     .m64n96k32.f32.e4m3.e5m2  96 32 f32 e4m3 e5m2
+    .m64n24k32.s32.s8.u8  24 32 s32 s8 u8;             .m64n48k32.satfinite.s32.u8.u8  48 32 s32 u8 u8 saturates=True
+    .m64n16k256.s32.b1.b1.and.popc  16 256 s32 b1 b1;  .m64n40k32.s32.s8.s8  none
+    .m64n12k16.f32.f16.f16  none;                      .m64n264k16.f32.f16.f16  none
+    .m64n8k8.f32.f16.f16  none;                        .m32n8k16.f32.f16.f16  none
+    .m64n8k16.f32.f16.bf16  none;                      .m64n8k16.f16.bf16.bf16  none
+    .m64n8k16.satfinite.f32.f16.f16  none;             .m64n16k256.s32.b1.b1  none
+    .satfinite.s32.s8  none;                           .m64n8k32.satfinite.s32.s8  none
+    wgmma.fence.sync.aligned  none;                    wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16  none
     """,
 )
 def test_forms_of_wgmma(form: str, kind: str) -> None:
