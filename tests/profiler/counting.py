@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mmcore import Result
+from mmcore_emulator.adapter.profile import Profile
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Counters, Line, total
 from tests.emulation import emulate
@@ -34,3 +36,10 @@ def assert_counts(counters: Counters, expected: str, **names: int) -> None:
     """Assert counters in text, such as ``global_loads=20*32 flops=n**3``."""
     wanted = {name: eval(value, names) for name, value in (each.split("=") for each in expected.split())}
     assert {name: getattr(counters, name) for name in wanted} == wanted
+
+
+def assert_figures(result: Result, profile: Profile) -> None:
+    """Assert that the figures of a run are the counters of its profile."""
+    assert result.figures["instructions"] == profile.counters.warp_instructions
+    assert result.figures["global_sectors"] == profile.counters.global_sectors
+    assert result.figures["flop_per_byte"] == profile.ratios()["arithmetic_intensity"]

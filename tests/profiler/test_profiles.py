@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -20,9 +20,9 @@ from mmcore.planning.plan import plan
 from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_emulator.profiler.counters import NAMES, total
-from tests.modern import SPLIT_K
+from tests.modern import PANELS, SPLIT_K, TENSOR_MAP
 from tests.own_kernel import own
-from tests.profiler.counting import assert_counts
+from tests.profiler.counting import assert_counts, assert_figures
 
 
 def profile(kernel: str | Kernel, size: int, block: int, *, force: bool = False) -> Profile:
@@ -141,22 +141,18 @@ def test_devices_that_can_count(cu_file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "block"),
+    ("kernel", "options"),
     [
-        ("upc.kernel01", 65, 32),
-        ("upc.kernel11", 200, 16),
-        ("unsa.traditional", 95, 5),
-        ("poznan.v1", 16, 8),
-        ("lezione9.kernel2", 64, 32),
-        ("hpsee.simple", 400, 16),
+        *(("upc.kernel01", {"size": 65, "block": 32}), ("upc.kernel11", {"size": 200, "block": 16})),
+        *(("unsa.traditional", {"size": 95, "block": 5}), ("poznan.v1", {"size": 16, "block": 8})),
+        *(("lezione9.kernel2", {"size": 64, "block": 32}), ("hpsee.simple", {"size": 400, "block": 16})),
+        *((kernel, {"m": 33, "n": 52, "k": 104}) for kernel in (TENSOR_MAP, PANELS[0])),
     ],
 )
-def test_figures_of_a_run_are_the_counters_of_its_profile(name: str, size: int, block: int) -> None:
-    figures = mmcore.run(name, size, block=block, device="emulator").figures
-    found = profile(name, size, block)
-    assert figures["instructions"] == found.counters.warp_instructions
-    assert figures["global_sectors"] == found.counters.global_sectors
-    assert figures["flop_per_byte"] == found.ratios()["arithmetic_intensity"]
+def test_figures_of_a_run_are_the_counters_of_its_profile(kernel: str | Kernel, options: dict[str, Any]) -> None:
+    found = mmcore_emulator.profile(kernel, device="emulator", **options)
+    assert_figures(mmcore.run(kernel, device="emulator", **options), found)
+    assert isinstance(kernel, str) or found.counters.bulk_load_sectors > found.counters.global_store_sectors
 
 
 @pytest.mark.parametrize(("more", "known"), [("", True), ("if (blockIdx.x == 1201) C[0] = A[threadIdx.x];", False)])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import mmcore
 import mmcore_emulator
-from mmcore import Kernel
 from mmcore_emulator.profiler.products import Product, product_of
-from tests.modern import PANELS, TENSOR_MAP
+from tests.modern import TENSOR_MAP
 from tests.profiler.counting import AT, assert_counts, counters_of
 from tests.tables import table
 
@@ -133,15 +131,6 @@ def test_boxes_of_tensor_maps(sizes: tuple[int, int, int], expected: str) -> Non
     found = mmcore_emulator.profile(TENSOR_MAP, **dict(zip("mnk", sizes, strict=True)), device="emulator")
     assert_counts(found.counters, expected)
     assert found.blocks == (16 if sizes[0] == 64 else 12)
-
-
-@pytest.mark.parametrize("kernel", [TENSOR_MAP, PANELS[0]], ids=lambda kernel: kernel.name)
-def test_figures_of_a_run_have_the_sectors_of_bulk_copies(kernel: Kernel) -> None:
-    figures = mmcore.run(kernel, m=33, n=52, k=104, device="emulator").figures
-    found = mmcore_emulator.profile(kernel, m=33, n=52, k=104, device="emulator")
-    assert found.counters.bulk_load_sectors > found.counters.global_store_sectors
-    assert figures["global_sectors"] == found.counters.global_sectors
-    assert figures["flop_per_byte"] == found.ratios()["arithmetic_intensity"]
 
 
 @table(

@@ -18,7 +18,7 @@ from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_emulator.profiler.counters import Counters, total
 from mmcore_emulator.profiler.products import Product
-from tests.profiler.counting import assert_counts
+from tests.profiler.counting import assert_counts, assert_figures
 
 SIZES: dict[str, Any] = {"m": 128, "n": 64, "k": 192}
 NAMES = {**SIZES, "mnk": 128 * 64 * 192, "tiles": 6, "tile": 64 * 64 * 2, "blocks": 2}  # fetched tiles of A, and of B
@@ -54,13 +54,11 @@ def profile(kernel: Kernel) -> Profile:
 
 @EVERY_KERNEL
 def test_a_kernel_is_right_without_hazards_and_has_the_figures_of_its_profile(kernel: Kernel) -> None:
-    result, found = mmcore.run(kernel, **SIZES, device="emulator"), profile(kernel)
+    result = mmcore.run(kernel, **SIZES, device="emulator")
     assert result.verified
     checked = mmcore_emulator.check(kernel, **SIZES, device="emulator")
     assert (checked.violations, checked.warnings) == ((), ())
-    assert result.figures["instructions"] == found.counters.warp_instructions
-    assert result.figures["global_sectors"] == found.counters.global_sectors
-    assert result.figures["flop_per_byte"] == found.ratios()["arithmetic_intensity"]
+    assert_figures(result, profile(kernel))
 
 
 @EVERY_KERNEL

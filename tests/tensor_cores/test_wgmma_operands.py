@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.asynchronous import wgmma_operands
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
 from mmcore_emulator.machine.asynchronous import swizzles, tensor_maps
+from mmcore_emulator.tensor_cores import fragments
 from tests.tables import table, words_of
 
 Array = NDArray[Any]
@@ -134,20 +135,15 @@ def test_eight_lines_of_an_operand_are_in_all_banks(span: int, major: str, start
     assert (np.sort(groups, axis=1) == np.arange(8)[:, np.newaxis]).all()
 
 
-def test_the_accumulators_of_a_warpgroup_are_all_of_the_tile() -> None:
-    rows, columns = wgmma_operands.accumulator_places(24)
-    assert sorted(zip(rows.reshape(-1), columns.reshape(-1), strict=True)) == list(np.ndindex(64, 24))
-    of_one = [*zip(rows[37].tolist(), columns[37].tolist(), strict=True)]
-    assert of_one[:6] == [(17, 2), (17, 3), (25, 2), (25, 3), (17, 10), (17, 11)]
-
-
-@pytest.mark.parametrize("size", [1, 2, 4])
-def test_the_registers_of_a_warpgroup_hold_all_of_a(size: int) -> None:
-    rows, columns = wgmma_operands.a_places(size)
-    assert rows.shape == columns.shape == (128, 4, 4 // size)
-    assert sorted(zip(rows.reshape(-1), columns.reshape(-1), strict=True)) == list(np.ndindex(64, 32 // size))
-    assert columns[33, :, 0].tolist() == [4 // size, 4 // size, 20 // size, 20 // size]
-    assert rows[33, :, 0].tolist() == [16, 24, 16, 24]
+def test_registers_of_a_warpgroup_hold_all_of_the_tiles_as_fragments_do() -> None:
+    for n in (8, 24):
+        for found, held in zip(
+            wgmma_operands.accumulator_places(n), fragments.wgmma_d(n, "f32").coordinates, strict=True
+        ):
+            np.testing.assert_array_equal(found.reshape(128, -1), held.transpose(1, 0, 2).reshape(128, -1))
+    for size, type in ((1, "u8"), (2, "f16"), (4, "tf32")):
+        for found, held in zip(wgmma_operands.a_places(size), fragments.wgmma_a(type).coordinates, strict=True):
+            np.testing.assert_array_equal(found, held.transpose(1, 0, 2))
 
 
 @table(
