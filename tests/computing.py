@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.isa.table import operation
 from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
 from mmcore_emulator.numerics.types import NUMPY
 

@@ -12,14 +12,14 @@ from cuda.bindings import nvrtc
 from numpy.typing import NDArray
 
 from mmcore.deadline import Deadline
-from mmcore.devices.violations import Violation
-from mmcore.kernel.geometry import Dim3
-from mmcore_emulator.executor.kernel_launch import Progress, Run, parameter_bytes
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation, translate
-from mmcore_emulator.machine.memory import DeviceMemory
+from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
 from mmcore_nvrtc.asm_lines import with_first_lines
@@ -68,7 +68,7 @@ class Emulated:
 
     arrays: list[NDArray[Any]]
     violations: list[Violation]
-    run: Run
+    run: KernelLaunch
 
 
 def emulate(
@@ -102,7 +102,7 @@ def emulate(
     content = parameter_bytes(translation, values)
     geometry = Dim3(*grid), Dim3(*block), shared_bytes
     watching = observers(translation), Progress(1), resident_blocks
-    run = Run(translation, *geometry, content, memory, Deadline(), *watching, cluster=Dim3(*cluster))
+    run = KernelLaunch(translation, *geometry, content, memory, Deadline(), *watching, cluster=Dim3(*cluster))
     run.registers = registers
     execute(run)
     arrays = [

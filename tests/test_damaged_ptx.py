@@ -22,9 +22,9 @@ from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import draw_mixed
 from mmcore.verify.verify_launches import rows_of_product, verify_launches
 from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.errors import EmulatorError, PtxError
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.ptx.types import PtxError
 from tests.emulation import function_of, ptx_kernel
 from tests.fuzzing.mangling import MANGLES, Mangle, instructions_changed, lines_moved, numbers_changed, words_changed
 from tests.fuzzing.truth import truth_of, widened
@@ -73,7 +73,7 @@ def test_damaged_ptx_is_read_or_refused_in_one_sentence(mangle: Mangle, texts: d
             with ending_within(20):
                 for function in parse(mangle(rng, text, others)).values():
                     translate(function)
-        except MmcoreError as error:
+        except (MmcoreError, EmulatorError) as error:
             sentences.append(str(error))
     assert sentences
     assert not [sentence for sentence in sentences if "\n" in sentence]
@@ -102,7 +102,7 @@ def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
             product = widened(problem, rows_of_product(made, flat))
     except NeverEndsError:
         return "never ends"
-    except MmcoreError:
+    except (MmcoreError, EmulatorError):
         return "refused"
     truth = truth_of(problem, made.kernel.accumulator, matrices)
     assert verified.verification is not None
@@ -164,5 +164,8 @@ def test_ptx_of_another_function_is_refused(texts: dict[str, str], changed: tupl
     text = texts["upc.kernel01"].replace(*changed)
     assert text != texts["upc.kernel01"]
     compiled = replace(compile_plan(planned("upc.kernel01"), "90"), ptx=text)
-    with pytest.raises(PtxError, match=reason), LoadedKernel(planned("upc.kernel01"), Emulator(), compiled) as damaged:
+    with (
+        pytest.raises(MmcoreError, match=reason),
+        LoadedKernel(planned("upc.kernel01"), Emulator(), compiled) as damaged,
+    ):
         damaged.run()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.numerics.floats import from_bfloat16, to_bfloat16
 from tests.emulation import Emulated, emulate, function_of, ptx_kernel, words

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import mmcore
-from mmcore import ConstraintViolation, Kernel, Unsupported, UnsupportedInstruction
+from mmcore import ConstraintViolation, Kernel, Unsupported
 from mmcore.cell import Cell
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import CompileError, NoDevice
@@ -20,8 +20,10 @@ from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_binaries.cubin import sections_of
 from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
-from mmcore_emulator.isa.architectures import CAPABILITIES, least_capability
+from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_emulator.isa.table import least_capability
 from mmcore_emulator.ptx.reader import parse
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
 from mmcore_nvrtc.cuda_headers import cuda_headers

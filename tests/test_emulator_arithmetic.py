@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.isa.table import operation
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.types import NUMPY
 

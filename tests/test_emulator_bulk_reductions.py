@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.isa.asynchronous.bulk_reductions import merge_of_tensor
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout

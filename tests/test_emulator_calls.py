@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import mmcore
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import EmulatorError, PtxError, UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx import calls
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.ptx.types import PtxError
 from tests.emulation import emulate, function_of, ptx_kernel, ptx_of, words
 
 ARCHITECTURES = pytest.mark.parametrize("architecture", ["75", "90", "100"])
@@ -194,7 +192,7 @@ def test_instructions_of_a_function_belong_to_its_lines() -> None:
         if (threadIdx.x < 2) x += far(out, threadIdx.x + 1000);
         out[threadIdx.x] = x;
     }"""
-    run = emulate(source, np.zeros(32, np.float32), observers=lambda translation: (Counting(translation.steps),))
+    run = emulate(source, np.zeros(32, np.float32), observers=lambda translation: (Counting(translation.blocks),))
     (violation,) = run.violations
     assert (violation.kind, violation.source, violation.line) == ("out-of-bounds-read", "test.cu", 2)
     assert violation.message.startswith("thread (0, 0) of block (0, 0) reads 3872 bytes past the end of P")
@@ -414,7 +412,7 @@ def test_a_kernel_that_calls_too_much_is_refused_where_somebody_comes_by() -> No
 )
 def test_truncated_ptx_is_refused_in_words(text: str) -> None:
     for end in range(0, len(text), 97):
-        with contextlib.suppress(mmcore.MmcoreError):
+        with contextlib.suppress(EmulatorError):
             for function in parse(text[:end]).values():
                 translate(function)
 

@@ -15,7 +15,7 @@ from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan
-from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.isa.table import operation
 from mmcore_emulator.numerics.types import NUMPY
 from tests.conftest import DEVICES
 

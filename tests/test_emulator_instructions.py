@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmcore.errors import UnsupportedInstruction
 from mmcore.verify.elements import is_poison
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
 from tests.emulation import emulate, function_of, ptx_kernel, words
 

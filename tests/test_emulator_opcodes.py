@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
-from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.isa.table import operation
 from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.reader import parse
 from tests.computing import RNG, bits_of, clamp, computed, drawn, signed

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 import mmcore
 from mmcore.cell import Cell
-from mmcore.errors import UnsupportedInstruction
 from mmcore.measure import measure
 from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.errors import EmulatorError, UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.machine import lanes
+from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.ptx.reader import parse
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.emulation import emulate, function_of, ptx_of
@@ -221,7 +222,7 @@ def test_every_thread_runs_once_and_knows_where_it_is(grid: tuple[int, ...], blo
 
 def test_batches_cover_the_grid_once() -> None:
     for grid, block in (((3, 2, 4), (5, 3, 2)), ((200, 7), (32, 32)), ((1, 100), (1024,))):
-        boxes = list(lanes.batches(mmcore.Dim3(*grid), mmcore.Dim3(*block)))
+        boxes = list(lanes.batches(Dim3(*grid), Dim3(*block)))
         covered = [
             (box.first.x + x, box.first.y + y, box.first.z + z)
             for box in boxes
@@ -580,7 +581,7 @@ DAMAGED = ptx_of(mmcore.kernels()["upc.kernel11"].source.read_text(encoding="utf
 
 def read(text: str) -> None:
     """Damaged PTX may be refused in words or still mean something; it must not crash the reader."""
-    with contextlib.suppress(mmcore.MmcoreError):
+    with contextlib.suppress(EmulatorError):
         for function in parse(text).values():
             translate(function)
 

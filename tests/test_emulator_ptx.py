@@ -9,12 +9,13 @@ import pytest
 
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch
-from mmcore.errors import DeviceError, UnsupportedInstruction
+from mmcore.errors import DeviceError
 from mmcore.kernel.launch import Launch
 from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.errors import PtxError, UnsupportedInstruction
 from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.ptx.types import Constant, PtxError
+from mmcore_emulator.ptx.types import Constant
 from tests.emulation import emulate, function_of, ptx_kernel, words
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.operations import operation
+from mmcore_emulator.isa.table import operation
 from mmcore_emulator.numerics.types import NUMPY
 from tests.computing import RNG, bits_of, clamp, computed, drawn, signed, value
 

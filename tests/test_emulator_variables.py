@@ -17,16 +17,16 @@ from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundLaunch, Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, UnsupportedInstruction
+from mmcore.errors import DeviceError
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, Emulator
 from mmcore_emulator.adapter.over_read import over_read_elements
+from mmcore_emulator.errors import PtxError, UnsupportedInstruction
 from mmcore_emulator.executor.layout import as_written
 from mmcore_emulator.profiler.counters import Counters
 from mmcore_emulator.ptx.declarations import Variable, module_variables, variable
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.ptx.types import PtxError
 from tests.emulation import emulate, ptx_kernel, ptx_of, words
 from tests.own_kernel import FIRST_LINE, own
 

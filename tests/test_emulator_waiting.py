@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.devices.violations import Violation
 from mmcore_emulator.executor import kernel_launch
+from mmcore_emulator.machine.violations import Violation
 from tests.emulation import Emulated, emulate, function_of, ptx_kernel
 
 HALVES = """

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from bench.tables.markdown import markdown
-from mmcore.errors import UnsupportedInstruction
-from mmcore_emulator.isa.actions import action_of
+from mmcore_emulator.isa.table import semantics_of
 
 _SHAPES = ("m8n8k4", "m8n8k16", "m8n8k32", "m8n8k128", *(f"m16n8k{k}" for k in (4, 8, 16, 32, 64, 128, 256)))
 _TYPES = ("f16", "bf16", "tf32", "f64", "e4m3", "e5m2", "s8", "u8", "s4", "u4", "b1")
@@ -30,10 +29,7 @@ def instructions() -> str:
 
 
 def _known(opcode: str) -> bool:
-    try:
-        return action_of(tuple(opcode.split(".")), (9, 0)) is not None
-    except UnsupportedInstruction:
-        return False
+    return semantics_of(tuple(opcode.split("."))) is not None
 
 
 def _families() -> Iterator[tuple[str, Iterable[str]]]:

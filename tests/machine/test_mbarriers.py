@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mmcore.verify.elements import POISON_HALFWORD
 from mmcore_emulator.isa.asynchronous import mbarriers
-from mmcore_emulator.machine.memory import CopiedMemory, StrayAccess, atomic, copied_base, load
+from mmcore_emulator.machine.memory.arrays import CopiedMemory, StrayAccess, copied_base
+from mmcore_emulator.machine.memory.operations import atomic, load
 from tests.tables import table, words_of
 
 Words = NDArray[Any]

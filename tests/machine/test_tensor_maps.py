@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mmcore.devices.base import MatrixMap
 from mmcore.kernel.arguments import TensorMap
+from mmcore_emulator.adapter.conversions import tensor_layout
 from mmcore_emulator.machine.asynchronous import tensor_maps
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 
@@ -146,7 +147,7 @@ def test_a_tensor_map_goes_through_its_bytes_and_other_bytes_are_none(layout: Te
 def test_a_launch_binds_the_map_that_a_gpu_would_get(dtype: str, kind: str, size: int) -> None:
     buffer = cast(Any, SimpleNamespace(label="A", address=1 << 30))
     bound = MatrixMap(TensorMap("A", (16, 8), 0), buffer, (48, 64), (96, 1), dtype)
-    assert TensorLayout.of(bound) == TensorLayout(1 << 30, kind, (64, 48), (size, 96 * size), (8, 16))
+    assert tensor_layout(bound) == TensorLayout(1 << 30, kind, (64, 48), (size, 96 * size), (8, 16))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def lines_of(source: str, *arguments: Any, **launch: Any) -> dict[Line, Counters
     watching: list[Counting] = []
 
     def observers(translation: Any) -> tuple[Counting, ...]:
-        watching.append(Counting(translation.steps))
+        watching.append(Counting(translation.blocks))
         return tuple(watching)
 
     emulated = emulate(source, *arguments, **{"architecture": "90a", **launch}, observers=observers)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import mmcore_emulator
-from mmcore_emulator.profiler.products import Product, product_of
+from mmcore_emulator.isa.products import Product, product_of
+from mmcore_emulator.ptx.instructions import Instruction
 from tests.modern import TENSOR_MAP
 from tests.profiler.counting import AT, assert_counts, counters_of
 from tests.tables import table
@@ -145,6 +146,6 @@ def test_boxes_of_tensor_maps(sizes: tuple[int, int, int], expected: str) -> Non
     """,
 )
 def test_products_of_opcodes(opcode: str, flops: str, name: str) -> None:
-    product = product_of(tuple(opcode.split(".")))
+    product = product_of(Instruction(tuple(opcode.split(".")), ()))
     assert (product.name, product.flops) == (name, eval(flops)) if product else name == "none"
     assert product is None or Product.named(name) == product

@@ -16,8 +16,8 @@ from mmcore import Kernel
 from mmcore.cell import Cell, referenced_kernel
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
+from mmcore_emulator.isa.products import Product
 from mmcore_emulator.profiler.counters import Counters, total
-from mmcore_emulator.profiler.products import Product
 from tests.profiler.counting import assert_counts, assert_figures
 
 SIZES: dict[str, Any] = {"m": 128, "n": 64, "k": 192}

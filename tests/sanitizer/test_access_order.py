@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.lanes import WARP, Batch
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.sanitizer.ordering import Clocks, Order

@@ -26,7 +26,7 @@ from bench.tensor_cores import (
     result_of,
 )
 from bench.tensor_cores import hypotheses as hypotheses_of
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of, multiply_add
 from mmcore_emulator.tensor_cores.fragments import BITS, values
 from tests.tables import table

@@ -17,15 +17,17 @@ from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of_product
+from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_emulator.executor.scheduler import execute
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.types import TYPE_BYTES
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
 
+_ACCESSES = ("load", "store", "atomic", "remote store")
 _WARNINGS = (
     "overwritten-output",
     "skipped-barrier",
@@ -107,7 +109,7 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
         # Who waits for others is tried in an order in which these come late.
         run.alone = checking.talking
         execute(run)
-    return recorder.violations + _unwritten(problem, shadows.of(output.array))
+    return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
@@ -136,7 +138,7 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
 
 def _least_access(function: Function) -> int:
     """Bytes of the smallest element that a function loads, stores or adds to."""
-    kinds = [at.opcode[-1] for at in function.body if at.opcode[0] in ("ld", "st", "red", "atom")]
+    kinds = [effect(at).type for at in function.body if effect(at).kind in _ACCESSES]
     return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,25 @@ from mmcore.deadline import Deadline
 from mmcore.devices.base import BoundLaunch, Buffer, Call, Device, HostArray, MatrixMap, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
+from mmcore.errors import InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import say
 from mmcore_binaries.code import ptx_runs
-from mmcore_emulator.executor.kernel_launch import Progress, Run, parameter_bytes
+from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations, tensor_layout
+from mmcore_emulator.errors import LaunchError, PtxError
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
-from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described
-from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.machine.memory import Array, DeviceMemory, leftover, poisoned
+from mmcore_emulator.machine import dim3
+from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.ptx.types import PtxError
 from mmcore_occupancy.capabilities import capability_properties, multiprocessor
 from mmcore_occupancy.theoretical import Occupancy
 
@@ -86,7 +88,8 @@ class EmulatedModule:
         self._memory = memory
         self._properties = properties
         self._deadline = deadline
-        self._functions = parse(code.ptx)
+        with mmcore_errors():
+            self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
         self._translations: dict[tuple[str, bool], Translation] = {}
         self._run_number = 0
@@ -110,42 +113,50 @@ class EmulatedModule:
             try:
                 execute(run)
             except TimeLimit:
-                return violations + list(run.violations.values())
-            violations += run.violations.values()
+                return violations + mmcore_violations(run.violations.values())
+            violations += mmcore_violations(run.violations.values())
             self.thread_instructions += run.thread_instructions
             self.approximate_operations += run.approximate_operations
         return violations
 
-    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[Run]:
-        """The launches, each ready to execute and watched by an observer, which is made for its code."""
+    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
+        """Yield the launches, each ready to execute, with an observer that is made for its code."""
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
         for call in launches:
-            launch = call.launch
-            translation = self._translation(call)
-            _check_threads(self.function(call), launch.block_dim)
-            values = [self._argument_bytes(argument) for argument in call.arguments]
-            _check_parameters(self.function(call), values)
-            resident = _resident_blocks(call, translation, self._properties)
-            if launch.cooperative and launch.grid_dim.size > resident:
-                blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
-                raise DeviceError(f"{blocks}: the device has room for {resident} at once")
-            yield Run(
-                translation,
-                launch.grid_dim,
-                launch.block_dim,
-                launch.shared_bytes,
-                parameter_bytes(translation, values),
-                self._memory,
-                self._deadline,
-                (observer(translation),),
-                progress,
-                resident,
-                leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-                cluster=_cluster(launch, self.function(call), self._properties),
-                multiprocessors=self._properties.multiprocessors,
-                registers=call.function.registers if self.function(call).bounds_registers else 0,
-            )
+            with mmcore_errors():
+                launch = self._launch(call, observer, progress)
+            yield launch
+
+    def _launch(
+        self, call: BoundLaunch, observer: Callable[[Translation], Observer], progress: Progress
+    ) -> KernelLaunch:
+        launch, function = call.launch, self.function(call)
+        translation = self._translation(call)
+        _check_threads(function, launch.block_dim)
+        values = [self._argument_bytes(argument) for argument in call.arguments]
+        _check_parameters(function, values)
+        resident = _resident_blocks(call, translation, self._properties)
+        if launch.cooperative and launch.grid_dim.size > resident:
+            blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
+            raise LaunchError(f"{blocks}: the device has room for {resident} at once")
+        return KernelLaunch(
+            translation,
+            dim3.Dim3(*launch.grid_dim),
+            dim3.Dim3(*launch.block_dim),
+            launch.shared_bytes,
+            parameter_bytes(translation, values),
+            self._memory,
+            self._deadline,
+            (observer(translation),),
+            progress,
+            resident,
+            leftover if self._run_number == _LEFTOVER_RUN else poisoned,
+            cluster=dim3.Dim3(*_cluster(launch, function, self._properties)),
+            multiprocessors=self._properties.multiprocessors,
+            registers=call.function.registers if function.bounds_registers else 0,
+            write=partial(say, end=""),
+        )
 
     def function(self, call: BoundLaunch) -> Function:
         """The PTX of a launch."""
@@ -159,9 +170,9 @@ class EmulatedModule:
             return argument.tobytes()
         if not isinstance(argument, MatrixMap):
             return argument.address.to_bytes(8, "little")
-        layout = TensorLayout.of(argument)
+        layout = tensor_layout(argument)
         if problems := layout.problems():
-            raise DeviceError(f"the tensor map of {argument.map.matrix} cannot be made: {problems[0]}")
+            raise LaunchError(f"the tensor map of {argument.map.matrix} cannot be made: {problems[0]}")
         content = layout.encode()
         if not argument.map.pointer:
             return content
@@ -210,7 +221,7 @@ def _check_threads(function: Function, block: Dim3) -> None:
     most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
     if block.size > most or block.size != exactly:
         bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
-        raise DeviceError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
+        raise LaunchError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
 
 
 def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
@@ -226,9 +237,9 @@ def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -
         has = ".".join(map(str, properties.compute_capability))
         raise Unsupported(f"{function.name} is launched in clusters of {cluster}, which compute capability {has} lacks")
     if function.cluster and tuple(cluster) != function.cluster:
-        raise DeviceError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
+        raise LaunchError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
     if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
-        raise DeviceError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
+        raise LaunchError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
     return cluster
 
 
@@ -274,7 +285,8 @@ class Emulator:
         return replace(capability_properties(self._capability), memory_bytes=host_memory_bytes() // _COPIES)
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> EmulatedBuffer:
-        return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))
+        with mmcore_errors():
+            return EmulatedBuffer(self._memory, self._memory.allocate(label, nbytes, over_read_bytes))
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         raise InvalidProblem(f"{label} lives on a GPU; the emulator takes numpy arrays")
@@ -309,7 +321,7 @@ def check_emulates(device: Device, what: str) -> None:
         raise NoDevice(f"{device.name} cannot {what}; the device 'auto' is one that can")
 
 
-def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[Run]:
+def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
     """The launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
     return loaded.module.runs(loaded.calls, observer)

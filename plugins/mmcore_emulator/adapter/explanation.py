@@ -24,8 +24,8 @@ from mmcore_emulator.explain.banks import (
 )
 from mmcore_emulator.explain.fragments import Held, pictures_of
 from mmcore_emulator.explain.picture import Picture
-from mmcore_emulator.machine.compiled_block import Step
 from mmcore_emulator.profiler.counters import Line
+from mmcore_emulator.ptx.blocks import Block
 
 _SIGHTS: Mapping[str, Any] = {"held": Held, "access": WarpAccess, "box": Box, "operand": Operand}
 
@@ -113,8 +113,8 @@ def explain_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phase
     """
     launches: list[Looking] = []
 
-    def looking(steps: Sequence[Step]) -> Looking:
-        launches.append(Looking(steps))
+    def looking(blocks: Sequence[Block]) -> Looking:
+        launches.append(Looking(blocks))
         return launches[-1]
 
     profile = profile_cell(cell, device, kernel, phases, looking)

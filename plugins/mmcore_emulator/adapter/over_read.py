@@ -13,10 +13,11 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import prepared_cell
+from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import check_emulates, emulated_runs
-from mmcore_emulator.executor.scheduler import execute
+from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch
-from mmcore_emulator.machine.observer import Access, Observer
+from mmcore_emulator.machine.observer import Observer
 
 
 def over_read_elements(cell: Cell, device: Device, kernel: Kernel | None = None) -> dict[str, int]:

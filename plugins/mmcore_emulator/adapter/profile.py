@@ -11,11 +11,11 @@ from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, prepared_cell
+from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation
-from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.isa.products import Product
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import (
     ACCESSES,
@@ -29,7 +29,7 @@ from mmcore_emulator.profiler.counters import (
     ratio,
     total,
 )
-from mmcore_emulator.profiler.products import Product
+from mmcore_emulator.ptx.blocks import Block
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
 _CLUSTERS_CC1X = 4
@@ -205,7 +205,7 @@ def profile_cell(
     device: Device,
     kernel: Kernel | None = None,
     phases: Phases | None = None,
-    counting: Callable[[Sequence[Step]], Counting] = Counting,
+    counting: Callable[[Sequence[Block]], Counting] = Counting,
 ) -> Profile:
     """Count what a kernel does with fresh inputs. Its product is neither verified nor timed.
 
@@ -222,13 +222,13 @@ def profile_cell(
     violations: list[Violation] = []
 
     def observer(translation: Translation) -> Counting:
-        countings.append(counting(translation.steps))
+        countings.append(counting(translation.blocks))
         return countings[-1]
 
     with prepared_cell(cell, device, kernel, phases) as loaded, phases("count"):
         for run in emulated_runs(loaded, observer):
             execute(run)
-            violations += run.violations.values()
+            violations += mmcore_violations(run.violations.values())
     by_launch = [each.lines for each in countings]
     lines = {
         line: total(lines[line] for lines in by_launch if line in lines) for line in sorted(set().union(*by_launch))

@@ -1,162 +1,29 @@
-"""Basic blocks of a function, in an order that lets diverged threads meet again, and what is live in each."""
+"""Basic blocks of a function, in an order that lets diverged threads meet again, and their live registers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from mmcore_emulator.isa.barriers import barrier_kind
-from mmcore_emulator.isa.warp_operations import EVERYBODY, is_of_whole_warps, member_mask
-from mmcore_emulator.ptx.instructions import (
-    Address,
-    Function,
-    Instruction,
-    Negated,
-    Operand,
-    Register,
-    Symbol,
-    TensorAddress,
-)
-from mmcore_emulator.ptx.types import PtxError
-
-EXIT = -1
-
-_JUMPS = ("bra", "brx", "ret", "exit")
-_NO_RESULT = ("st", "red", "bar", "barrier", "nanosleep", "assertfail", *_JUMPS)
-_CLUSTER_WAIT = ("barrier", "cluster", "wait")
-_ADDS_TO_RESULT = ("wgmma", "mma_async")
-_WAITS = ("test_wait", "try_wait")
-_WARP_BARRIER = ("bar", "warp", "sync")
-GATHER = ("gather",)
-"""First part of an opcode at which threads of a warp wait for others; the opcode of what they then execute follows."""
-_WRITES = ("st", "red", "atom", "cp", "stmatrix", "call", "mbarrier")
-STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel"))
-"""How an access says that others may access the same meanwhile."""
+from mmcore_emulator.errors import PtxError
+from mmcore_emulator.isa.entries import Jump, Wait
+from mmcore_emulator.isa.table import GATHER, decode, destinations, effect, reads
+from mmcore_emulator.isa.warp_operations import EVERYBODY
+from mmcore_emulator.ptx.blocks import EXIT, Block
+from mmcore_emulator.ptx.instructions import Function, Instruction, Operand, Register, Symbol
 
 
-@dataclass
-class Block:
-    """Straight-line code."""
-
-    body: list[Instruction]  # its instructions, without the one that ends it
-    end: Instruction | None  # the branch, return or barrier that ends it; None where it falls through
-    taken: int | None  # block that the ending branch leads to; EXIT for a return; None for none
-    following: int  # block entered when the branch is not taken, or behind the barrier; EXIT at the function's end
-    targets: tuple[int, ...] = ()  # blocks that ``brx.idx`` leads to, by index
-    live_in: frozenset[Register] = frozenset()  # registers whose value on entry may still be read
-    live_out: frozenset[Register] = frozenset()  # registers whose value on leaving may still be read
-    defines: frozenset[Register] = field(default_factory=frozenset)  # registers that the body writes
-
-    @property
-    def instructions(self) -> list[Instruction]:
-        """The body and what ends it."""
-        return [*self.body, *([self.end] if self.end and self.end.opcode[:1] != GATHER else [])]
-
-    @property
-    def is_barrier(self) -> bool:
-        """Whether it ends at a barrier, of a block or a warp."""
-        return self.end is not None and is_barrier(self.end)
-
-    def polling_at(self, read: frozenset[Register]) -> Instruction | None:
-        """The first instruction that asks for what other threads may have written, as one does who waits for them.
-
-        ``read`` are the registers that the function reads at all.
-        """
-        for each in self.body:
-            kind = each.opcode[0]
-            strong = kind == "ld" and not STRONG.isdisjoint(each.opcode)
-            strong = strong or waits(each)
-            if strong or kind == "nanosleep" or (kind == "atom" and not read.isdisjoint(destinations(each))):
-                return each
-        return None
-
-    @property
-    def is_warp_barrier(self) -> bool:
-        """Whether it ends where the threads of a warp wait, and no others."""
-        return self.end is not None and _of_warp(self.end.opcode)
-
-    @property
-    def is_cluster_barrier(self) -> bool:
-        """Whether it ends where threads wait for all of their cluster."""
-        return self.end is not None and self.end.opcode[:3] == _CLUSTER_WAIT
-
-    @property
-    def orders(self) -> bool:
-        """Whether it ends at a barrier that orders accesses to memory, as a gathering does not but in front of a match:
-        who is elected by that acts for all (the destructor of ``cuda::pipeline``).
-        """
-        opcode = self.end.opcode if self.end is not None and self.is_barrier else GATHER
-        return opcode[:1] != GATHER or "match" in opcode
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it ends before an instruction that all threads of a warp execute together."""
-        return self.end is not None and self.end.opcode[:1] == GATHER and is_of_whole_warps(self.end.opcode[1:])
-
-    @cached_property
-    def writes(self) -> bool:
-        """Whether it writes anything to memory, or lets others know of something."""
-        return any(each.opcode[0] in _WRITES or each.opcode[:2] == ("wmma", "store") for each in self.instructions)
-
-    @property
-    def successors(self) -> tuple[int, ...]:
-        """Blocks that can come next, EXIT left out."""
-        conditional = self.taken is None or (self.end is not None and self.end.guard is not None)
-        targets = ((self.taken,) if self.taken is not None else ()) + ((self.following,) if conditional else ())
-        targets = self.targets or targets
-        return tuple(target for target in targets if target != EXIT)
+def _ends_block(instruction: Instruction) -> bool:
+    """Return whether an instruction jumps, or makes threads wait for each other."""
+    return isinstance(decode(instruction), Jump | Wait)
 
 
-def is_barrier(instruction: Instruction) -> bool:
-    """Whether it makes the threads of a block or a warp wait for each other, or lets others know that they came."""
-    opcode = instruction.opcode
-    return _of_warp(opcode) or opcode[:3] == _CLUSTER_WAIT or barrier_kind(instruction) is not None
-
-
-def _of_warp(opcode: tuple[str, ...]) -> bool:
-    return opcode == _WARP_BARRIER or opcode[:1] == GATHER
-
-
-def waits(instruction: Instruction) -> bool:
-    """Whether it asks an mbarrier object if a phase is over."""
-    return instruction.opcode[0] == "mbarrier" and instruction.opcode[1] in _WAITS
-
-
-def reads(instruction: Instruction) -> Iterator[Register]:
-    """Registers that an instruction reads."""
-    if instruction.guard is not None:
-        yield instruction.guard
-    writes_first = destinations(instruction)
-    for position, operand in enumerate(instruction.operands):
-        if position == 0 and writes_first and not isinstance(operand, Address | TensorAddress):
-            # Under a guard the old value survives where the guard is false.
-            if instruction.guard is not None or instruction.opcode[:2] == _ADDS_TO_RESULT:
-                yield from writes_first
-        else:
-            yield from _registers(operand)
-
-
-def destinations(instruction: Instruction) -> tuple[Register, ...]:
-    """Registers that an instruction writes."""
-    kind = barrier_kind(instruction)
-    without_result = instruction.opcode[0] in _NO_RESULT and (kind is None or kind.action != "red")
-    if without_result or not instruction.operands:
-        return ()
-    first = instruction.operands[0]
-    return () if isinstance(first, Address | TensorAddress) else tuple(_registers(first))
-
-
-def _registers(operand: Operand) -> Iterator[Register]:
-    for part in operand if isinstance(operand, tuple) else (operand,):
-        if isinstance(part, TensorAddress):
-            yield from _registers(part.coordinates)
-        if isinstance(part, Address | TensorAddress):
-            part = part.base
-        elif isinstance(part, Negated):
-            part = part.register
-        if isinstance(part, Register):
-            yield part
+def _member_mask(instruction: Instruction) -> Operand | None:
+    """Return the mask of the lanes that execute an instruction together; None if each executes it by itself."""
+    members = effect(instruction).members
+    if members == "all":
+        return EVERYBODY
+    return instruction.operands[-1] if members and instruction.operands else None
 
 
 def gathered(function: Function) -> Function:
@@ -166,14 +33,13 @@ def gathered(function: Function) -> Function:
     labelled, together = set(function.labels.values()), False
     for index, each in enumerate(function.body):
         labels[index] = len(body)
-        mask = member_mask(each)
-        if index in labelled or each.opcode[0] in _JUMPS or is_barrier(each):
+        mask = _member_mask(each)
+        if index in labelled or _ends_block(each):
             together = False
-        matches = each.opcode[0] == "match"
-        if mask is not None and (matches or not together):
+        if mask is not None and (effect(each).elects or not together):
             if each.guard is not None:
                 raise PtxError(f"{each.mnemonic} at line {each.line} of {each.source} is guarded by a predicate")
-            body.append(Instruction(GATHER + each.opcode, (mask,), line=each.line, source=each.source))
+            body.append(Instruction((GATHER, *each.opcode), (mask,), line=each.line, source=each.source))
             together = mask == EVERYBODY
         body.append(each)
     labels[len(function.body)] = len(body)
@@ -197,9 +63,19 @@ def blocks_of(function: Function) -> list[Block]:
         # What follows an unconditional branch is not reached from it, and may not be reached at all.
         block.following = position.get(block.following, EXIT)
         block.defines = frozenset(register for each in block.body for register in destinations(each))
+        _classify(block)
         blocks.append(block)
     _liveness(blocks)
     return blocks
+
+
+def _classify(block: Block) -> None:
+    """Set what a block's instructions say about its end and its effect on memory."""
+    wait = decode(block.end) if block.end is not None else None
+    if isinstance(wait, Wait):
+        block.barrier, block.gathers = wait.threads, wait.gathers
+        block.orders, block.is_whole = wait.orders, wait.is_whole
+    block.writes = any(effect(each).writes for each in block.instructions)
 
 
 def behind(blocks: list[Block], index: int) -> frozenset[int]:
@@ -228,24 +104,24 @@ def _cut(function: Function) -> tuple[dict[int, Block], int]:
         raise PtxError(f"PTX function {function.name} is empty")
     starts = {0, *function.labels.values()}
     for index, instruction in enumerate(body):
-        if instruction.opcode[0] in _JUMPS or is_barrier(instruction):
+        if _ends_block(instruction):
             starts.add(index + 1)
     ordered = sorted(start for start in starts if start < len(body))
     blocks: dict[int, Block] = {}
     for start, next_start in zip(ordered, [*ordered[1:], len(body)], strict=True):
         inner = body[start:next_start]
         following = next_start if next_start < len(body) else EXIT
-        last = inner[-1]
-        if last.opcode[0] == "bra":
-            blocks[start] = Block(inner[:-1], last, _targets(function, last)[0], following)
-        elif last.opcode[0] == "brx":
-            blocks[start] = Block(inner[:-1], last, None, following, _targets(function, last))
-        elif last.opcode[0] in _JUMPS:
-            blocks[start] = Block(inner[:-1], last, EXIT, following)
-        elif is_barrier(last):
+        last, end = inner[-1], decode(inner[-1])
+        if isinstance(end, Wait):
             blocks[start] = Block(inner[:-1], last, None, following)
-        else:
+        elif not isinstance(end, Jump):
             blocks[start] = Block(inner, None, None, following)
+        elif end.kind == "branch":
+            blocks[start] = Block(inner[:-1], last, _targets(function, last)[0], following)
+        elif end.kind == "branch by index":
+            blocks[start] = Block(inner[:-1], last, None, following, _targets(function, last))
+        else:
+            blocks[start] = Block(inner[:-1], last, EXIT, following)
     return blocks, ordered[0]
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.executor.control_flow import GATHER, Block
-from mmcore_emulator.machine.observer import LaneViolation, always
+from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
+from mmcore_emulator.ptx.blocks import Block
 
 _APART = (
     "comes to {} while others of its warp, which its mask names, come to {}: they must execute the same instruction"
@@ -43,7 +43,7 @@ class Site:
     def name(self) -> str:
         """The name of the instruction."""
         opcode = self.block.end.opcode if self.block.end else ()
-        return ".".join(opcode[opcode[:1] == GATHER :])
+        return ".".join(opcode[self.block.gathers :])
 
 
 def divergences(sites: Sequence[Site], named: PerWarp, present: PerWarp, warps: Warps) -> Iterator[LaneViolation]:

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.deadline import Deadline
-from mmcore.devices.violations import Violation
-from mmcore.errors import TimeLimit
-from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.errors import TimeLimit
 from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.machine.accesses import LaneViolation
+from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.formatted_output import PrintBuffer
 from mmcore_emulator.machine.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
-from mmcore_emulator.machine.memory import Array, DeviceMemory, poisoned
-from mmcore_emulator.machine.observer import LaneViolation, Observer
+from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, poisoned
+from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
+
+
+def to_stderr(text: str) -> None:
+    """Write to the standard error stream, where the printf of a GPU goes too."""
+    sys.stderr.write(text)
+
+
+class Deadline(Protocol):
+    """When a launch is stopped; both attributes may change while it runs.
+
+    Attributes:
+        limit: seconds from when the deadline was set; None without a limit.
+        end: when it is over, by :func:`time.monotonic`.
+    """
+
+    limit: float | None
+    end: float
 
 
 @dataclass
@@ -53,7 +71,7 @@ def _duration(seconds: float) -> str:
 
 
 @dataclass
-class Run:
+class KernelLaunch:
     """One launch on the emulator, and what came of it.
 
     Attributes:
@@ -74,8 +92,8 @@ class Run:
         violations: by kind, array and line; the first occurrence of each.
         thread_instructions: PTX instructions executed, counted once per thread.
         approximate_operations: results whose bits are not specified, counted once per thread.
-        changes: how often something was written to memory.
         printed: what its threads have printed.
+        write: takes the printed text when the launch ends.
     """
 
     translation: Translation
@@ -96,8 +114,8 @@ class Run:
     violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
     approximate_operations: int = 0
-    changes: int = 0
     printed: PrintBuffer = field(default_factory=PrintBuffer)
+    write: Callable[[str], object] = to_stderr
 
     def batches(self) -> Iterable[Batch]:
         """The whole grid, in batches that fit the host's cache."""

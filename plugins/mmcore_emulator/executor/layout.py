@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mmcore_emulator.machine.memory import copied_base
+from mmcore_emulator.errors import PtxError
+from mmcore_emulator.machine.memory.arrays import copied_base
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function, Parameter, names
-from mmcore_emulator.ptx.types import TYPE_BYTES, PtxError
+from mmcore_emulator.ptx.types import TYPE_BYTES
 
 # Namespaces that the compiler makes for what only this module knows.
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.executor.layout import as_written, used_variables
-from mmcore_emulator.machine.memory import Array, DeviceMemory
+from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function
 
@@ -26,7 +26,7 @@ class ModuleMemory:
 
         Raises:
             UnsupportedInstruction: what one of them holds at first is not known; it names the variable.
-            DeviceError: there is no memory for one.
+            LaunchError: there is no memory for one.
         """
         used = [variable for variable in used_variables(function) if variable.space in ("global", "const")]
         barrier = self._array(_GRID_BARRIER).base if cooperative else 0

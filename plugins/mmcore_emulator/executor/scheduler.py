@@ -6,46 +6,51 @@ from collections import deque
 
 import numpy as np
 
-from mmcore_emulator.executor.kernel_launch import Run
-from mmcore_emulator.executor.lockstep import BatchRun
+from mmcore_emulator.executor.block_batch import BlockBatchExecutor
+from mmcore_emulator.executor.kernel_launch import KernelLaunch
 
 
-def execute(run: Run) -> None:
-    """Run every block of a launch, and show what it has printed; raises TimeLimit where that is reached."""
+def execute(launch: KernelLaunch) -> None:
+    """Execute every block of a launch, and write what it has printed.
+
+    Raises:
+        TimeLimit: the launch's deadline has passed.
+        UnsupportedInstruction: a thread has come to an instruction that the emulator does not support.
+    """
     try:
         with np.errstate(all="ignore"):
-            _execute(run)
+            _execute(launch)
     finally:
-        run.printed.show()
+        launch.printed.flush(launch.write)
 
 
-def _execute(run: Run) -> None:
+def _execute(launch: KernelLaunch) -> None:
     """Run every block.
 
     Batches of blocks run one after the other. One whose threads do nothing but poll memory for what others are to
     write there lets the others run, those that have not begun too as long as the device has room for their blocks. When
     all have polled and nothing has changed, nothing ever will: that is a deadlock.
     """
-    pending = iter(run.batches())
+    pending = iter(launch.batches())
     coming = next(pending, None)
-    resident: deque[BatchRun] = deque()
+    resident: deque[BlockBatchExecutor] = deque()
     blocks = idle = 0
     while coming is not None or resident:
-        if coming is not None and (not resident or blocks + coming.extent.size <= run.resident_blocks):
-            current, idle = BatchRun(run, coming), 0
+        if coming is not None and (not resident or blocks + coming.extent.size <= launch.resident_blocks):
+            current, idle = BlockBatchExecutor(launch, coming), 0
             blocks += coming.extent.size
             coming = next(pending, None)
         else:
             current = resident.popleft()
-        before = run.changes
+        before = current.machine.memory.changes
         if current.advance():
             blocks -= current.end()
             idle = 0
             continue
-        idle = idle + 1 if run.changes == before and current.unchanged() else 0
+        idle = idle + 1 if current.machine.memory.changes == before and current.unchanged() else 0
         resident.append(current)
         # Twice: the first time what a batch is compared with may be from before others wrote something.
-        if idle > 2 * len(resident) and (coming is None or blocks + coming.extent.size > run.resident_blocks):
+        if idle > 2 * len(resident) and (coming is None or blocks + coming.extent.size > launch.resident_blocks):
             for each in resident:
                 each.give_up()
                 blocks -= each.end()

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mmcore_emulator.executor.codegen import Writer
-from mmcore_emulator.executor.control_flow import behind, blocks_of, gathered, reads
+from mmcore_emulator.executor.codegen import CodeGenerator
+from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
+from mmcore_emulator.executor.control_flow import behind, blocks_of, gathered
 from mmcore_emulator.executor.layout import Layout, lay_out
 from mmcore_emulator.isa.architectures import shared_begin
-from mmcore_emulator.machine.compiled_block import Registers, Step
+from mmcore_emulator.isa.table import reads
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Function
 
@@ -19,15 +21,20 @@ from mmcore_emulator.ptx.instructions import Function
 class Translation:
     """A function, ready to run."""
 
-    steps: list[Step]  # its blocks, the entry first
+    steps: list[CompiledBlock]  # its blocks, the entry first
     registers: Registers  # the registers' initial values
     layout: Layout  # where its variables and parameters lie
     _behind: dict[int, frozenset[int]] = field(default_factory=dict)
 
+    @property
+    def blocks(self) -> list[Block]:
+        """The basic blocks of the steps."""
+        return [step.block for step in self.steps]
+
     def behind(self, index: int) -> frozenset[int]:
         """Return the numbers of the steps that come after a step and never before it."""
         if index not in self._behind:
-            self._behind[index] = behind([step.block for step in self.steps], index)
+            self._behind[index] = behind(self.blocks, index)
         return self._behind[index]
 
 
@@ -52,6 +59,6 @@ def translate(
     layout = lay_out(function, shared_begin(capability))
     read = {register for instruction in function.body for register in reads(instruction)}
     symbols = {**layout.addresses, **layout.parameters, **module_addresses}
-    writer = Writer(symbols, frozenset(read), capability)
-    steps = [writer.step(block) for block in blocks_of(function)]
-    return Translation(steps, writer.initial_registers(), layout)
+    generator = CodeGenerator(symbols, frozenset(read), capability)
+    steps = [generator.compile(block) for block in blocks_of(function)]
+    return Translation(steps, generator.initial_registers(), layout)

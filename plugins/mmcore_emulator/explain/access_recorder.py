@@ -10,15 +10,16 @@ import numpy as np
 
 from mmcore_emulator.explain.banks import Box, Operand, WarpAccess
 from mmcore_emulator.explain.fragments import Held, has_pictures
-from mmcore_emulator.isa.asynchronous.wgmma_operands import parse_wgmma
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Event, Issued, Transfer
-from mmcore_emulator.machine.compiled_block import Step
 from mmcore_emulator.machine.lanes import WARP, Batch, Mask
-from mmcore_emulator.machine.memory import CopiedMemory
-from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.machine.memory.arrays import CopiedMemory
+from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import by_warp
 from mmcore_emulator.profiler.counters import Line
+from mmcore_emulator.ptx.blocks import Block
 
 _LINES = 8  # of an operand: those that are read together
 
@@ -30,8 +31,8 @@ class Looking(Counting):
 
     _batch: Batch
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        super().__init__(steps)
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        super().__init__(blocks)
         self._held: dict[Line, list[Held]] = defaultdict(list)
         self._entered: set[int] = set()
         # Of each instruction, which visit of its basic block was the first: only that is looked at.
@@ -61,19 +62,19 @@ class Looking(Counting):
         own._batch = batch
         return own
 
-    def enter(self, step: Step, mask: Mask | None) -> None:
-        super().enter(step, mask)
+    def enter(self, block: Block, mask: Mask | None) -> None:
+        super().enter(block, mask)
         self._visit = object()
-        if id(step) not in self._entered:
-            self._entered.add(id(step))
-            for at in step.block.instructions:
-                held = Held(at.mnemonic, parse_wgmma(at.opcode) is not None and isinstance(at.operands[1], tuple))
-                if has_pictures(at.opcode) and held not in self._held[line_of(at)]:
+        if id(block) not in self._entered:
+            self._entered.add(id(block))
+            for at in block.instructions:
+                held = Held(at.mnemonic, effect(at).step == "product" and isinstance(at.operands[1], tuple))
+                if has_pictures(at.mnemonic) and held not in self._held[line_of(at)]:
                     self._held[line_of(at)].append(held)
 
     def access(self, access: Access) -> None:
         super().access(access)
-        if access.space == "shared" and access.kind != "atomic" and access.at.opcode[0] not in OTHERS:
+        if access.space == "shared" and access.kind != "atomic" and effect(access.at).kind not in OTHERS:
             self._look(access)
 
     def copy(self, read: Access, written: Access) -> None:
@@ -89,9 +90,9 @@ class Looking(Counting):
             box = Box(at.mnemonic, address, layout.nbytes // row_bytes, row_bytes, layout.swizzle)
             self._boxes[line_of(at)][at.mnemonic] = box
 
-    def happened(self, event: Event) -> None:
-        super().happened(event)
-        if isinstance(event, Issued) and event.transfer.at.opcode[0] == "wgmma":
+    def event(self, event: Event) -> None:
+        super().event(event)
+        if isinstance(event, Issued) and effect(event.transfer.at).kind == "warpgroup":
             self._look_at_operand(event.transfer)
 
     def _look_at_operand(self, transfer: Transfer) -> None:

@@ -35,8 +35,9 @@ class Held:
     a_in_registers: bool = False
 
 
-def has_pictures(opcode: tuple[str, ...]) -> bool:
+def has_pictures(mnemonic: str) -> bool:
     """Whether threads hold matrices of an instruction together."""
+    opcode = tuple(mnemonic.split("."))
     known = (mma_kind, wmma_mma_kind, parse_wgmma, matrix_move, wmma_move)
     return any(kind(opcode) is not None for kind in known)
 

@@ -1,19 +1,37 @@
-"""Atomic operations: what each makes of the value in memory."""
+"""Atomic operations and reductions in memory.
+
+Reference: PTX ISA, "Parallel Synchronization and Communication Instructions: atom, red".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import float_operation
+from mmcore_emulator.isa.entries import (
+    CACHE_HINT,
+    CLUSTER_SPACE,
+    IGNORED,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    of_opcode,
+)
+from mmcore_emulator.isa.memory import CACHE_HINTS, LARGEST_ACCESS, POLICY, SPACES, VECTORS
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.numerics.uint128 import swapped
-
-Combine = Callable[..., Values]
-"""From the value in memory and the instruction's operands to the new value."""
+from mmcore_emulator.ptx.instructions import Instruction
 
 
 @dataclass(frozen=True)
@@ -84,3 +102,83 @@ def atomic_operation(parts: frozenset[str]) -> Atomic | None:
 
 
 _KINDS = {*_HALVES, *NUMPY}
+
+
+def _instruction(opcode: Opcode) -> Execute | None:
+    """``red.op.type [a], b`` and ``atom.op.type d, [a], b{, c}``, of vectors too: element by element."""
+    parts = [part for part in opcode[1:] if part not in CACHE_HINTS]
+    space = SPACES[parts.pop(0)] if parts and parts[0] in SPACES else "generic"
+    policy = (IGNORED,) * (POLICY in parts)
+    parts = [part for part in parts if part != POLICY]
+    count = next((VECTORS[part] for part in parts if part in VECTORS), 1)
+    found = atomic_operation(frozenset(parts) - VECTORS.keys())
+    if found is None:
+        return None
+    if count > 1 and (not found.vectors or count * NUMPY[found.kind].itemsize > LARGEST_ACCESS):
+        return None
+    sources = (OperandSpec("source", found.kind, count),) * (2 if "cas" in parts else 1)
+    result = (OperandSpec("result", found.kind, count),) * (opcode[0] == "atom")
+    combine = partial(_combine, found, space, count)
+    accumulate = partial(_accumulate, found, space, count) if found.accumulates else combine
+    operands = (*result, OperandSpec("address"), *sources, *policy)
+    return Execute(combine if result else accumulate, operands, unread=accumulate)
+
+
+def _combine(
+    atomic: Atomic,
+    space: str,
+    count: int,
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    *sources: list[Values],
+) -> Sequence[Values]:
+    """Return the elements that were there before, one register of a vector after the other."""
+    dtype, before = NUMPY[atomic.kind], []
+    if count > 1:
+        machine.memory.check_alignment(space, address[0], count * dtype.itemsize, mask, at)
+    for number in range(count):
+        place = address[0] + np.uint64(number * dtype.itemsize) if number else address[0]
+        values = [each[number] for each in sources]
+        before.append(machine.memory.atomic(space, place, values, dtype, atomic.combine, mask, at))
+    return before
+
+
+def _accumulate(
+    atomic: Atomic,
+    space: str,
+    count: int,
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    values: list[Values],
+) -> tuple[()]:
+    """Add without returning the elements that were there before."""
+    dtype = NUMPY[atomic.kind]
+    if count > 1:
+        machine.memory.check_alignment(space, address[0], count * dtype.itemsize, mask, at)
+    for number, value in enumerate(values):
+        place = address[0] + np.uint64(number * dtype.itemsize) if number else address[0]
+        machine.memory.accumulate(space, place, value, dtype, mask, at)
+    return ()
+
+
+FAMILY = Family(
+    "Atomic operations",
+    (
+        Entry(
+            "atom", of_opcode(_instruction), r".*\.add\..*", Effect("atomic", "adds to", writes=True, polls="if read")
+        ),
+        Entry("atom", of_opcode(_instruction), effect=Effect("atomic", "changes", writes=True, polls="if read")),
+        Entry(
+            "red",
+            of_opcode(_instruction),
+            r"red\.(?!async)(.*\.)?add\..*",
+            Effect("atomic", "adds to", True, step="reduce"),
+        ),
+        Entry("red", of_opcode(_instruction), r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
+    ),
+    since=(((9, 0), r"(atom|red)\..*(bf16(x2)?|\.v[248].*|b128|(min|max)\.noftz.*)"), CLUSTER_SPACE, CACHE_HINT),
+)

@@ -7,69 +7,47 @@ and Data Movement (shfl).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.machine.lanes import WARP, Mask
+from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import BIT, EVERY_LANE, PerWarp
+from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
-from mmcore_emulator.ptx.instructions import Instruction, Operand
 from mmcore_emulator.ptx.types import Constant
 
 _LANE = np.arange(WARP, dtype=np.int64)
 # What a thread gets from one that does not take part: the register that nobody wrote to.
 _NOT_SET = np.uint32(0x7FFC7FFC)
-#: Instructions that all threads of a warp execute together.
-_OF_WHOLE_WARPS = ("ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma")
-_OF_NAMED_LANES = ("shfl", "vote", "match", "redux", "elect")
-
-
 EVERYBODY = Constant(int(EVERY_LANE))
 """The mask of all lanes of a warp."""
 
 
-@dataclass(frozen=True)
-class Collective:
-    """A collective instruction that uses no memory.
-
-    Attributes:
-        compute: from who takes part and the source operands to the results, as rows.
-        sources, results: PTX types of the operands; a second result, a predicate, may be left out.
-    """
-
-    compute: Callable[..., tuple[PerWarp, ...]]
-    sources: tuple[str, ...]
-    results: tuple[str, ...]
+def _together(
+    compute: Callable[..., tuple[PerWarp, ...]], machine: Machine, mask: Mask | None, at: object, *sources: list[Values]
+) -> list[Values]:
+    """Return what the threads of each warp compute together, from the lanes that take part and the sources as rows."""
+    return machine.warps.together(compute, [source for (source,) in sources], mask)
 
 
-def member_mask(instruction: Instruction) -> Operand | None:
-    """The mask of the lanes that execute a collective instruction together; None where it is none."""
-    name = instruction.opcode[0]
-    if is_of_whole_warps(instruction.opcode):
-        return EVERYBODY
-    if name in _OF_NAMED_LANES and "sync" in instruction.opcode and instruction.operands:
-        return instruction.operands[-1]
-    return None
-
-
-def is_of_whole_warps(opcode: tuple[str, ...]) -> bool:
-    """Whether all threads of a warp must execute an instruction together."""
-    return opcode[0] in _OF_WHOLE_WARPS
-
-
-def collective(opcode: tuple[str, ...]) -> Collective | None:
-    """The collective instruction of an opcode such as ("shfl", "sync", "bfly", "b32"); None for one unknown."""
+def _collective(opcode: Opcode) -> Execute | None:
     return _table().get(".".join(opcode))
 
 
+def _execute(compute: Callable[..., tuple[PerWarp, ...]], sources: tuple[str, ...], results: str) -> Execute:
+    operands = (OperandSpec("result", results, 0), *(OperandSpec("source", each) for each in sources))
+    return Execute(partial(_together, compute), operands)
+
+
 @cache
-def _table() -> Mapping[str, Collective]:
+def _table() -> Mapping[str, Execute]:
     found = {
-        f"shfl.sync.{mode}.b32": Collective(partial(_shuffled, mode), ("b32", "u32", "u32", "u32"), ("b32", "pred"))
+        f"shfl.sync.{mode}.b32": _execute(partial(_shuffled, mode), ("b32", "u32", "u32", "u32"), "b32|pred")
         for mode in ("up", "down", "bfly", "idx")
     }
     votes: dict[str, Callable[[PerWarp, PerWarp], Any]] = {
@@ -78,11 +56,11 @@ def _table() -> Mapping[str, Collective]:
         "uni": lambda votes, members: (votes | ~members).all(axis=2) | ~(votes & members).any(axis=2),
     }
     for mode, of in votes.items():
-        found[f"vote.sync.{mode}.pred"] = Collective(partial(_voted, of), ("pred", "u32"), ("pred",))
-    found["vote.sync.ballot.b32"] = Collective(partial(_voted, _ballot), ("pred", "u32"), ("b32",))
+        found[f"vote.sync.{mode}.pred"] = _execute(partial(_voted, of), ("pred", "u32"), "pred")
+    found["vote.sync.ballot.b32"] = _execute(partial(_voted, _ballot), ("pred", "u32"), "b32")
     for kind in ("b32", "b64"):
-        found[f"match.any.sync.{kind}"] = Collective(_match_any, (kind, "u32"), ("b32",))
-        found[f"match.all.sync.{kind}"] = Collective(_match_all, (kind, "u32"), ("b32", "pred"))
+        found[f"match.any.sync.{kind}"] = _execute(_match_any, (kind, "u32"), "b32")
+        found[f"match.all.sync.{kind}"] = _execute(_match_all, (kind, "u32"), "b32|pred")
     reductions: list[tuple[str, Any, tuple[str, ...]]] = [
         ("add", np.add, ("u32", "s32")),
         ("min", np.minimum, ("u32", "s32")),
@@ -94,8 +72,8 @@ def _table() -> Mapping[str, Collective]:
     for name, ufunc, kinds in reductions:
         for kind in kinds:
             neutral = _neutral(name, kind)
-            found[f"redux.sync.{name}.{kind}"] = Collective(partial(_reduced, ufunc, neutral), (kind, "u32"), (kind,))
-    found["elect.sync"] = Collective(_elected, ("u32",), ("b32", "pred"))
+            found[f"redux.sync.{name}.{kind}"] = _execute(partial(_reduced, ufunc, neutral), (kind, "u32"), kind)
+    found["elect.sync"] = _execute(_elected, ("u32",), "b32|pred")
     return found
 
 
@@ -156,3 +134,15 @@ def _elected(taking: PerWarp, named: PerWarp) -> tuple[PerWarp, PerWarp]:
     """The first of the lanes, as hardware elects it."""
     first = _members(taking, named).argmax(axis=2)
     return first.astype(np.uint32), first == _LANE
+
+
+_NAMED = Effect("compute", members="named")
+FAMILY = Family(
+    "Warp operations",
+    (
+        Entry("shfl|vote|redux|elect", of_opcode(_collective), effect=_NAMED),
+        # The lane that a match elects acts for all that took part (the destructor of cuda::pipeline).
+        Entry("match", of_opcode(_collective), effect=Effect("compute", members="named", elects=True)),
+    ),
+    since=(((9, 0), r"elect\..*"), ((8, 0), r"redux\..*")),
+)

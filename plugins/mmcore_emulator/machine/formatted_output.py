@@ -9,13 +9,11 @@ import ctypes
 import functools
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-
-from mmcore.messages import say
 
 BUFFER_BYTES = 1 << 20
 """What the buffer holds, unless the host asks for another size; then the latest takes the place of the oldest."""
@@ -118,14 +116,11 @@ class PrintBuffer:
         printed = (part for _, parts, arguments, _ in calls for part in _converted(parts, arguments))
         return b"".join(printed).decode(errors="replace")
 
-    def show(self) -> None:
-        """Write it to stderr, where what a kernel prints on a GPU goes, too; whether anybody reads it or not."""
-        if not self._calls:
-            return
-        text = self.text()
-        if self.lost:
-            text = f"{self.lost} earlier calls of printf are lost: the buffer holds {BUFFER_BYTES} bytes\n{text}"
-        say(text, end="")
+    def flush(self, write: Callable[[str], object]) -> None:
+        """Write the text of all calls, if there are any, and how many calls were lost."""
+        if self._calls:
+            lost = f"{self.lost} earlier calls of printf are lost: the buffer holds {BUFFER_BYTES} bytes\n"
+            write(lost * bool(self.lost) + self.text())
 
 
 def _converted(parts: Format, arguments: tuple[Any, ...]) -> Iterable[bytes]:

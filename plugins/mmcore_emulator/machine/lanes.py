@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.kernel.geometry import Dim3
+from mmcore_emulator.machine.dim3 import Dim3
 
 # A batch's arrays should fit the processor's second-level cache, and be long enough to hide Python's own time.
 LANES_PER_BATCH = 20480
@@ -72,6 +72,14 @@ class Batch:
     def spread(self, mask: Mask | None) -> NDArray[np.bool_]:
         """The lanes of a mask (None for all), along all axes in full."""
         return np.broadcast_to(np.True_ if mask is None else mask.lanes, self.shape)
+
+    def narrow(self, mask: Mask | None, predicate: NDArray[Any]) -> Mask | None:
+        """Return the lanes of ``mask`` whose predicate is true; None for all lanes of the batch."""
+        return self.mask(predicate if mask is None else mask.lanes & predicate)
+
+    def mask(self, lanes: NDArray[np.bool_]) -> Mask | None:
+        """Return lanes as a mask; None for all lanes of the batch."""
+        return None if lanes.all() else Mask(lanes, self)
 
     def special(self, name: str) -> NDArray[np.uint32]:
         """One of the SPECIAL_REGISTERS, as lanes."""
@@ -220,6 +228,10 @@ class Mask:
         self._count: int | None = None
         self._key: tuple[Shape6, bytes] | None = None
 
+    def merge(self, new: NDArray[Any], old: NDArray[Any]) -> NDArray[Any]:
+        """Return ``new`` in the lanes that take part, ``old`` elsewhere."""
+        return np.where(self.lanes, new, old)
+
     @property
     def count(self) -> int:
         """How many lanes take part."""
@@ -241,3 +253,20 @@ class Mask:
             reduced = self.lanes.any(axis=axes, keepdims=True) if axes else self.lanes
             self._reduced[shape] = np.broadcast_to(reduced, np.broadcast_shapes(reduced.shape, shape))
         return self._reduced[shape]
+
+
+def add_waiting(waiting: dict[int, Mask | None], index: int, mask: Mask | None, batch: Batch) -> None:
+    """Add lanes to those that wait at a place; an empty mask adds none.
+
+    Args:
+        waiting: the lanes by the number of the place; None for all lanes of the batch.
+        index: the place.
+        mask: the lanes to add.
+        batch: the batch that they belong to.
+    """
+    if mask is not None and not mask.count:
+        return
+    if index in waiting:
+        already = waiting[index]
+        mask = None if already is None or mask is None else batch.mask(already.lanes | mask.lanes)
+    waiting[index] = mask

@@ -6,14 +6,15 @@ for one another when they name the same lanes, wherever in the code they do so.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import WARP, Batch
+from mmcore_emulator.machine.lanes import WARP, Batch, Mask
 from mmcore_emulator.numerics.floats import Values
 
 EVERY_LANE = np.uint32(0xFFFFFFFF)
@@ -22,6 +23,7 @@ BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 
 PerWarp = NDArray[Any]
 """A value for each lane of each warp of a batch: a row for a warp."""
+Collectively: TypeAlias = Callable[..., Sequence[PerWarp]]
 
 
 class Warps:
@@ -33,10 +35,28 @@ class Warps:
     """
 
     def __init__(self, batch: Batch) -> None:
+        self._batch = batch
         self.per_block = -(-batch.block.size // WARP)
         self.count = batch.extent.size * self.per_block
         place = batch.block_index() * (self.per_block * WARP) + batch.thread_index()
         self.place = np.broadcast_to(place, batch.shape)
+
+    def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:
+        """Return what the threads of each warp compute together.
+
+        Args:
+            compute: from the lanes that take part and the sources, as rows of a warp, to the results as rows.
+            sources: values as lanes.
+            mask: the lanes that take part.
+        """
+        taking = self.rows(self._batch.spread(mask))
+        return [self.lanes(each) for each in compute(taking, *map(self.rows, sources))]
+
+    def active(self, mask: Mask | None) -> Values:
+        """Return for each lane, as a mask, the lanes of its warp that execute the same instruction now."""
+        rows = self.rows(self._batch.spread(mask))
+        named = np.where(rows, BIT, np.uint32(0)).sum(axis=1, keepdims=True, dtype=np.uint32)
+        return self.lanes(np.broadcast_to(named, rows.shape))
 
     @cached_property
     def lane_numbers(self) -> PerWarp:

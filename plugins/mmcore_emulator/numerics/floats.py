@@ -159,3 +159,18 @@ def _nearest(values: Values, precision: int, least_exponent: int) -> Values:
     """float64 rounded to ``precision`` bits, of which those of numbers below 2^``least_exponent`` have fewer."""
     unit = np.maximum(np.frexp(values)[1] - 1, least_exponent) - (precision - 1)
     return np.asarray(np.ldexp(np.rint(np.ldexp(values, -unit)), unit))
+
+
+def float8_values(exponent_bits: int) -> NDArray[np.float64]:
+    """Return the 256 values of an 8-bit float type: E4M3 (no infinities, one NaN a sign) or E5M2 (as IEEE 754)."""
+    mantissa_bits = 7 - exponent_bits
+    code = np.arange(128)
+    exponent, mantissa = code >> mantissa_bits, code & ((1 << mantissa_bits) - 1)
+    bias, normal = (1 << (exponent_bits - 1)) - 1, exponent > 0
+    significand = mantissa / (1 << mantissa_bits) + normal
+    values = np.ldexp(significand, np.where(normal, exponent, 1) - bias)
+    if exponent_bits == 5:
+        values = np.where(exponent == 31, np.where(mantissa == 0, np.inf, np.nan), values)
+    else:
+        values[-1] = np.nan
+    return np.concatenate([values, -values])

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
+from mmcore_emulator.isa.products import Product, product_of
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Event, Issued
-from mmcore_emulator.machine.compiled_block import Step
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.profiler.coalescing import (
     BANKS,
@@ -25,15 +27,11 @@ from mmcore_emulator.profiler.coalescing import (
 )
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.profiler.patterns import PERIODS, Extent, Patterns
-from mmcore_emulator.profiler.products import Product, product_of
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.ptx.types import FLOATS
 
-_FLOPS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "rcp": 1, "sqrt": 1}
-_FLOAT_TYPES = {*FLOATS, "f16", "bf16"}
-_MATRIX_MOVES = ("ldmatrix", "stmatrix")
-OTHERS = ("cp", "mbarrier", "wgmma")
-"""Instructions whose accesses are neither loads, stores nor atomics."""
+OTHERS = ("copy", "bulk copy", "mbarrier", "warpgroup")
+"""Kinds of instructions whose accesses are neither loads, stores nor atomics."""
 # What counters call accesses to shared memory: one, and several.
 _SHARED = {
     "load": ("shared_load", "shared_loads"),
@@ -53,10 +51,10 @@ class _Executed(NamedTuple):
 class Counting(Observer):
     """Counts; one for each launch."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, blocks: Sequence[Block]) -> None:
         self._tallies: dict[Line, Counter[str]] = defaultdict(Counter)
         self._products: dict[Line, Counter[Product]] = defaultdict(Counter)
-        self._executes = {id(step): (step, _executed_by_line(step), _products_by_line(step)) for step in steps}
+        self._executes = {id(block): (block, _executed_by_line(block), _products_by_line(block)) for block in blocks}
         self._patterns = Patterns(_cost)
 
     @property
@@ -70,9 +68,9 @@ class Counting(Observer):
         own._patterns = self._patterns.of(batch)
         return own
 
-    def enter(self, step: Step, mask: Mask | None) -> None:
+    def enter(self, block: Block, mask: Mask | None) -> None:
         extent = self._patterns.extent(mask)
-        _, executes, multiplies = self._executes[id(step)]
+        _, executes, multiplies = self._executes[id(block)]
         for line, executed in executes.items():
             self._tally(line, executed, extent)
         for line, product in multiplies:
@@ -81,16 +79,16 @@ class Counting(Observer):
             self._products[line][product] += extent.warps
 
     def guarded(self, at: Instruction, mask: Mask | None) -> None:
-        self._tally(line_of(at), _Executed(0, _fmas(at), _flops(at)), self._patterns.extent(mask))
+        self._tally(line_of(at), _Executed(0, _fmas(at), effect(at).flops), self._patterns.extent(mask))
 
-    def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
-        for step, mask in left:
-            if step.block.end is not None:
-                self._tallies[line_of(step.block.end)]["barriers"] += self._patterns.extent(mask).blocks
+    def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
+        for block, mask in left:
+            if block.end is not None:
+                self._tallies[line_of(block.end)]["barriers"] += self._patterns.extent(mask).blocks
 
     def access(self, access: Access) -> None:
         # Asynchronous copies are counted when they are sent, and operands of wgmma when they are read.
-        if access.space in PERIODS and access.at.opcode[0] not in OTHERS:
+        if access.space in PERIODS and effect(access.at).kind not in OTHERS:
             self._tallies[line_of(access.at)].update(self._patterns.cost(access))
 
     def copy(self, read: Access, written: Access) -> None:
@@ -105,8 +103,8 @@ class Counting(Observer):
         if transfer.action == "load":
             tally["bulk_delivered_bytes"] += transfer.delivered
 
-    def happened(self, event: Event) -> None:
-        if isinstance(event, Issued) and event.transfer.at.opcode[0] == "wgmma":
+    def event(self, event: Event) -> None:
+        if isinstance(event, Issued) and effect(event.transfer.at).kind == "warpgroup":
             self._tallies[line_of(event.transfer.at)]["wgmma_wavefronts"] += event.transfer.words.size // BANKS
 
     def _tally(self, line: Line, executed: _Executed, extent: Extent) -> None:
@@ -123,26 +121,22 @@ def line_of(at: Instruction) -> Line:
 
 
 def _fmas(at: Instruction) -> int:
-    return int(at.opcode[-1] in _FLOAT_TYPES and at.opcode[0] in ("fma", "mad"))
+    return int(effect(at).flops == 2)
 
 
-def _flops(at: Instruction) -> int:
-    return _FLOPS.get(at.opcode[0], 0) if at.opcode[-1] in _FLOAT_TYPES else 0
-
-
-def _executed_by_line(step: Step) -> dict[Line, _Executed]:
+def _executed_by_line(block: Block) -> dict[Line, _Executed]:
     """What one thread executes in a basic block; of guarded instructions only that it comes by them."""
     lines: dict[Line, _Executed] = {}
-    for at in step.block.instructions:
+    for at in block.instructions:
         before = lines.get(line_of(at), _Executed(0, 0, 0))
-        counts = (1, 0, 0) if at.guard is not None else (1, _fmas(at), _flops(at))
+        counts = (1, 0, 0) if at.guard is not None else (1, _fmas(at), effect(at).flops)
         lines[line_of(at)] = _Executed(*map(sum, zip(before, counts, strict=True)))
     return lines
 
 
-def _products_by_line(step: Step) -> list[tuple[Line, Product]]:
+def _products_by_line(block: Block) -> list[tuple[Line, Product]]:
     """What tensor cores multiply in a basic block; such instructions are never guarded."""
-    found = ((at, product_of(at.opcode)) for at in step.block.instructions)
+    found = ((at, product_of(at)) for at in block.instructions)
     return [(line_of(at), product) for at, product in found if product]
 
 
@@ -170,8 +164,9 @@ def _global_cost(access: Access, address: Rows, active: Active) -> dict[str, int
 def _shared_cost(access: Access, address: Rows, active: Active) -> dict[str, int]:
     if access.kind == "atomic":
         return {"shared_atomic_requests": requests(active)}
-    if access.at.opcode[0] in _MATRIX_MOVES:
-        kind, further = access.at.opcode[0], {}
+    does = effect(access.at)
+    if does.kind == "matrix move":
+        kind, further = does.step, {}
         passes, conflicts = matrix_wavefronts(address, active)
     else:
         kind, plural = _SHARED[access.kind]

@@ -11,8 +11,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.profiler.coalescing import Active, Rows, by_warp, requests
 
 # What an access costs stays the same when all its addresses move by this many bytes: whole segments of global memory,
@@ -64,7 +65,7 @@ class Patterns(Generic[_Cost]):
             address = np.where(taking_part, address, np.uint64(first))
         # Addresses below the first wrap around, and keep their distances.
         moved = address - np.uint64(first - first % period)
-        what = (access.kind, access.at.opcode[0], access.space, access.nbytes)
+        what = (access.kind, effect(access.at).kind, access.space, access.nbytes)
         key = (*what, self._batch.shape, lanes, moved.shape, moved.tobytes())
         if key not in self._costs:
             self._costs[key] = self._cost(access, *by_warp(self._batch, moved, access.mask))

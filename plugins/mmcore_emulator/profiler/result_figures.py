@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.coalescing import Active, Rows, sectors, sectors_of_runs
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.profiler.patterns import Patterns
+from mmcore_emulator.ptx.blocks import Block
 
 # Launches whose accesses follow more patterns than this take longer to count than to run.
 _MOST_PATTERNS = 500
@@ -36,11 +38,11 @@ class _Batch(Observer):
         self.number = number
         self.instructions = self.sectors = 0
 
-    def enter(self, step: Step, mask: Mask | None) -> None:
-        self.instructions += step.instructions * self._patterns.extent(mask).warps
+    def enter(self, block: Block, mask: Mask | None) -> None:
+        self.instructions += len(block.instructions) * self._patterns.extent(mask).warps
 
     def access(self, access: Access) -> None:
-        if access.space == "global" and access.at.opcode[0] != "cp":
+        if access.space == "global" and effect(access.at).kind not in ("copy", "bulk copy"):
             self._count(access)
 
     def copy(self, read: Access, written: Access) -> None:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from mmcore_emulator.errors import PtxError
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import (
     Address,
@@ -27,7 +28,6 @@ from mmcore_emulator.ptx.instructions import (
     Vector,
 )
 from mmcore_emulator.ptx.param_space import passed_in_registers
-from mmcore_emulator.ptx.types import PtxError
 
 LARGEST = 1 << 16
 """Instructions that a kernel may have with all that it calls; they take some ten seconds to translate."""

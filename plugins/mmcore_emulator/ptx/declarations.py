@@ -7,7 +7,8 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from mmcore_emulator.ptx.types import TYPE_BYTES, PtxError, integer, real, whole_number
+from mmcore_emulator.errors import PtxError
+from mmcore_emulator.ptx.types import TYPE_BYTES, integer, real, whole_number
 
 _MODULE_SCOPE = re.compile(
     r"(?<![\w.])(?:\.(?P<linking>extern|visible|weak|common)\s+)?"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from mmcore_emulator.isa.system_calls import FUNCTIONS
+from mmcore_emulator.errors import PtxError
 from mmcore_emulator.ptx.calls import with_calls_expanded
 from mmcore_emulator.ptx.declarations import module_variables, variable
 from mmcore_emulator.ptx.instructions import (
@@ -29,7 +29,8 @@ from mmcore_emulator.ptx.instructions import (
     TensorAddress,
     Vector,
 )
-from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, PtxError, integer, real, whole_number
+from mmcore_emulator.ptx.system_functions import FUNCTIONS
+from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, integer, real, whole_number
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?(?P<directives>[^{;]*)")

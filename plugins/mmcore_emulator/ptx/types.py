@@ -6,7 +6,7 @@ import re
 import struct
 from dataclasses import dataclass
 
-from mmcore.errors import MmcoreError
+from mmcore_emulator.errors import PtxError
 
 TYPE_BYTES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)} | {
     "pred": 1,
@@ -17,10 +17,6 @@ TYPE_BYTES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 
 _INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9][0-9]*))U?")
 _FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]+)$")
 _DECIMAL = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
-
-
-class PtxError(MmcoreError):
-    """The text is not PTX that this reader understands."""
 
 
 @dataclass(frozen=True)

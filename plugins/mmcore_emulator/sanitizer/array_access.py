@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.machine.asynchronous.events import reduces
-from mmcore_emulator.machine.memory import Array
-from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access, LaneViolation
+from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES
@@ -33,7 +33,7 @@ class Hit:
         """What the thread of one entry does, and to which elements."""
         does = "reads" if self.access.kind in ("load", "fetch") else verb(self.access.at)
         offset = int(self.address.reshape(-1)[self.lane[entry]]) - self.array.base
-        size = TYPE_BYTES.get(self.access.at.opcode[-1])
+        size = TYPE_BYTES.get(effect(self.access.at).type)
         if size is None:
             return f"{does} {self.access.nbytes} bytes of {self.name} (from byte {offset})"
         first, last = offset // size, (offset + self.access.nbytes) // size - 1
@@ -55,13 +55,8 @@ class Hit:
 
 
 def verb(at: Instruction) -> str:
-    """What an instruction does to memory."""
-    if at.opcode[0] == "mbarrier":
-        return {"init": "makes", "inval": "gives up"}.get(at.opcode[1], "uses")
-    if at.opcode[0] in ("atom", "red") or reduces(at):
-        return "adds to" if "add" in at.opcode else "changes"
-    reading = at.opcode[0] in ("ld", "ldmatrix", "wmma", "wgmma")
-    return "reads" if reading and at.opcode[:2] != ("wmma", "store") else "writes"
+    """Return what an instruction does to memory."""
+    return effect(at).verb or "writes"
 
 
 def at_line(at: Instruction) -> str:

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.executor.layout import Layout
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import (
     BLOCK_BYTES,
     BLOCK_WORDS,
@@ -31,10 +33,8 @@ from mmcore_emulator.machine.asynchronous.events import (
     ProxyFenced,
     Transfer,
     Waited,
-    reduces,
 )
 from mmcore_emulator.machine.lanes import WARP, Batch, Mask
-from mmcore_emulator.machine.observer import Access, LaneViolation
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.event_clocks import EventClocks, Kind, block_of
@@ -46,7 +46,6 @@ Words = NDArray[np.int64]
 Rows = NDArray[np.int64]
 _WARPGROUP = 4 * WARP
 # Stores that threads send, which are no accesses of the async proxy.
-_REMOTE = (("st", "async"), ("red", "async"))
 _NONE = np.zeros((0, 0), np.int64)
 
 
@@ -102,7 +101,7 @@ class Asynchrony:
         """Whether there has been no asynchronous access yet."""
         return len(self._transfers) == 1
 
-    def happened(self, event: Event) -> None:
+    def event(self, event: Event) -> None:
         """An asynchronous instruction has done something."""
         self._now += 1
         match event:
@@ -171,7 +170,8 @@ class Asynchrony:
 
     def access(self, access: Access) -> None:
         """Threads access shared memory, of their own blocks or of others."""
-        if access.at.opcode[:2] in _REMOTE:  # they land, and were seen when they were sent
+        does = effect(access.at)
+        if does.kind == "remote store":  # they land, and were seen when they were sent
             return
         lanes = self._lanes(access.mask)
         array = access.memory.at(int(np.broadcast_to(access.address, self._batch.shape).reshape(-1)[lanes[0]]))
@@ -185,7 +185,7 @@ class Asynchrony:
         self._now += 1
         if (owner != self.clocks.block[lanes]).any():
             self._reaches(lanes, owner, access.at)
-        if access.at.opcode[:2] == ("cp", "async"):
+        if does.kind in ("copy", "bulk copy") and does.step != "reduce":
             self._pending[words] = 0
             self._origins.land(words)
             self._proxies.write(words, lanes, access.at, self._now)
@@ -197,7 +197,7 @@ class Asynchrony:
                 self._check_write(access.at, words, lanes[:, np.newaxis])
                 self._landed[words] = 0
                 self._origins.forget(words)
-            if "mbarrier" not in access.at.opcode or "init" in access.at.opcode:
+            if does.kind != "mbarrier" or does.step == "init":
                 self._proxies.write(words, lanes, access.at, self._now)
 
     def stuck(self, lanes: NDArray[np.bool_]) -> None:
@@ -244,7 +244,7 @@ class Asynchrony:
         self._pending[transfer.words[transfer.words >= 0]] = number
         if transfer.mbarriers is not None:
             self._under_way[id(transfer)] = number
-            if "bulk" in transfer.at.opcode:
+            if effect(transfer.at).kind == "bulk copy":
                 self._check_mbarriers(transfer)
         elif transfer.origin is not None:
             self._origins.send(transfer.words, transfer.origin)
@@ -277,7 +277,7 @@ class Asynchrony:
         words = transfer.words[there]
         self._pending[words[self._pending[words] == number]], self._landed[words] = 0, number
         self._proxies.forget(words)
-        if "bulk" not in transfer.at.opcode:
+        if effect(transfer.at).kind != "bulk copy":
             self._proxies.write(transfer.words, transfer.lanes[:, 0], transfer.at, self._now)
         if transfer.origin is not None:
             self._origins.land_in_bulk(transfer.words, transfer.origin)
@@ -390,7 +390,7 @@ class Asynchrony:
         there = words >= 0
         for number, rows in self._by_transfer(self._pending, words, there):
             transfer = self._transfers[number]
-            if not (reduces(at) and reduces(transfer.at)):
+            if not (effect(at).step == effect(transfer.at).step == "reduce"):
                 text = _OVERWRITTEN_COPY.format(self._name(words[rows[0]]))
                 self._report("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
         for kind, reader in self._readers.items():

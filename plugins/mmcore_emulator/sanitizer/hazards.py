@@ -9,18 +9,19 @@ from functools import partial
 
 import numpy as np
 
-from mmcore.devices.violations import Violation
-from mmcore_emulator.executor.control_flow import STRONG
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
 from mmcore_emulator.executor.layout import Layout
 from mmcore_emulator.executor.translate import Translation
-from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced, reduces
-from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation, always
+from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced
 from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch, Mask
-from mmcore_emulator.machine.memory import Array
-from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
+from mmcore_emulator.machine.memory.arrays import Array
+from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.array_access import Hit, at_line, verb
 from mmcore_emulator.sanitizer.asynchrony import Asynchrony
@@ -46,7 +47,7 @@ _SKIPPED = (
     "before compute capability 7.0 the others would wait for it"
 )
 _ALONE = "executes wgmma, and another warp of its warpgroup does not, or less often: the four must do so together"
-_ASYNCHRONOUS = ("cp", "wgmma", "mbarrier", "mapa")
+_ASYNCHRONOUS = ("copy", "bulk copy", "warpgroup", "mbarrier", "cluster address")
 
 
 class Checking(Observer):
@@ -65,11 +66,13 @@ class Checking(Observer):
         self._layout = translation.layout
         self._launch_recorder = recorder
         self._order = Order()
-        instructions = [each for step in translation.steps for each in step.block.instructions]
-        self._asynchronous = any(each.opcode[0] in _ASYNCHRONOUS for each in instructions)
-        self._registers = RegisterUse(translation.steps)
+        instructions = [each for block in translation.blocks for each in block.instructions]
+        self._asynchronous = any(effect(each).kind in _ASYNCHRONOUS for each in instructions)
+        self._registers = RegisterUse(translation.blocks)
         self._compared, self._seeing = compared(instructions), seeing(instructions)
-        self.talking = bool(self._seeing) or any(each.opcode[0] == "ld" and self._strong(each) for each in instructions)
+        self.talking = bool(self._seeing) or any(
+            effect(each).kind == "load" and self._strong(each) for each in instructions
+        )
         # Every instruction that has accessed memory: LastAccess knows them by their index.
         self._instructions: list[Instruction] = []
         self._numbers: dict[int, int] = {}
@@ -111,47 +114,45 @@ class Checking(Observer):
             own._recorder.record(LaneViolation("divergent-wgmma", None, at, lanes, always(_ALONE)))
         own._recorder.end()
 
-    def enter(self, step: Step, mask: Mask | None) -> None:
+    def enter(self, block: Block, mask: Mask | None) -> None:
         if self._registers.idle:
             return
         lanes = self._batch.spread(mask).reshape(-1)
-        self._multiplying.enter(lanes.reshape(self._batch.shape), step)
-        for misuse, own in self._registers.enter(self._states, lanes, step):
+        self._multiplying.enter(lanes.reshape(self._batch.shape), block)
+        for misuse, own in self._registers.enter(self._states, lanes, block):
             clause = f"{misuse.clause} (there{at_line(misuse.other)})"
             found = LaneViolation(
                 "wgmma-order", None, misuse.at, own.reshape(self._batch.shape), always(clause), misuse.other
             )
             self._recorder.record(found)
 
-    def happened(self, event: Event) -> None:
+    def event(self, event: Event) -> None:
         if isinstance(event, GridAwaited):
             if self._early is not None:
                 self._early.waited(event.mask)
         elif self._asynchrony is not None:
-            self._asynchrony.happened(event)
+            self._asynchrony.event(event)
         if isinstance(event, ProxyFenced) and event.whole and self._batch.spread(event.mask).any():
             self._order.proxies_fenced = self._order.tick()
 
-    def synchronise(self, left: Sequence[tuple[Step, Mask | None]], number: Values, count: Values) -> None:
+    def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
         at = [self._batch.spread(mask) for _, mask in left]
         lanes = np.logical_or.reduce(at)
         self._clocks.barrier(lanes, number, count)
         if self._asynchrony is not None:
             self._asynchrony.barrier(lanes, number)
-        for (step, _), here in zip(left, at, strict=True):
+        for (block, _), here in zip(left, at, strict=True):
             of_all = here & (np.broadcast_to(count, lanes.shape) == 0)
             absent = ~lanes & of_all.any(axis=THREAD_AXES, keepdims=True)
             if absent.any():
-                self._recorder.record(
-                    LaneViolation("skipped-barrier", None, step.block.end, absent, lambda _: _SKIPPED)
-                )
-        for (step, _), here in zip(left, at, strict=True):
+                self._recorder.record(LaneViolation("skipped-barrier", None, block.end, absent, lambda _: _SKIPPED))
+        for (block, _), here in zip(left, at, strict=True):
             for (other, _), there in zip(left, at, strict=True):
-                apart = place_in_source(step.block.end) != place_in_source(other.block.end)
+                apart = place_in_source(block.end) != place_in_source(other.end)
                 # Those that say how many they wait for are meant to meet others elsewhere.
                 together = here & there.any(axis=THREAD_AXES, keepdims=True) & (np.broadcast_to(count, here.shape) == 0)
                 if apart and together.any():
-                    self._recorder.record(LaneViolation("split-barrier", None, step.block.end, together, _meets(other)))
+                    self._recorder.record(LaneViolation("split-barrier", None, block.end, together, _meets(other)))
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
         lanes = self._batch.spread(mask)
@@ -170,7 +171,7 @@ class Checking(Observer):
         if self._asynchrony is not None:
             self._asynchrony.meet(lanes, named)
 
-    def meet_cluster(self, left: Sequence[tuple[Step, Mask | None]], relaxed: Values) -> None:
+    def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
         lanes = np.logical_or.reduce([self._batch.spread(mask) for _, mask in left])
         if not relaxed.any():
             self._clocks.fence("gpu", lanes)
@@ -228,7 +229,7 @@ class Checking(Observer):
         for last in (*hit.shadow.stores, hit.shadow.strong_stores):
             written = last.made_since(self._order.proxies_fenced, hit.index)
             for other, found in self._by_earlier(hit, last, written):
-                if other.opcode[0] != "cp":  # bulk copies write as they read
+                if effect(other).kind not in ("copy", "bulk copy"):  # bulk copies write as they read
                     text = f", which threads have written{at_line(other)}: fence.proxy.async between is missing"
                     self._record("missing-proxy-fence", hit, found, partial(_with, hit, text), other)
 
@@ -271,7 +272,7 @@ class Checking(Observer):
         shadow, at = hit.shadow, hit.access.at
         self._unwritten(hit)
         strong = self._strong(at)
-        look = self._stale if "nc" in at.opcode else self._races
+        look = self._stale if "nc" in effect(at).order else self._races
         look(hit, *shadow.stores)
         if not strong:
             look(hit, shadow.strong_stores)
@@ -283,25 +284,28 @@ class Checking(Observer):
 
     def _store(self, hit: Hit) -> None:
         shadow, at = hit.shadow, hit.access.at
-        atomic = hit.access.kind == "atomic" or reduces(at)
-        if atomic and "mbarrier" in at.opcode:
+        does = effect(at)
+        atomic = hit.access.kind == "atomic" or does.step == "reduce"
+        if atomic and (does.kind == "mbarrier" or does.step == "arrive"):
             # What these tell, :class:`Asynchrony` knows.
             self._unwritten(hit)
             self._races(hit, *shadow.stores)
-            if "inval" in at.opcode:
+            if does.step == "inval":
                 self._races(hit, *shadow.loads)
             else:
                 shadow.loads.note(hit.index, hit.who, self._number(at))
             return
-        if "async" in at.opcode and hit.access.kind != "copy":  # it lands; :meth:`_copied` has seen it sent
+        if (
+            does.kind in ("remote store", "copy", "bulk copy") and hit.access.kind != "copy"
+        ):  # it lands; :meth:`_copied` has seen it sent
             if atomic:
                 self._races(hit, *shadow.stores)
             return
-        strong = atomic or not STRONG.isdisjoint(at.opcode)
+        strong = atomic or does.strong
         if atomic:
             self._unwritten(hit)
         racing = np.zeros(hit.index.shape, np.bool_) if strong else self._at_once(hit)
-        if strong and "cta" in at.opcode and hit.access.space == "global":
+        if strong and does.scope == "cta" and hit.access.space == "global":
             racing |= self._races(hit, shadow.strong_stores, of_block=False)
         earlier: tuple[LastAccess, ...] = (*shadow.stores, *shadow.loads)
         if not strong:
@@ -325,14 +329,14 @@ class Checking(Observer):
 
     def _copied(self, hit: Hit) -> None:
         """What a copy writes; who reads it has waited for it (:class:`Asynchrony`)."""
-        opcode = hit.access.at.opcode
+        does = effect(hit.access.at)
         if hit.access.space == "global":  # it has landed
             self._store(hit)
             return
-        if reduces(hit.access.at):
+        if does.step == "reduce":
             self._unwritten(hit)
         self._races(hit, *hit.shadow.loads, *hit.shadow.stores)
-        if opcode[0] == "cp" and "bulk" not in opcode:  # in order behind what its thread has done when it sends it
+        if does.kind == "copy":  # in order behind what its thread has done when it sends it
             hit.shadow.stores.note(hit.index, hit.who, self._number(hit.access.at))
         hit.shadow.written[hit.index] = hit.shadow.stored[hit.index] = hit.shadow.unread[hit.index] = True
 
@@ -344,9 +348,8 @@ class Checking(Observer):
 
     def _strong(self, at: Instruction) -> bool:
         """Whether a read is of what others may write meanwhile. A volatile one is if its value is compared: a flag."""
-        if "volatile" in at.opcode:
-            return id(at) in self._compared
-        return not STRONG.isdisjoint(at.opcode)
+        does = effect(at)
+        return id(at) in self._compared if "volatile" in does.order else does.strong
 
     def _places(self, hit: Hit) -> Iterator[tuple[tuple[int, ...], int]]:
         """For each piece that is accessed, what tells it from all others, and its lane."""
@@ -482,6 +485,6 @@ def _misplaced(layout: Layout) -> Iterator[Violation]:
         yield Violation("misplaced-array", text, name, count=1)
 
 
-def _meets(other: Step) -> Callable[[tuple[int, ...]], str]:
-    where = at_line(other.block.end) if other.block.end else ""
+def _meets(other: Block) -> Callable[[tuple[int, ...]], str]:
+    where = at_line(other.end) if other.end else ""
     return lambda _: f"comes to a barrier together with threads of its block that come to one{where}"

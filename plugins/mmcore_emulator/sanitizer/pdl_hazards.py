@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
+from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
-from mmcore_emulator.machine.memory import Array
-from mmcore_emulator.machine.observer import BulkTransfer, LaneViolation, always
+from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.sanitizer.array_access import Hit
 
 _TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"

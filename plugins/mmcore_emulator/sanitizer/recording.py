@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.devices.violations import Violation
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
+from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.lanes import Batch
-from mmcore_emulator.machine.observer import LaneViolation
+from mmcore_emulator.machine.violations import Violation
 
 
 class Recorder:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import WARP
-from mmcore_emulator.machine.memory import Array
+from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.warps import BIT, EVERY_LANE
 from mmcore_emulator.sanitizer.ordering import Accessors, Clocks, Order
 

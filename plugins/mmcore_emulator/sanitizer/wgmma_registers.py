@@ -15,16 +15,16 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.executor.control_flow import destinations, reads
-from mmcore_emulator.machine.compiled_block import Step
+from mmcore_emulator.isa.table import destinations, effect, reads
 from mmcore_emulator.machine.lanes import WARP
 from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 
 _Known = TypeVar("_Known")
 _MOST_GROUPS = 9
-_PRODUCT, _WARPS = ("wgmma", "mma_async"), 4
+_WARPS = 4
 _EARLY = "uses a register of a product before that is made: wgmma.wait_group is missing, or waits for too few groups"
 _UNFENCED = "multiplies with registers that have been written since the last wgmma.fence"
 _UNFENCED_FIRST = "multiplies with no wgmma.fence before"
@@ -76,9 +76,9 @@ class _State:
 class RegisterUse:
     """How the threads of a launch use registers of ``wgmma``: each is in one of few states, by number; 0 at first."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        bodies = [step.block.instructions for step in steps]
-        products = [each for body in bodies for each in body if each.opcode[:2] == _PRODUCT]
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        bodies = [block.instructions for block in blocks]
+        products = [each for body in bodies for each in body if effect(each).step == "product"]
         self._followed = _reaching(products, bodies)
         self._states = [_State()]
         self._numbers = {self._states[0].key: 0}
@@ -90,28 +90,28 @@ class RegisterUse:
         return not self._followed
 
     def enter(
-        self, states: NDArray[np.int32], lanes: NDArray[np.bool_], step: Step
+        self, states: NDArray[np.int32], lanes: NDArray[np.bool_], block: Block
     ) -> Iterator[tuple[Misuse, NDArray[np.bool_]]]:
         """What lanes do wrong in a basic block, and which of them; their ``states`` become those behind it."""
         before = states[lanes]
         after = before.copy()
         for number in np.unique(before).tolist():
-            new, misuses = self._behind(number, step)
+            new, misuses = self._behind(number, block)
             after[before == number] = new
             if misuses:
                 own = lanes & (states == number)
                 yield from ((misuse, own) for misuse in misuses)
         states[lanes] = after
 
-    def _behind(self, number: int, step: Step) -> tuple[int, list[Misuse]]:
-        if (number, id(step)) not in self._made:
+    def _behind(self, number: int, block: Block) -> tuple[int, list[Misuse]]:
+        if (number, id(block)) not in self._made:
             state = self._states[number].copy()
-            misuses = [each for at in step.block.instructions for each in _follow(state, at, self._followed)]
+            misuses = [each for at in block.instructions for each in _follow(state, at, self._followed)]
             new = self._numbers.setdefault(state.key, len(self._states))
             if new == len(self._states):
                 self._states.append(state)
-            self._made[number, id(step)] = new, misuses
-        return self._made[number, id(step)]
+            self._made[number, id(block)] = new, misuses
+        return self._made[number, id(block)]
 
 
 class Multiplying:
@@ -121,10 +121,10 @@ class Multiplying:
         self._warps = warps
         self._times: dict[int, tuple[Instruction, NDArray[np.int64]]] = {}
 
-    def enter(self, lanes: NDArray[np.bool_], step: Step) -> None:
+    def enter(self, lanes: NDArray[np.bool_], block: Block) -> None:
         """Lanes execute a basic block."""
-        for at in step.block.instructions:
-            if at.opcode[:2] == _PRODUCT:
+        for at in block.instructions:
+            if effect(at).step == "product":
                 times = self._times.setdefault(id(at), (at, np.zeros(lanes.shape, np.int64)))[1]
                 times += lanes
                 break  # of a block, all products are executed as often
@@ -143,7 +143,7 @@ class Multiplying:
 def _reaching(products: Sequence[Instruction], bodies: Sequence[Sequence[Instruction]]) -> frozenset[Register]:
     """The registers of products, and those that are moved to and from them."""
     found = {register for each in products for operand in each.operands[:2] for register in _registers(operand)}
-    moves = [each for body in bodies for each in body if each.opcode[0] == "mov"]
+    moves = [each for body in bodies for each in body if effect(each).kind == "move"]
     while True:
         both = [{*reads(each), *destinations(each)} for each in moves]
         more = {register for pair in both if not found.isdisjoint(pair) for register in pair}
@@ -154,17 +154,17 @@ def _reaching(products: Sequence[Instruction], bodies: Sequence[Sequence[Instruc
 
 def _follow(state: _State, at: Instruction, followed: frozenset[Register]) -> list[Misuse]:
     """What an instruction does wrong with the registers that are followed; the state becomes that behind it."""
-    if at.opcode[0] == "wgmma":
+    if effect(at).kind == "warpgroup":
         return _follow_wgmma(state, at)
     sources = followed.intersection(reads(at))
     targets = [register for register in destinations(at) if register in followed]
-    if at.opcode[0] == "mov" and len(sources) == len(targets) == 1:
+    if effect(at).kind == "move" and len(sources) == len(targets) == 1:
         (source,) = sources
         _stand_for(state.written, targets[0], source)
         _stand_for(state.flying, targets[0], source)
         return []
     # A constant that the compiler has moved behind a fence was written before.
-    constant = at.opcode[0] == "mov" and not any(reads(at)) and state.fenced_here
+    constant = effect(at).kind == "move" and not any(reads(at)) and state.fenced_here
     early = [state.flying[each].by for each in sources if each in state.flying and state.flying[each].summed]
     early += [state.flying[each].by for each in targets if each in state.flying]
     for register in targets:
@@ -182,19 +182,19 @@ def _stand_for(known: dict[Register, _Known], target: Register, source: Register
 
 
 def _follow_wgmma(state: _State, at: Instruction) -> list[Misuse]:
-    match at.opcode[1]:
+    match effect(at).step:
         case "fence":
             state.written.clear()
             state.fenced = state.fenced_here = True
-        case "commit_group":
+        case "commit":
             state.flying = {
                 register: flight._replace(age=min(flight.age + 1, _MOST_GROUPS))
                 for register, flight in state.flying.items()
             }
-        case "wait_group":
+        case "wait":
             most = at.operands[0].bits if isinstance(at.operands[0], Constant) else 0
             state.flying = {each: flight for each, flight in state.flying.items() if flight.age <= most}
-        case "mma_async":
+        case "product":
             return _follow_product(state, at)
     return []
 

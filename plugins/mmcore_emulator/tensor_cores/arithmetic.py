@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.numerics import floats
 
 Values = NDArray[Any]

@@ -19,8 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.verify.elements import widen
-from mmcore_emulator.numerics.floats import Values, from_bfloat16
+from mmcore_emulator.numerics.floats import Values, float8_values, from_bfloat16
 
 Registers: TypeAlias = list[NDArray[Any]]
 """The registers of an operand, in the order in which PTX lists them: ``[W, 32]`` each."""
@@ -39,10 +38,7 @@ RAW: dict[int, type[np.generic]] = {4: np.uint8, 8: np.uint8, 16: np.uint16, 32:
 """What holds a raw element, by its bits."""
 
 _TF32 = np.uint32(0xFFFFE000)
-_FLOAT8 = {
-    "e4m3": widen(np.arange(256, dtype=np.uint8), "float8_e4m3fn"),
-    "e5m2": widen(np.arange(256, dtype=np.uint8), "float8_e5m2"),
-}
+_FLOAT8 = {"e4m3": float8_values(exponent_bits=4), "e5m2": float8_values(exponent_bits=5)}
 # Of two bytes: that at the lower address is the real part, which is the first float64 of a complex number.
 _FLOAT8_PAIRS = {
     type: np.stack([np.tile(numbers, 256), np.repeat(numbers, 256)], axis=1).view(np.complex128)[:, 0]

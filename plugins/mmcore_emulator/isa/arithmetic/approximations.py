@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Function, Operation
+from mmcore_emulator.isa.entries import Compute, Family, Function
 from mmcore_emulator.numerics.floats import Values, flushed, from_bfloat16, to_bfloat16, with_one_nan
 
 _HIGH_WORD = np.uint64(0xFFFF_FFFF_0000_0000)
@@ -41,11 +41,11 @@ _OF_F32: Mapping[str, Function] = {
 }
 
 
-def approximations() -> Iterator[tuple[str, Operation]]:
+def _approximations() -> Iterator[tuple[str, Compute]]:
     """Every approximate function, by its opcode."""
 
-    def operation(compute: Function, kind: str, count: int = 1) -> Operation:
-        return Operation(compute, (kind,) * count, kind, approximate=True)
+    def operation(compute: Function, kind: str, count: int = 1) -> Compute:
+        return Compute(compute, (kind,) * count, kind, approximate=True)
 
     for name, function in _OF_F32.items():
         compute = partial(_single, function)
@@ -112,3 +112,6 @@ def _of_high_word(function: Function, a: Values) -> Values:
     # Rounded to nearest; infinity and zero have no lower bits.
     rounded = (result.view(np.uint64) + np.uint64(1 << 31)) & _HIGH_WORD
     return np.where(np.isnan(result), _ONE_NAN, rounded).view(np.float64)
+
+
+FAMILY = Family("Approximations", exact=_approximations, since=(((9, 0), r"(ex2|tanh)\..*bf16.*"),))

@@ -10,12 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Entry, Function, Operation
+from mmcore_emulator.isa.entries import Compute, Family, Function
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 
 
-def bit_entries() -> Iterator[Entry]:
+def _fields() -> Iterator[tuple[str, Function, tuple[str, ...], str]]:
     """The instructions of this module."""
     for bits in ("32", "64"):
         signless, signed, unsigned = f"b{bits}", f"s{bits}", f"u{bits}"
@@ -202,7 +202,7 @@ def by_table(a: Values, b: Values, c: Values, table: Values) -> Values:
     return np.asarray(result)
 
 
-def by_table_and_predicate() -> Iterator[tuple[str, Operation]]:
+def _by_table_and_predicate() -> Iterator[tuple[str, Compute]]:
     """lop3 that also tells whether its result is not zero, combined with another predicate."""
 
     def with_predicate(logical: Function, *operands: Values) -> tuple[Values, Values]:
@@ -213,7 +213,7 @@ def by_table_and_predicate() -> Iterator[tuple[str, Operation]]:
     for name, logical in (("or", np.logical_or), ("and", np.logical_and)):
         yield (
             f"lop3.{name}.b32",
-            Operation(partial(with_predicate, logical), ("b32",) * 4 + ("pred",), "b32", also="pred"),
+            Compute(partial(with_predicate, logical), ("b32",) * 4 + ("pred",), "b32", also="pred"),
         )
 
 
@@ -232,3 +232,12 @@ def permuted_by_mode(selectors: tuple[int, ...]) -> Function:
     """prmt with a mode: one of four permutations."""
     table = np.array(selectors, np.uint32)
     return lambda a, b, number: permuted(a, b, table[number & np.uint32(3)])
+
+
+def _exact() -> Iterator[tuple[str, Compute]]:
+    for opcode, compute, sources, result in _fields():
+        yield opcode, Compute(compute, sources, result)
+    yield from _by_table_and_predicate()
+
+
+FAMILY = Family("Bits and fields", exact=_exact)

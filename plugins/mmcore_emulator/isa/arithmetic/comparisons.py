@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import flushed_half
-from mmcore_emulator.isa.entries import Function, Operation
+from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
 from mmcore_emulator.numerics.floats import Values, flushed, from_bfloat16
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.types import BITS, FLOATS, INTEGERS
@@ -65,11 +65,12 @@ def _comparisons(kind: str) -> dict[str, Function]:
     return {"b": _OF_BITS, "s": _OF_SIGNED, "u": _OF_UNSIGNED}[kind[0]]
 
 
-def comparison(name: str, modifiers: tuple[str, ...], results: int = 1) -> Operation | None:
+def _comparison(opcode: tuple[str, ...], results: int) -> Compute | None:
     """The operation of an opcode such as "setp", ("lt", "and", "f32"); None for one that is not known.
 
     With two results, ``setp`` has the opposite too or, of a pair of 16-bit numbers, each half's.
     """
+    name, *modifiers = opcode
     found = _FORM.fullmatch(".".join(modifiers))
     if found is None or (found["result"] is None) != (name == "setp") or (results > 1 and name != "setp"):
         return None
@@ -110,16 +111,14 @@ def _compared(
     return np.asarray(found if logical is None else logical(found, *c))
 
 
-def _setp(
-    compare: Any, dtype: np.dtype[Any], sources: tuple[str, ...], results: int, *, pair: bool
-) -> Operation | None:
+def _setp(compare: Any, dtype: np.dtype[Any], sources: tuple[str, ...], results: int, *, pair: bool) -> Compute | None:
     if results == 1:
-        return None if pair else Operation(compare, sources, "pred")
+        return None if pair else Compute(compare, sources, "pred")
     if pair:
-        return Operation(partial(_both_halves, compare, dtype), sources, "pred", also="pred")
+        return Compute(partial(_both_halves, compare, dtype), sources, "pred", also="pred")
     if sources[0] in _HALVES:
         return None
-    return Operation(lambda *given: (compare(*given), compare(*given, opposite=True)), sources, "pred", also="pred")
+    return Compute(lambda *given: (compare(*given), compare(*given, opposite=True)), sources, "pred", also="pred")
 
 
 def _both_halves(compare: Function, dtype: np.dtype[Any], a: Values, b: Values, *c: Values) -> tuple[Values, ...]:
@@ -131,7 +130,7 @@ def _both_halves(compare: Function, dtype: np.dtype[Any], a: Values, b: Values, 
 
 def _set(
     compare: Function, kind: str, sources: tuple[str, ...], result: str, *, flushes: bool, pair: bool
-) -> Operation | None:
+) -> Compute | None:
     if pair:
         wanted = {f"{kind}x2": kind, "u32": "u16", "s32": "u16"}.get(result)
         if wanted is None:
@@ -142,11 +141,11 @@ def _set(
             low, high = (_told(each, wanted).view(np.uint16) for each in _both_halves(compare, dtype, *given))
             return np.asarray(low | (high.astype(np.uint32) << np.uint32(16)))
 
-        return Operation(of_pair, sources, "b32")
+        return Compute(of_pair, sources, "b32")
     allowed = ("u16", "s16", "u32", "s32", *_HALVES) if kind in _HALVES else ("u32", "s32", "f32", *_HALVES)
     if result not in allowed or (flushes and result == "bf16") or (kind, result) == ("bf16", "f16"):
         return None
-    return Operation(lambda *given: _told(compare(*given), result), sources, result)
+    return Compute(lambda *given: _told(compare(*given), result), sources, result)
 
 
 def _told(truth: Values, kind: str) -> Values:
@@ -156,15 +155,23 @@ def _told(truth: Values, kind: str) -> Values:
     return np.asarray(np.where(truth, true, dtype.type(0)), dtype)
 
 
-def selections() -> Iterator[tuple[str, Operation]]:
+def _selections() -> Iterator[tuple[str, Compute]]:
     """``selp`` and ``slct``, by their opcodes."""
     for kind in _SELECTED:
-        yield f"selp.{kind}", Operation(lambda a, b, chosen: np.where(chosen, a, b), (kind, kind, "pred"), kind)
-        yield f"slct.{kind}.s32", Operation(_of_sign, (kind, kind, "s32"), kind)
-        yield f"slct.{kind}.f32", Operation(_of_sign, (kind, kind, "f32"), kind)
-        yield f"slct.ftz.{kind}.f32", Operation(lambda a, b, c: _of_sign(a, b, flushed(c)), (kind, kind, "f32"), kind)
+        yield f"selp.{kind}", Compute(lambda a, b, chosen: np.where(chosen, a, b), (kind, kind, "pred"), kind)
+        yield f"slct.{kind}.s32", Compute(_of_sign, (kind, kind, "s32"), kind)
+        yield f"slct.{kind}.f32", Compute(_of_sign, (kind, kind, "f32"), kind)
+        yield f"slct.ftz.{kind}.f32", Compute(lambda a, b, c: _of_sign(a, b, flushed(c)), (kind, kind, "f32"), kind)
 
 
 def _of_sign(a: Values, b: Values, c: Values) -> Values:
     """a where c is not negative; b of NaN."""
     return np.where(c >= 0, a, b)
+
+
+FAMILY = Family(
+    "Comparison and selection",
+    (Entry("setp", _comparison, effect=Effect("compare")), Entry("set", _comparison)),
+    exact=_selections,
+    since=(((9, 0), r"(set|setp)\..*bf16.*"),),
+)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import in_halves, saturated, without_negative
 from mmcore_emulator.isa.arithmetic.subnormals import flushing
-from mmcore_emulator.isa.entries import Function, Operation
+from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function, of_opcode
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.rounding import FORMATS, rounded
@@ -42,7 +42,7 @@ _FORMS = tuple(
 
 
 @functools.cache
-def conversion(modifiers: tuple[str, ...]) -> Operation | None:
+def conversion(modifiers: tuple[str, ...]) -> Compute | None:
     """The conversion of an opcode such as "cvt", ("rn", "f16", "f32"); None for one that is not known."""
     name = ".".join(modifiers)
     if modifiers[:2] == ("pack", "sat"):
@@ -54,7 +54,7 @@ def conversion(modifiers: tuple[str, ...]) -> Operation | None:
         return None
     if to.endswith("x2") or of.endswith("x2"):
         return _of_pairs(how, to, of)
-    plain = Operation(_plain(how, to, of), (of,), "b32" if to == "tf32" else to)
+    plain = Compute(_plain(how, to, of), (of,), "b32" if to == "tf32" else to)
     if "ftz" in how:
         way = next((each for each in how if each[0] == "r"), "rn")
         found = flushing("cvt", plain, nearest=way[:2] == "rn")
@@ -217,11 +217,11 @@ def _to_integer(kind: str, origin: str, whole_of: Function) -> Function:
 # Two numbers in one register.
 
 
-def _of_pairs(how: list[str], to: str, of: str) -> Operation:
+def _of_pairs(how: list[str], to: str, of: str) -> Compute:
     """The first operand goes to the upper half."""
     if of in ("e4m3x2", "e5m2x2"):
         widened = partial(_from_octets, of.removesuffix("x2"))
-        return Operation(
+        return Compute(
             _then(partial(in_halves, without_negative, NUMPY["f16"]), widened) if "relu" in how else widened,
             ("b16",),
             "b32",
@@ -229,10 +229,10 @@ def _of_pairs(how: list[str], to: str, of: str) -> Operation:
     if to in ("e4m3x2", "e5m2x2"):
         narrow = partial(_octet, to.removesuffix("x2"), "relu" in how)
         if of == "f32":
-            return Operation(lambda high, low: (narrow(high) << np.uint16(8)) | narrow(low), ("f32", "f32"), "b16")
-        return Operation(lambda pair: _packed_octets(in_halves(narrow, NUMPY["f16"], pair)), ("b32",), "b16")
+            return Compute(lambda high, low: (narrow(high) << np.uint16(8)) | narrow(low), ("f32", "f32"), "b16")
+        return Compute(lambda pair: _packed_octets(in_halves(narrow, NUMPY["f16"], pair)), ("b32",), "b16")
     one = _plain(how, to.removesuffix("x2"), of)
-    return Operation(partial(_joined, one), ("f32", "f32"), "b32")
+    return Compute(partial(_joined, one), ("f32", "f32"), "b32")
 
 
 def _joined(narrowed: Function, high: Values, low: Values) -> Values:
@@ -265,7 +265,7 @@ def _from_octets(kind: str, pair: Values) -> Values:
     return np.asarray(halves.view(np.uint32)[..., 0])
 
 
-def _packing(modifiers: tuple[str, ...]) -> Operation | None:
+def _packing(modifiers: tuple[str, ...]) -> Compute | None:
     """``cvt.pack.sat``: two integers, clamped, in the lower bits, before those of a third where there is one."""
     found = re.fullmatch(r"(?P<sign>[su])(?P<bits>16\.s32|(8|4|2)\.s32\.b32)", ".".join(modifiers))
     if found is None:
@@ -279,4 +279,15 @@ def _packing(modifiers: tuple[str, ...]) -> Operation | None:
         pair = (high << width) | low
         return np.asarray(pair | (c[0] << (width * np.uint32(2))) if c else pair)
 
-    return Operation(pack, ("s32", "s32", *["b32"] * (bits < 16)), "b32")
+    return Compute(pack, ("s32", "s32", *["b32"] * (bits < 16)), "b32")
+
+
+FAMILY = Family(
+    "Conversion",
+    (Entry("cvt", of_opcode(lambda opcode: conversion(opcode[1:])), effect=Effect(passes=True)),),
+    since=(
+        ((9, 0), r"cvt\.r[nz]\..*tf32\.f32|cvt\.(?!(\w+\.)*bf16(x2)?\.f32$|(r[nzmp]\.)?f32\.bf16$).*bf16.*"),
+        ((8, 9), r"cvt\..*e[45]m[23]x2.*"),
+        ((8, 0), r"cvt\..*(tf32|bf16).*|cvt\..*\.relu\..*|cvt\..*f16x2\.f32"),
+    ),
+)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mmcore_emulator.isa.arithmetic.subnormals import flushing
-from mmcore_emulator.isa.entries import Function, Operation
+from mmcore_emulator.isa.entries import Compute, Entry, Family, Function, of_opcode
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.rounding import DIRECTIONS, directed
@@ -40,7 +40,7 @@ _OPERANDS = {"fma": 3, "mad": 3, "rcp": 1, "sqrt": 1, "neg": 1, "abs": 1, "testp
 _LEAST_HALF = np.float16(2.0**-14)
 
 
-def float_operation(name: str, modifiers: tuple[str, ...]) -> Operation | None:
+def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
     """The operation of an opcode such as "fma", ("rn", "f32"); None for one that is not known."""
     if name not in _FORMS or not re.fullmatch(_FORMS[name], ".".join(modifiers)):
         return None
@@ -48,18 +48,18 @@ def float_operation(name: str, modifiers: tuple[str, ...]) -> Operation | None:
     if kind.endswith("x2"):
         one = float_operation(name, (*parts, kind.removesuffix("x2")))
         assert one is not None
-        return Operation(partial(in_halves, one.compute, NUMPY[one.result]), ("b32",) * len(one.sources), "b32")
+        return Compute(partial(in_halves, one.compute, NUMPY[one.result]), ("b32",) * len(one.sources), "b32")
     count = _OPERANDS.get(name, 2)
     if name == "testp":
-        return Operation(_TESTS[parts[0]], (kind,), "pred")
+        return Compute(_TESTS[parts[0]], (kind,), "pred")
     way = next((part for part in parts if part in ("rn", *DIRECTIONS)), "rn")
-    found = Operation(_rounded(name, kind, way, parts), (kind,) * count, kind)
+    found = Compute(_rounded(name, kind, way, parts), (kind,) * count, kind)
     if "ftz" in parts:
         found = _flushing(name, found, way)
     if "sat" in parts:
-        found = Operation(_then(saturated, found.compute), found.sources, kind)
+        found = Compute(_then(saturated, found.compute), found.sources, kind)
     if "relu" in parts:
-        found = Operation(_then(without_negative, found.compute), found.sources, kind)
+        found = Compute(_then(without_negative, found.compute), found.sources, kind)
     return found
 
 
@@ -89,9 +89,9 @@ _FUSED_SUMS: dict[str, Function] = {
 }
 
 
-def _flushing(name: str, plain: Operation, way: str) -> Operation:
+def _flushing(name: str, plain: Compute, way: str) -> Compute:
     if plain.result == "f16":
-        return Operation(
+        return Compute(
             lambda *numbers: flushed_half(plain.compute(*map(flushed_half, numbers))), plain.sources, plain.result
         )
     found = flushing(name, plain, nearest=way == "rn")
@@ -178,3 +178,16 @@ def in_halves(compute: Function, dtype: np.dtype[Any], *sources: Values) -> Valu
         halves.append(np.asarray(compute(*numbers)).view(np.uint16).astype(np.uint32))
     low, high = halves
     return np.asarray(low | (high << np.uint32(16)))
+
+
+FAMILY = Family(
+    "Floating-point arithmetic",
+    (Entry("|".join(_FORMS), of_opcode(lambda opcode: float_operation(opcode[0], opcode[1:]))),),
+    since=(
+        ((9, 0), r"(add|sub|mul)\..*bf16.*|fma\..*\.oob\..*"),
+        ((8, 6), r"(min|max)\..*xorsign\.abs.*"),
+        ((8, 0), r"(fma|neg|abs|min|max)\..*bf16.*|fma\..*relu.*|(min|max)\.(ftz\.)?(NaN\..*|f16(x2)?)"),
+    ),
+    passes=("abs", "add", "sub"),
+    flops={"fma": 2, "mad": 2, **dict.fromkeys(("add", "sub", "mul", "div", "rcp", "sqrt"), 1)},
+)

@@ -12,13 +12,16 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import in_halves
-from mmcore_emulator.isa.entries import Entry, Function, Operation
+from mmcore_emulator.isa.entries import Compute, Family, Function
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.types import BITS, INTEGERS
 
+_Row = tuple[str, Function, tuple[str, ...], str]
+"""An opcode, and the fields of what computes it."""
 
-def integer_entries() -> Iterator[Entry]:
+
+def _wrapping() -> Iterator[_Row]:
     """Integer arithmetic, shifts and logic of two operands."""
     for kind in INTEGERS:
         yield from _of_integers(kind)
@@ -54,7 +57,7 @@ def integer_entries() -> Iterator[Entry]:
             yield f"{name}.{kind}x2", partial(in_halves, of_two, NUMPY[kind]), ("b32", "b32"), "b32"
 
 
-def _of_integers(kind: str) -> Iterator[Entry]:
+def _of_integers(kind: str) -> Iterator[_Row]:
     # Wrapping arithmetic is the same for signed and unsigned numbers.
     unsigned = f"u{kind[1:]}"
     products: list[tuple[str, Function, str, str]] = [("lo", np.multiply, unsigned, unsigned)]
@@ -93,7 +96,7 @@ def clamped(values: Values) -> Values:
     return np.clip(values, -(2**31), 2**31 - 1).astype(np.int32)
 
 
-def carrying() -> Iterator[tuple[str, Operation]]:
+def _with_carries() -> Iterator[tuple[str, Compute]]:
     """Sums and differences with a carry, which is the last operand or the second result."""
     for kind, (name, function) in itertools.product(
         ("u32", "s32", "u64", "s64"), (("add", _sum_and_carry), ("sub", _difference_and_borrow))
@@ -108,13 +111,13 @@ def carrying() -> Iterator[tuple[str, Operation]]:
                 yield from _carrying(f"mad.{part}", kind, (source, source, unsigned), product)
 
 
-def _carrying(name: str, kind: str, sources: tuple[str, ...], function: Function) -> Iterator[tuple[str, Operation]]:
+def _carrying(name: str, kind: str, sources: tuple[str, ...], function: Function) -> Iterator[tuple[str, Compute]]:
     first, dot, part = name.partition(".")
     result = f"u{kind[1:]}"
     with_carry = (*sources, "pred")
-    yield f"{name}.cc.{kind}", Operation(function, sources, result, also="pred")
-    yield f"{first}c{dot}{part}.cc.{kind}", Operation(function, with_carry, result, also="pred")
-    yield f"{first}c{dot}{part}.{kind}", Operation(lambda *given: function(*given)[0], with_carry, result)
+    yield f"{name}.cc.{kind}", Compute(function, sources, result, also="pred")
+    yield f"{first}c{dot}{part}.cc.{kind}", Compute(function, with_carry, result, also="pred")
+    yield f"{first}c{dot}{part}.{kind}", Compute(lambda *given: function(*given)[0], with_carry, result)
 
 
 def _sum_and_carry(a: Values, b: Values, *carry: Values) -> tuple[Values, Values]:
@@ -208,3 +211,17 @@ def dot_product_of_two(first: int, a: Values, b: Values, c: Values) -> Values:
         return np.asarray((of << of.dtype.type(32 - bits * (number + 1))) >> of.dtype.type(32 - bits), c.dtype)
 
     return np.asarray(sum((part(a, number, 16) * part(b, first + number, 8) for number in range(2)), c))
+
+
+def _exact() -> Iterator[tuple[str, Compute]]:
+    for opcode, compute, sources, result in _wrapping():
+        yield opcode, Compute(compute, sources, result)
+    yield from _with_carries()
+
+
+FAMILY = Family(
+    "Integer arithmetic and logic",
+    exact=_exact,
+    passes=("and", "or", "xor", "shl", "shr"),
+    since=(((9, 0), r"(add|min|max)\..*[us]16x2|(min|max)\.relu\.s32"),),
+)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Operation
+from mmcore_emulator.isa.entries import Compute
 from mmcore_emulator.numerics.floats import LEAST_NORMAL, Values, flushed
 from mmcore_emulator.numerics.rounding import EXACT
 
@@ -25,7 +25,7 @@ _LARGEST_BELOW = 2.0**-126 - 2.0**-150
 _NOTHING = np.zeros(())
 
 
-def flushing(name: str, plain: Operation, *, nearest: bool = True) -> Operation | None:
+def flushing(name: str, plain: Compute, *, nearest: bool = True) -> Compute | None:
     """What ``name`` computes with .ftz, and ``plain`` without; None where there is no such instruction.
 
     ``nearest`` says that it rounds to nearest.
@@ -46,7 +46,7 @@ def flushing(name: str, plain: Operation, *, nearest: bool = True) -> Operation 
             result = np.where(least & short, np.copysign(np.float32(0), result), result)
         return flushed(result)
 
-    return Operation(compute, plain.sources, plain.result)
+    return Compute(compute, plain.sources, plain.result)
 
 
 def _falls_short(high: Values, low: Values, *, nearest: bool) -> Values:

@@ -7,13 +7,14 @@ their group, or at the kernel's end: as late as they may. What they read, they r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import UnsupportedInstruction
+from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy, bulk_problems, parse_copy
 from mmcore_emulator.isa.asynchronous.bulk_issue import (
     Sent,
@@ -28,7 +29,19 @@ from mmcore_emulator.isa.asynchronous.bulk_issue import (
 from mmcore_emulator.isa.asynchronous.bulk_reductions import Merge, merge_of, merge_of_tensor
 from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, initialised
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import (
+    CACHE_HINT,
+    CLUSTER_SPACE,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    nothing,
+    of_opcode,
+)
+from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Waited
 from mmcore_emulator.machine.asynchronous.tensor_maps import (
     MAP_BYTES,
@@ -38,93 +51,93 @@ from mmcore_emulator.machine.asynchronous.tensor_maps import (
     decode,
     widened,
 )
-from mmcore_emulator.machine.compiled_block import RANK_BEGIN, Ports
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.memory import Array
-from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
+from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 _PARTS = {
-    **{name: Part("address") for name in ("target", "source", "mbarrier")},
-    "tensor": Part("tensor"),
-    "size": Part("source", "u32"),
-    "mask": Part("source", "u16"),
-    "policy": Part("source", "b64"),
-    "count": Part("source", "s32"),
+    **{name: OperandSpec("address") for name in ("target", "source", "mbarrier")},
+    "tensor": OperandSpec("tensor"),
+    "size": OperandSpec("source", "u32"),
+    "mask": OperandSpec("source", "u16"),
+    "policy": OperandSpec("source", "b64"),
+    "count": OperandSpec("source", "s32"),
 }
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
-def bulk_action(opcode: tuple[str, ...]) -> Action | None:
+def _bulk(opcode: Opcode) -> Execute | None:
     """What runs a bulk copy, or waits for some; None for another instruction, and for what is not known."""
     copy = parse_copy(opcode)
     if copy is None or not set(copy.operands) <= _PARTS.keys():
         return None
     parts = tuple(_PARTS[name] for name in copy.operands)
     if copy.action in ("prefetch", "prefetch_map"):
-        return Action(lambda *_: (), parts)
+        return Execute(nothing, parts)
     if copy.action == "commit_group":
-        return Action(_commit)
+        return Execute(_commit)
     if copy.action == "wait_group":
-        return Action(partial(_wait, copy.read), parts)
+        return Execute(partial(_wait, copy.read), parts)
     merge = merge_of(copy.reduction, copy.kind, copy.target) if copy.kind else None
     if copy.kind and merge is None:
         return None
-    return Action(partial(_to_global if copy.target == "global" else _to_shared, copy, merge), parts)
+    return Execute(partial(_to_global if copy.target == "global" else _to_shared, copy, merge), parts)
 
 
-def _commit(ports: Ports, mask: Mask | None, at: Instruction) -> Sequence[Any]:
-    ports.bulk_groups.commit(mask)
-    ports.happened(Committed("bulk", mask))
+def _commit(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Any]:
+    machine.bulk_groups.commit(mask)
+    machine.observers.event(Committed("bulk", mask))
     return ()
 
 
-def _wait(read: bool, ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Any]:
-    groups = ports.bulk_groups
+def _wait(read: bool, machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Any]:
+    groups = machine.bulk_groups
     (groups.read if read else groups.land)(int(most[0].item()), mask)
-    ports.happened(Waited("bulk", int(most[0].item()), mask))
+    machine.observers.event(Waited("bulk", int(most[0].item()), mask))
     return ()
 
 
-def _layout(ports: Ports, mask: Mask | None, at: Instruction, address: Values) -> TensorLayout | None:
+def _layout(machine: Machine, mask: Mask | None, at: Instruction, address: Values) -> TensorLayout | None:
     """The tensor map at the address that these lanes name; None, and a violation, where there is none."""
-    lanes = np.argwhere(ports.spread(mask))
-    (named,) = np.unique(each_of(ports, lanes, address))[:1]
-    content = ports.content("generic", int(named), MAP_BYTES)
+    lanes = np.argwhere(machine.batch.spread(mask))
+    (named,) = np.unique(each_of(machine, lanes, address))[:1]
+    content = machine.memory.content("generic", int(named), MAP_BYTES)
     layout = decode(content.tobytes()) if content is not None else None
     if layout is None:
         text = f"finds no tensor map at address {int(named):#x}"
-        ports.report(LaneViolation("illegal-address", None, at, ports.spread(mask), lambda _: text))
+        machine.observers.report(LaneViolation("illegal-address", None, at, machine.batch.spread(mask), lambda _: text))
     return layout
 
 
 def _boxes(
-    ports: Ports, mask: Mask | None, at: Instruction, shared: Values, base: Values, *coordinates: Values
+    machine: Machine, mask: Mask | None, at: Instruction, shared: Values, base: Values, *coordinates: Values
 ) -> tuple[Sent, TensorLayout, NDArray[Any]] | None:
     """Copies of boxes, the tensor and the boxes' coordinates in it; None where there is no tensor map."""
-    layout = _layout(ports, mask, at, base)
+    layout = _layout(machine, mask, at, base)
     if layout is None:
         return None
-    sent = sent_by(ports, mask, at, shared, layout.nbytes)
-    return sent, layout, np.stack([each_of(ports, sent.lanes, each) for each in coordinates], axis=-1)
+    sent = sent_by(machine, mask, at, shared, layout.nbytes)
+    return sent, layout, np.stack([each_of(machine, sent.lanes, each) for each in coordinates], axis=-1)
 
 
 def _to_shared(
-    copy: BulkCopy, merge: Merge | None, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+    copy: BulkCopy, merge: Merge | None, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> Sequence[Any]:
     given = dict(zip(copy.operands, operands, strict=True))
     target, mbarrier = given["target"][0], given["mbarrier"][0]
     for each in (target, mbarrier):
-        mask = ports.in_cluster(each, mask, at)
+        mask = machine.memory.in_cluster(each, mask, at)
     if mask is not None and not mask.count:
         return ()
     layout: TensorLayout | None
     read: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
     if "tensor" in given:
-        boxes = _boxes(ports, mask, at, target, *given["tensor"])
+        boxes = _boxes(machine, mask, at, target, *given["tensor"])
         if boxes is None:
             return ()
         sent, layout, places = boxes
@@ -136,37 +149,37 @@ def _to_shared(
         origin, said = partial(origins, sent, layout, places), f"swizzle {layout.swizzle}"
         runs = box_rows(layout, places)
     else:
-        sent = sent_by(ports, mask, at, target, given["size"][0])
-        sources = each_of(ports, sent.lanes, given["source"][0])
+        sent = sent_by(machine, mask, at, target, given["size"][0])
+        sources = each_of(machine, sent.lanes, given["source"][0])
         for problem in bulk_problems(sent.shared, sources, sent.nbytes):
             sent.report("misaligned", "shared", f"copies in bulk, and {problem.clause}", problem.lanes)
         read = partial(_read_bytes if copy.source == "global" else _read_shared, sent, sources)
         origin, said = partial(plain_origins, sent, sources), "bytes in order"
         layout, runs = None, (sources[:, np.newaxis].astype(np.int64), sent.nbytes[:, np.newaxis])
-    masks = each_of(ports, sent.lanes, given["mask"][0]) if "mask" in given else None
+    masks = each_of(machine, sent.lanes, given["mask"][0]) if "mask" in given else None
     ranks = range(16) if masks is not None else (None,)
     delivered = 0
     for rank in ranks:
         which = np.ones(len(sent.lanes), np.bool_) if masks is None or rank is None else (masks >> rank) & 1 != 0
         if which.any():
-            block = block_at(ports, target) if rank is None else ports.block_of_rank(rank)
+            block = block_at(machine, target) if rank is None else machine.batch.block_of_rank(rank)
             if rank is not None and (block < 0).any():
                 sent.report("out-of-bounds-write", "shared", _NO_BLOCK.format(rank), which)
                 continue
             delivered += int(sent.nbytes[which].sum())
-            blocks, objects = each_of(ports, sent.lanes, block), each_of(ports, sent.lanes, mbarrier)
+            blocks, objects = each_of(machine, sent.lanes, block), each_of(machine, sent.lanes, mbarrier)
             land: Callable[[], None] = partial(_land, sent, which, read, merge, blocks, objects)
-            if ports.watched:
+            if machine.observers:
                 at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
                 from_global = origin()[which] if copy.source == "global" else None
                 told = sent.transfer(
                     which, blocks, writes=True, origin=from_global, mbarriers=at_objects[which], layout=said
                 )
-                land = partial(landed, land, issued(sent, which, blocks, told), ports)
-            ports.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
+                land = partial(landed, land, issued(sent, which, blocks, told), machine)
+            machine.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
     if copy.source == "global":
-        ports.tell_bulk_copy(
-            BulkTransfer("load", at, ports.spaces["global"], sent.lanes, sent.shared, *runs, delivered, layout)
+        machine.observers.bulk_copy(
+            BulkTransfer("load", at, machine.memory.spaces["global"], sent.lanes, sent.shared, *runs, delivered, layout)
         )
     return ()
 
@@ -199,7 +212,7 @@ def _land(
 def _shared_words(sent: Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
     """The mbarrier object at an address of a block's shared memory, as an array of one word."""
     inside = int(address) & (RANK_BEGIN - 1)
-    array = sent.ports.spaces["shared"].at(inside)
+    array = sent.machine.memory.spaces["shared"].at(inside)
     if array is None or not 0 <= inside - array.base <= array.writable - 8:
         return None
     first = (inside - array.base + int(block) * array.stride) // 8
@@ -230,7 +243,7 @@ def _read_shared(sent: Sent, sources: NDArray[np.uint64]) -> tuple[NDArray[Any],
     inside = steps < sent.nbytes[:, np.newaxis]
     for number, source in enumerate(sources):
         address = int(source) & (RANK_BEGIN - 1)
-        array = sent.ports.spaces["shared"].at(address)
+        array = sent.machine.memory.spaces["shared"].at(address)
         if _fits(sent, np.intp(number), array, address, "read") and array is not None:
             first = address - array.base + int(sent.block[number]) * array.stride
             content[number, inside[number]] = array.view(dtype)[(first + steps[inside[number]]) // 16]
@@ -245,7 +258,7 @@ def _global(
     sent: Sent, base: int, offsets: NDArray[np.int64], inside: NDArray[np.bool_], itemsize: int
 ) -> NDArray[Any]:
     """Elements of global memory; zeros for those that are not inside."""
-    array, dtype = sent.ports.spaces["global"].at(base), _dtype(itemsize)
+    array, dtype = sent.machine.memory.spaces["global"].at(base), _dtype(itemsize)
     if array is None:
         sent.report("out-of-bounds-read", None, f"copies from address {base:#x}, far from every array")
         return np.zeros(offsets.shape, dtype)
@@ -269,18 +282,18 @@ def _write_shared(
     block: NDArray[np.int64],
 ) -> None:
     itemsize = content.dtype.itemsize
-    ports = sent.ports
+    machine = sent.machine
     for number in np.flatnonzero(which):
         address = int(sent.shared[number]) & (RANK_BEGIN - 1)
-        array = ports.spaces["shared"].at(address)
-        if not _fits(sent, number, array, address, "write"):
+        array = machine.memory.spaces["shared"].at(address)
+        if not _fits(sent, number, array, address, "write") or array is None:
             continue
         offsets = places[number] if places.ndim > 1 else places
         there = offsets >= 0
         first = address - array.base + int(block[number]) * array.stride
         view, index, coming = array.view(content.dtype), (first + offsets[there]) // itemsize, content[number][there]
         view[index] = coming if merge is None else merge(view[index], coming)
-    ports.changed()
+    machine.memory.changed()
 
 
 def _fits(sent: Sent, number: np.intp, array: Array | None, address: int, access: str) -> bool:
@@ -298,7 +311,7 @@ def _fits(sent: Sent, number: np.intp, array: Array | None, address: int, access
 
 
 def _to_global(
-    copy: BulkCopy, merge: Merge | None, ports: Ports, mask: Mask | None, at: Instruction, *operands: list[Values]
+    copy: BulkCopy, merge: Merge | None, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> Sequence[Any]:
     given = dict(zip(copy.operands, operands, strict=True))
     if mask is not None and not mask.count:
@@ -306,7 +319,7 @@ def _to_global(
     layout: TensorLayout | None
     source = given["source"][0]
     if "tensor" in given:
-        boxes = _boxes(ports, mask, at, source, *given["tensor"])
+        boxes = _boxes(machine, mask, at, source, *given["tensor"])
         if boxes is None:
             return ()
         sent, layout, places = boxes
@@ -320,24 +333,24 @@ def _to_global(
         base_address, itemsize = layout.address, wide.itemsize
         runs = box_rows(layout, places)
     else:
-        sent = sent_by(ports, mask, at, source, given["size"][0])
-        targets = each_of(ports, sent.lanes, given["target"][0])
+        sent = sent_by(machine, mask, at, source, given["size"][0])
+        targets = each_of(machine, sent.lanes, given["target"][0])
         steps = np.arange(0, int(sent.nbytes.max(initial=0)), 16)
         base_address, itemsize = int(targets.min()), 16
         offsets = (targets - np.uint64(base_address)).astype(np.int64)[:, np.newaxis] + steps
         inside, shared = steps < sent.nbytes[:, np.newaxis], np.broadcast_to(steps, offsets.shape)
         layout, runs = None, (targets[:, np.newaxis].astype(np.int64), sent.nbytes[:, np.newaxis])
     transfer = BulkTransfer(
-        "store", at, ports.spaces["global"], sent.lanes, sent.shared, *runs, int(runs[1].sum()), layout
+        "store", at, machine.memory.spaces["global"], sent.lanes, sent.shared, *runs, int(runs[1].sum()), layout
     )
-    ports.tell_bulk_copy(transfer)
-    if ports.watched:
-        ports.happened(Issued(sent.transfer(np.ones(len(sent.lanes), np.bool_), sent.block, writes=False)))
+    machine.observers.bulk_copy(transfer)
+    if machine.observers:
+        machine.observers.event(Issued(sent.transfer(np.ones(len(sent.lanes), np.bool_), sent.block, writes=False)))
         tell_fetched(sent, mask)
     for number, lane in enumerate(sent.lanes):
         write = partial(_write_global, sent, number, transfer, merge, base_address, offsets[number][inside[number]])
         reads = partial(_read_for_global, sent, number, shared[number][inside[number]], itemsize, write)
-        ports.bulk_groups.send(tuple(lane.tolist()), reads)
+        machine.bulk_groups.send(tuple(lane.tolist()), reads)
     return ()
 
 
@@ -346,7 +359,7 @@ def _read_for_global(
 ) -> Callable[[], None]:
     """Read what one thread copies from shared memory, elements at offsets; what is to ``write`` that."""
     address = int(sent.shared[number]) & (RANK_BEGIN - 1)
-    source = sent.ports.spaces["shared"].at(address)
+    source = sent.machine.memory.spaces["shared"].at(address)
     if not _fits(sent, np.intp(number), source, address, "read") or source is None:
         return lambda: None
     first = address - source.base + int(sent.block[number]) * source.stride
@@ -364,8 +377,8 @@ def _write_global(
     content: NDArray[Any],
 ) -> None:
     """Write what one thread copies, elements at offsets from a base."""
-    ports, itemsize = sent.ports, content.dtype.itemsize
-    target = ports.spaces["global"].at(base)
+    machine, itemsize = sent.machine, content.dtype.itemsize
+    target = machine.memory.spaces["global"].at(base)
     if target is None:
         sent.report("out-of-bounds-write", None, f"copies to address {base:#x}, far from every array", [number])
         return
@@ -377,8 +390,8 @@ def _write_global(
     going = ~stray
     view, index = target.view(content.dtype), places[going] // itemsize
     view[index] = content[going] if merge is None else merge(view[index], content[going])
-    ports.changed()
-    if ports.watched:
+    machine.memory.changed()
+    if machine.observers:
         _tell_written(sent, number, transfer, target, places[going], itemsize)
 
 
@@ -390,5 +403,28 @@ def _tell_written(
     for run in np.split(places, np.flatnonzero(np.diff(places) != itemsize) + 1):
         if run.size:
             address, nbytes = np.full((1,) * 6, target.base + run[0], np.uint64), run.size * itemsize
-            memory = sent.ports.spaces["global"]
-            sent.ports.tell(Access("copy", "global", memory, address, nbytes, mask, sent.at, transfer))
+            memory = sent.machine.memory.spaces["global"]
+            sent.machine.observers.access(Access("copy", "global", memory, address, nbytes, mask, sent.at, transfer))
+
+
+_WRITES = Effect("bulk copy", "writes", writes=True)
+FAMILY = Family(
+    "Bulk copies (TMA)",
+    (
+        Entry("cp.async.bulk", of_opcode(_bulk), r"cp\.async\.bulk\..*", _WRITES),
+        Entry(
+            "cp.reduce.async.bulk",
+            of_opcode(_bulk),
+            r"cp\.reduce\.async\.bulk\..*\.add\b.*",
+            replace(_WRITES, verb="adds to", step="reduce"),
+        ),
+        Entry(
+            "cp.reduce.async.bulk",
+            of_opcode(_bulk),
+            r"cp\.reduce\.async\.bulk\..*",
+            replace(_WRITES, verb="changes", step="reduce"),
+        ),
+        Entry("prefetch.tensormap", of_opcode(_bulk), r"prefetch\..*tensormap"),
+    ),
+    since=(((9, 0), r"cp\.(reduce\.)?async\.bulk.*"), CLUSTER_SPACE, CACHE_HINT),
+)

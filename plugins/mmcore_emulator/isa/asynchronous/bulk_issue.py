@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Landed, Transfer, words_of
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, box_elements, widened
-from mmcore_emulator.machine.compiled_block import RANK_BEGIN, Ports
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -29,7 +30,7 @@ class Sent:
         nbytes: of each copy.
     """
 
-    ports: Ports
+    machine: Machine
     at: Instruction
     lanes: NDArray[np.int64]
     block: NDArray[np.int64]
@@ -38,55 +39,57 @@ class Sent:
 
     def among_lanes(self, which: Any) -> NDArray[np.bool_]:
         """Some of them, among all lanes of the batch."""
-        lanes = np.zeros(self.ports.shape, np.bool_)
+        lanes = np.zeros(self.machine.batch.shape, np.bool_)
         lanes[tuple(self.lanes[which].T)] = True
         return lanes
 
     def mask(self, which: Any) -> Mask | None:
         """The same as a mask."""
-        found: Mask | None = self.ports.narrow(None, self.among_lanes(which))
+        found: Mask | None = self.machine.batch.narrow(None, self.among_lanes(which))
         return found
 
     def transfer(self, which: Any, block: NDArray[np.int64], **further: Any) -> Transfer:
         """What observers are told of some of them, whose bytes in shared memory are those of given blocks."""
-        numbers = np.ravel_multi_index(tuple(self.lanes[which].T), self.ports.shape)
+        numbers = np.ravel_multi_index(tuple(self.lanes[which].T), self.machine.batch.shape)
         inside = (self.shared[which] & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
         words = words_of(block[which] * BLOCK_BYTES + inside, self.nbytes[which])
         return Transfer(self.at, numbers[:, np.newaxis], words, **further)
 
     def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
         """Report what some of them do wrong."""
-        self.ports.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
+        self.machine.observers.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
 
 
-def each_of(ports: Ports, lanes: NDArray[np.int64], values: Values) -> Values:
+def each_of(machine: Machine, lanes: NDArray[np.int64], values: Values) -> Values:
     """The values of some lanes."""
-    return np.asarray(np.broadcast_to(values, ports.shape)[tuple(lanes.T)])
+    return np.asarray(np.broadcast_to(values, machine.batch.shape)[tuple(lanes.T)])
 
 
-def sent_by(ports: Ports, mask: Mask | None, at: Instruction, shared: Values, nbytes: Values | int) -> Sent:
+def sent_by(machine: Machine, mask: Mask | None, at: Instruction, shared: Values, nbytes: Values | int) -> Sent:
     """Copies that the lanes of a mask send, of addresses in shared memory and bytes as lanes."""
-    lanes = np.argwhere(ports.spread(mask))
-    every = np.broadcast_to(np.asarray(nbytes, np.int64), ports.shape)
-    block = each_of(ports, lanes, ports.block_index)
-    return Sent(ports, at, lanes, block, each_of(ports, lanes, shared), each_of(ports, lanes, every))
+    lanes = np.argwhere(machine.batch.spread(mask))
+    every = np.broadcast_to(np.asarray(nbytes, np.int64), machine.batch.shape)
+    block = each_of(machine, lanes, machine.batch.block_index())
+    return Sent(machine, at, lanes, block, each_of(machine, lanes, shared), each_of(machine, lanes, every))
 
 
 def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told: Transfer) -> Transfer:
     """Tell observers that copies to shared memory begin."""
-    ports = sent.ports
-    address, owner = np.zeros(ports.shape, np.uint64), np.zeros(ports.shape, np.int64)
+    machine = sent.machine
+    address, owner = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.int64)
     address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
     owner[tuple(sent.lanes.T)] = blocks
     nbytes = int(sent.nbytes.max(initial=0))
-    ports.tell(Access("copy", "shared", ports.shared_of(owner), address, nbytes, sent.mask(which), sent.at))
-    ports.happened(Issued(told))
+    machine.observers.access(
+        Access("copy", "shared", machine.memory.shared_of(owner), address, nbytes, sent.mask(which), sent.at)
+    )
+    machine.observers.event(Issued(told))
     return told
 
 
-def landed(land: Callable[[], None], told: Transfer, ports: Ports) -> None:
+def landed(land: Callable[[], None], told: Transfer, machine: Machine) -> None:
     """Let copies land, and tell observers."""
-    ports.happened(Landed(told))
+    machine.observers.event(Landed(told))
     land()
 
 
@@ -109,7 +112,7 @@ def plain_origins(sent: Sent, sources: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 def tell_fetched(sent: Sent, mask: Mask | None) -> None:
     """Tell observers what copies from shared memory read."""
-    ports, address = sent.ports, np.zeros(sent.ports.shape, np.uint64)
+    machine, address = sent.machine, np.zeros(sent.machine.batch.shape, np.uint64)
     address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
     nbytes = int(sent.nbytes.max(initial=0))
-    ports.tell(Access("fetch", "shared", ports.spaces["shared"], address, nbytes, mask, sent.at))
+    machine.observers.access(Access("fetch", "shared", machine.memory.spaces["shared"], address, nbytes, mask, sent.at))

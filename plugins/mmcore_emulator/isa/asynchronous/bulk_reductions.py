@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.isa.atomics import Combine, atomic_operation
+from mmcore_emulator.isa.atomics import atomic_operation
+from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.numerics.floats import Values, flushed
 from mmcore_emulator.numerics.types import NUMPY
 

@@ -20,11 +20,11 @@ from mmcore_emulator.isa.asynchronous.mbarriers import (
     pending_count,
     problems,
 )
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
-from mmcore_emulator.machine.compiled_block import Ports
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.observer import LaneViolation
+from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -33,76 +33,93 @@ _ONE = np.ones((1,) * 6, np.uint32)
 _SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
 
 
-def mbarrier_action(opcode: tuple[str, ...]) -> Action | None:
+def _mbarrier(opcode: Opcode) -> Execute | None:
     """What runs an instruction of ``mbarrier``, or ``cp.async.mbarrier.arrive``; None for another."""
     kind = parse(opcode)
     if kind is None:
         return None
-    address, number = Part("address"), Part("source", "u32")
-    state = Part("result", "b64")
+    address, number = OperandSpec("address"), OperandSpec("source", "u32")
+    state = OperandSpec("result", "b64")
     match kind.action:
         case "init":
-            return Action(partial(_init, kind), (address, number))
+            return Execute(partial(_init, kind), (address, number))
         case "expect_tx" | "complete_tx":
-            return Action(partial(change, kind), (address, number))
+            return Execute(partial(change, kind), (address, number))
         case "inval":
-            return Action(partial(change, kind), (address,))
+            return Execute(partial(change, kind), (address,))
         case "arrive" | "arrive_drop":
-            return Action(partial(change, kind), (state, address, number), least=2)
+            return Execute(partial(change, kind), (state, address, number), required=2)
         case "test_wait" | "try_wait":
-            phase = Part("source", "u32" if kind.parity else "b64")
-            return Action(partial(_wait, kind), (Part("result", "pred"), address, phase, number), least=3)
+            phase = OperandSpec("source", "u32" if kind.parity else "b64")
+            return Execute(partial(_wait, kind), (OperandSpec("result", "pred"), address, phase, number), required=3)
         case "pending_count":
-            return Action(
-                lambda ports, mask, at, state: [pending_count(state[0])], (Part("result", "u32"), Part("source", "b64"))
+            return Execute(
+                lambda machine, mask, at, state: [pending_count(state[0])],
+                (OperandSpec("result", "u32"), OperandSpec("source", "b64")),
             )
         case "copies_arrive":
-            return Action(partial(_copies_arrive, kind), (address,))
+            return Execute(partial(_copies_arrive, kind), (address,))
     return None
 
 
 def _init(
-    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], number: list[Values]
+    kind: MbarrierKind,
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    number: list[Values],
 ) -> Sequence[Values]:
     """An object begins."""
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
-    mask = ports.in_cluster(address[0], mask, at)
-    _tell(kind, ports, mask, at, ports.peek(space, address[0], _OBJECT, mask), number[0])
-    for each in np.unique(np.broadcast_to(address[0], ports.shape)[ports.spread(mask)]).tolist():
-        ports.initialised_at[each & (BLOCK_BYTES - 1)] = at
-    ports.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
-    if ports.watched:
-        ports.happened(Made(ports.places(address[0]), mask))
+    mask = machine.memory.in_cluster(address[0], mask, at)
+    _tell(kind, machine, mask, at, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
+    for each in np.unique(np.broadcast_to(address[0], machine.batch.shape)[machine.batch.spread(mask)]).tolist():
+        machine.mbarriers.initialised_at[each & (BLOCK_BYTES - 1)] = at
+    machine.memory.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
+    if machine.observers:
+        machine.observers.event(Made(machine.memory.places(address[0]), mask))
     return ()
 
 
 def change(
-    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values], *number: list[Values]
+    kind: MbarrierKind,
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    *number: list[Values],
 ) -> Sequence[Values]:
     """An object becomes another; what each lane found there."""
     operand = number[0][0] if number else _ONE
     of = combine(kind)
     assert of is not None
-    mask = ports.in_cluster(address[0], mask, at)
+    mask = machine.memory.in_cluster(address[0], mask, at)
     if kind.semantics == "release":
-        ports.fence(_fenced(kind), mask)
-    found = ports.atomic(
+        machine.observers.fence(_fenced(kind), mask)
+    found = machine.memory.atomic(
         _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
     )
-    _tell(kind, ports, mask, at, found, operand)
-    if ports.watched and kind.action in ("arrive", "arrive_drop"):
-        sent = ArrivalSent(ports.places(address[0]), mask, at, _fenced(kind) if kind.semantics == "relaxed" else "")
-        ports.happened(sent)
-        ports.happened(Arrived(sent))
+    _tell(kind, machine, mask, at, found, operand)
+    if machine.observers and kind.action in ("arrive", "arrive_drop"):
+        sent = ArrivalSent(
+            machine.memory.places(address[0]), mask, at, _fenced(kind) if kind.semantics == "relaxed" else ""
+        )
+        machine.observers.event(sent)
+        machine.observers.event(Arrived(sent))
     return [found]
 
 
-def _tell(kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, found: Values, operand: Values) -> None:
+def _tell(
+    kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, found: Values, operand: Values
+) -> None:
     """Report what is wrong with the objects that lanes found."""
     for problem in problems(kind, found, operand):
-        lanes = ports.spread(ports.narrow(mask, problem.lanes))
+        lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
         if lanes.any():
-            ports.report(LaneViolation("mbarrier-misuse", "shared", at, lanes, partial(_misuse, problem.clause, at)))
+            machine.observers.report(
+                LaneViolation("mbarrier-misuse", "shared", at, lanes, partial(_misuse, problem.clause, at))
+            )
 
 
 def _misuse(clause: str, at: Instruction, lane: tuple[int, ...]) -> str:
@@ -111,7 +128,7 @@ def _misuse(clause: str, at: Instruction, lane: tuple[int, ...]) -> str:
 
 def _wait(
     kind: MbarrierKind,
-    ports: Ports,
+    machine: Machine,
     mask: Mask | None,
     at: Instruction,
     address: list[Values],
@@ -121,23 +138,25 @@ def _wait(
     """Whether a phase is over. If it is not, what is on its way to the object arrives first, until it is."""
     over = completed if kind.parity else completed_of_state
     space = _SPACES[kind.space]
-    mask = ports.in_cluster(address[0], mask, at)
+    mask = machine.memory.in_cluster(address[0], mask, at)
 
     def asking() -> Mask | None:
-        still: Mask | None = ports.narrow(mask, ~over(ports.peek(space, address[0], _OBJECT, mask), phase[0]))
+        still: Mask | None = machine.batch.narrow(
+            mask, ~over(machine.memory.peek(space, address[0], _OBJECT, mask), phase[0])
+        )
         return still
 
-    ports.in_flight.land_at(address[0], asking)
-    found = ports.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
+    machine.in_flight.land_at(address[0], asking)
+    found = machine.memory.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
     relaxed = kind.semantics == "relaxed"
     if not relaxed:
-        ports.fence(_fenced(kind), mask)
-    _tell(kind, ports, mask, at, found, _ONE)
+        machine.observers.fence(_fenced(kind), mask)
+    _tell(kind, machine, mask, at, found, _ONE)
     done = over(found, phase[0])
-    if ports.watched:
-        passed = ports.narrow(mask, done)
-        ports.happened(Passed(ports.places(address[0]), contents(found).parity, passed, at, relaxed))
-    ports.asked[id(at)] = address[0], found
+    if machine.observers:
+        passed = machine.batch.narrow(mask, done)
+        machine.observers.event(Passed(machine.memory.places(address[0]), contents(found).parity, passed, at, relaxed))
+    machine.mbarriers.asked[id(at)] = address[0], found
     return [done]
 
 
@@ -146,24 +165,51 @@ def _fenced(kind: MbarrierKind) -> str:
 
 
 def _copies_arrive(
-    kind: MbarrierKind, ports: Ports, mask: Mask | None, at: Instruction, address: list[Values]
+    kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values]
 ) -> Sequence[Values]:
     """When the copies land that these lanes have sent so far, they arrive at the object."""
-    space, groups = _SPACES[kind.space], ports.thread_copies.committed
-    mask = ports.in_cluster(address[0], mask, at)
+    space, groups = _SPACES[kind.space], machine.thread_copies.committed
+    mask = machine.memory.in_cluster(address[0], mask, at)
     if kind.increments:
-        ports.atomic(space, address[0], [_ONE], _OBJECT, expect_arrival, mask, at)
-    copies = ports.thread_copies
+        machine.memory.atomic(space, address[0], [_ONE], _OBJECT, expect_arrival, mask, at)
+    copies = machine.thread_copies
     copies.commit(mask)
-    sent = ArrivalSent(ports.places(address[0]), mask, at) if ports.watched else None
+    sent = ArrivalSent(machine.memory.places(address[0]), mask, at) if machine.observers else None
     if sent is not None:
-        ports.happened(sent)
+        machine.observers.event(sent)
 
     def land() -> None:
         copies.land(groups + 1, mask)
-        ports.atomic(space, address[0], [_ONE], _OBJECT, arrive, mask, at)
+        machine.memory.atomic(space, address[0], [_ONE], _OBJECT, arrive, mask, at)
         if sent is not None:
-            ports.happened(Arrived(sent))
+            machine.observers.event(Arrived(sent))
 
-    ports.in_flight.send(address[0], mask, land)
+    machine.in_flight.send(address[0], mask, land)
     return ()
+
+
+def _effect(verb: str = "uses", polls: str = "", step: str = "") -> Effect:
+    return Effect("mbarrier", verb, writes=True, polls=polls, step=step)
+
+
+FAMILY = Family(
+    "mbarrier objects",
+    (
+        Entry("mbarrier.init", of_opcode(_mbarrier), r"mbarrier\.init\..*", _effect("makes", step="init")),
+        Entry("mbarrier.inval", of_opcode(_mbarrier), r"mbarrier\.inval\..*", _effect("gives up", step="inval")),
+        Entry("mbarrier.test_wait", of_opcode(_mbarrier), r"mbarrier\.test_wait\..*", _effect(polls="always")),
+        Entry("mbarrier.try_wait", of_opcode(_mbarrier), r"mbarrier\.try_wait\..*", _effect(polls="always")),
+        Entry("mbarrier", of_opcode(_mbarrier), effect=_effect()),
+        Entry(
+            "cp.async.mbarrier.arrive",
+            of_opcode(_mbarrier),
+            r"cp\.async\.mbarrier\.arrive.*",
+            Effect("copy", writes=True, step="arrive"),
+        ),
+    ),
+    since=(
+        ((9, 0), r"mbarrier\.(try_wait|expect_tx|complete_tx)\..*|mbarrier\..*\.expect_tx\..*"),
+        CLUSTER_SPACE,
+        ((8, 0), r"(cp\.async|mbarrier)\..*"),
+    ),
+)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mmcore_emulator.isa.atomics import Combine
 from mmcore_emulator.machine.asynchronous.problem import Mask, Problem, first_of
+from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.numerics.floats import Values
 
 MOST_ARRIVALS = 2**16 - 1

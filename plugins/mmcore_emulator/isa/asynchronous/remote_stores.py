@@ -16,11 +16,12 @@ from mmcore_emulator.isa.asynchronous.bulk_issue import each_of, issued, landed,
 from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
 from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
 from mmcore_emulator.isa.atomics import atomic_operation
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Transfer
-from mmcore_emulator.machine.compiled_block import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, Ports
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.observer import LaneViolation, always
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.addresses import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Instruction
@@ -37,7 +38,7 @@ _LARGEST = 16
 _LATE = "sends to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
-def remote_action(opcode: tuple[str, ...]) -> Action | None:
+def _remote(opcode: Opcode) -> Execute | None:
     """What runs an instruction of ``st.async`` or ``red.async``; None for another."""
     name = ".".join(opcode)
     if found := _STORE.fullmatch(name):
@@ -45,13 +46,15 @@ def remote_action(opcode: tuple[str, ...]) -> Action | None:
         if count * dtype.itemsize > _LARGEST:
             return None
         run = partial(_send, _space(found), partial(_store, dtype), count * dtype.itemsize)
-        return Action(run, (Part("address"), Part("source", found["kind"], count), Part("address")))
+        return Execute(
+            run, (OperandSpec("address"), OperandSpec("source", found["kind"], count), OperandSpec("address"))
+        )
     if found := _REDUCTION.fullmatch(name):
         kind, operation = found["kind"], atomic_operation(frozenset((found["name"], found["kind"])))
         if operation is None or (kind == "u64" and found["name"] != "add"):
             return None
         run = partial(_send, _space(found), partial(_reduce, NUMPY[kind], operation.combine), NUMPY[kind].itemsize)
-        return Action(run, (Part("address"), Part("source", kind), Part("address")))
+        return Execute(run, (OperandSpec("address"), OperandSpec("source", kind), OperandSpec("address")))
     return None
 
 
@@ -59,20 +62,20 @@ def _space(found: re.Match[str]) -> str:
     return "cluster" if found["space"] else "generic"
 
 
-def block_at(ports: Ports, address: Values) -> Values:
+def block_at(machine: Machine, address: Values) -> Values:
     """Number in the batch of the block in whose shared memory an address of the cluster lies."""
     rank = (address & np.uint64(SHARED_WINDOW - 1)) >> np.uint64(RANK_SHIFT)
     if not rank.any():
-        return np.asarray(ports.block_index)
-    others = ports.block_of_rank(np.maximum(rank.astype(np.int64) - 1, 0))
-    return np.asarray(np.where(rank == 0, ports.block_index, others))
+        return np.asarray(machine.batch.block_index())
+    others = machine.batch.block_of_rank(np.maximum(rank.astype(np.int64) - 1, 0))
+    return np.asarray(np.where(rank == 0, machine.batch.block_index(), others))
 
 
 def _send(
     space: str,
     write: Callable[..., None],
     nbytes: int,
-    ports: Ports,
+    machine: Machine,
     mask: Mask | None,
     at: Instruction,
     address: list[Values],
@@ -80,33 +83,35 @@ def _send(
     mbarrier: list[Values],
 ) -> Sequence[Values]:
     for each in (address[0], mbarrier[0]):
-        mask = ports.in_cluster(each, mask, at)
+        mask = machine.memory.in_cluster(each, mask, at)
     if mask is not None and not mask.count:
         return ()
     completes = MbarrierKind("complete_tx", space=space, scope="cluster")
 
     def land() -> None:
-        write(ports, space, address[0], values, mask, at)
-        before = ports.peek(space, mbarrier[0], np.dtype(np.uint64), mask)
-        (found,) = change(completes, ports, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
-        late = ports.spread(ports.narrow(mask, contents(found).parity != contents(before).parity))
+        write(machine, space, address[0], values, mask, at)
+        before = machine.memory.peek(space, mbarrier[0], np.dtype(np.uint64), mask)
+        (found,) = change(completes, machine, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
+        late = machine.batch.spread(machine.batch.narrow(mask, contents(found).parity != contents(before).parity))
         if late.any():
-            ports.report(LaneViolation("mbarrier-misuse", "shared", at, late, always(_LATE)))
+            machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, late, always(_LATE)))
 
     inside = mbarrier[0] & np.uint64(RANK_BEGIN - 1)
     lands: Callable[[], None] = land
-    for told in _told(ports, mask, at, address[0], nbytes, mbarrier[0]) if ports.watched else ():
-        lands = partial(landed, lands, told, ports)
-    ports.in_flight.send(inside, mask, lands, block_at(ports, mbarrier[0]))
+    for told in _told(machine, mask, at, address[0], nbytes, mbarrier[0]) if machine.observers else ():
+        lands = partial(landed, lands, told, machine)
+    machine.in_flight.send(inside, mask, lands, block_at(machine, mbarrier[0]))
     return ()
 
 
 def _told(
-    ports: Ports, mask: Mask | None, at: Instruction, address: Values, nbytes: int, mbarrier: Values
+    machine: Machine, mask: Mask | None, at: Instruction, address: Values, nbytes: int, mbarrier: Values
 ) -> Iterator[Transfer]:
     """What observers are told of the stores that are sent, by where the mbarrier lies in its block."""
-    sent = sent_by(ports, mask, at, address, nbytes)
-    blocks, objects = (each_of(ports, sent.lanes, each) for each in (block_at(ports, address), ports.places(mbarrier)))
+    sent = sent_by(machine, mask, at, address, nbytes)
+    blocks, objects = (
+        each_of(machine, sent.lanes, each) for each in (block_at(machine, address), machine.memory.places(mbarrier))
+    )
     for place in np.unique(objects % BLOCK_BYTES).tolist():
         which = objects % BLOCK_BYTES == place
         yield issued(sent, which, blocks, sent.transfer(which, blocks, writes=True, mbarriers=objects[which]))
@@ -114,24 +119,42 @@ def _told(
 
 def _store(
     dtype: np.dtype[Any],
-    ports: Ports,
+    machine: Machine,
     space: str,
     address: Values,
     values: list[Values],
     mask: Mask | None,
     at: Instruction,
 ) -> None:
-    ports.store(space, address, values, dtype, mask, at)
+    machine.memory.store(space, address, values, dtype, mask, at)
 
 
 def _reduce(
     dtype: np.dtype[Any],
     combine: Callable[..., Values],
-    ports: Ports,
+    machine: Machine,
     space: str,
     address: Values,
     values: list[Values],
     mask: Mask | None,
     at: Instruction,
 ) -> None:
-    ports.atomic(space, address, values, dtype, combine, mask, at)
+    machine.memory.atomic(space, address, values, dtype, combine, mask, at)
+
+
+FAMILY = Family(
+    "Stores to other blocks of a cluster",
+    (
+        Entry("st.async", of_opcode(_remote), r"st\.async\..*", Effect("remote store", "writes", writes=True)),
+        Entry(
+            "red.async",
+            of_opcode(_remote),
+            r"red\.async\..*\.add\..*",
+            Effect("remote store", "adds to", True, step="reduce"),
+        ),
+        Entry(
+            "red.async", of_opcode(_remote), r"red\.async\..*", Effect("remote store", "changes", True, step="reduce")
+        ),
+    ),
+    since=(((9, 0), r"(st|red)\.async\..*"),),
+)

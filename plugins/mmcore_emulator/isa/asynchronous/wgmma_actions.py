@@ -9,11 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
-from mmcore_emulator.isa.entries import Action, Part
+from mmcore_emulator.isa.entries import (
+    Capability,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    Run,
+    always,
+    nothing,
+    of_opcode,
+)
+from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
-from mmcore_emulator.machine.compiled_block import Ports
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of, multiply_add
@@ -23,37 +35,38 @@ _ROWS = 64
 _WARPS = 4
 
 
-def wgmma_action(opcode: tuple[str, ...], capability: tuple[int, int]) -> Action | None:
-    """What runs an instruction of ``wgmma``; None for another.
-
-    Products are made at once, in order; what waits for them finds them made.
-    """
-    if opcode == ("wgmma", "fence", "sync", "aligned"):
-        return Action(lambda *_: ())
-    if opcode == ("wgmma", "commit_group", "sync", "aligned"):
-        return Action(lambda ports, mask, at: ports.happened(Committed("wgmma", mask)) or ())
-    if opcode == ("wgmma", "wait_group", "sync", "aligned"):
-        return Action(_wait, (Part("source", "s32"),))
+def _product(opcode: Opcode) -> Execute | None:
+    """``wgmma.mma_async``: its products are made at once, in order; what waits for them finds them made."""
     kind = parse_wgmma(opcode)
     if kind is None or kind.a == "b1":
         return None
-    arithmetic = arithmetic_of(capability, "wgmma", kind.a, kind.b, kind.accumulator, kind.k, saturate=kind.saturates)
-    registers = Part("both", count=kind.registers)
+    registers = OperandSpec("both", count=kind.registers)
     # A is a descriptor, or in registers; the constants behind B differ with it.
-    parts = (registers, Part("source", "", 0), Part("source", "b64"), Part("source", "pred"))
-    constants = (Part("source", "s32"),) * (4 if kind.transposable else 2)
-    return Action(partial(_multiplied, kind, arithmetic), (*parts, *constants), least=4)
+    a, b = OperandSpec("source", "", 0), OperandSpec("source", "b64")
+    constants = (OperandSpec("source", "s32"),) * (4 if kind.transposable else 2)
+    operands = (registers, a, b, OperandSpec("source", "pred"), *constants)
+    return Execute(None, operands, required=4, bound=partial(_multiply, kind))
 
 
-def _wait(ports: Ports, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
-    ports.happened(Waited("wgmma", int(most[0].item()), mask))
+def _multiply(kind: WgmmaKind, capability: Capability) -> Run:
+    arithmetic = arithmetic_of(capability, "wgmma", kind.a, kind.b, kind.accumulator, kind.k, saturate=kind.saturates)
+    return partial(_multiplied, kind, arithmetic)
+
+
+def _commit(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+    machine.observers.event(Committed("wgmma", mask))
+    return ()
+
+
+def _wait(machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
+    machine.observers.event(Waited("wgmma", int(most[0].item()), mask))
     return ()
 
 
 def _multiplied(
     kind: WgmmaKind,
     arithmetic: Arithmetic,
-    ports: Ports,
+    machine: Machine,
     mask: Mask | None,
     at: Instruction,
     d: list[Values],
@@ -70,7 +83,7 @@ def _multiplied(
 
     def compute(taking: NDArray[np.bool_], *rows: NDArray[np.generic]) -> list[NDArray[np.generic]]:
         """Warps four by four."""
-        per_block = ports.warps.per_block
+        per_block = machine.warps.per_block
         padded = -(-per_block // _WARPS) * _WARPS
 
         def grouped(each: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -87,15 +100,15 @@ def _multiplied(
         sums = values(wgmma_d(kind.n, kind.accumulator).unpack(own[:count]), kind.accumulator)
         first = own[count:]
         blocks = np.repeat(np.arange(len(here) * _WARPS // padded), padded // _WARPS)[here]
-        lanes = grouped(ports.warps.lane_numbers)[here] if ports.watched else None
+        lanes = grouped(machine.warps.lane_numbers)[here] if machine.observers else None
         if in_registers:
             matrix_a = left.unpack(first[: len(a)])
         else:
             matrix_a = _matrix(
-                ports, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
+                machine, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
             )
         descriptor, added = first[len(a)][one], first[len(a) + 1][one]
-        matrix_b = _matrix(ports, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
+        matrix_b = _matrix(machine, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
         numbers_a = values(matrix_a, kind.a) * given.get("scale_a", 1)
         numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * given.get("scale_b", 1)
         c = np.where(added[:, np.newaxis, np.newaxis], sums, 0)
@@ -108,24 +121,28 @@ def _multiplied(
             results.append(every.reshape(-1, padded, 32)[:, :per_block].reshape(-1, 32))
         return results
 
-    made: Sequence[Values] = ports.together(compute, [*d, *a, *b, *scale_d], mask)
+    made: Sequence[Values] = machine.warps.together(compute, [*d, *a, *b, *scale_d], mask)
     return made
 
 
-def _tell_fetched(ports: Ports, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
+def _tell_fetched(machine: Machine, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
     """Tell observers which 16 bytes are read, dealt out to the threads of each group."""
     count = lanes.shape[1]
     for first in range(0, chunks.shape[1], count):
         part = chunks[:, first : first + count]
-        address, taking = np.zeros(ports.shape, np.uint64), np.zeros(ports.shape, np.bool_)
+        address, taking = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.bool_)
         # Addresses of arrays have more above what a descriptor keeps.
-        address.reshape(-1)[lanes[:, : part.shape[1]]] = ports.shared_addresses(part)
+        address.reshape(-1)[lanes[:, : part.shape[1]]] = machine.memory.shared_addresses(part)
         taking.reshape(-1)[lanes[:, : part.shape[1]]] = True
-        ports.tell(Access("fetch", "shared", ports.spaces["shared"], address, 16, ports.narrow(None, taking), at))
+        machine.observers.access(
+            Access(
+                "fetch", "shared", machine.memory.spaces["shared"], address, 16, machine.batch.narrow(None, taking), at
+            )
+        )
 
 
 def _matrix(
-    ports: Ports,
+    machine: Machine,
     at: Instruction,
     mask: Mask | None,
     kind: WgmmaKind,
@@ -147,11 +164,11 @@ def _matrix(
         words = (places[..., np.newaxis] // 4 + np.arange(4)).reshape(len(places), -1)
         said = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
         reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=said)
-        ports.happened(Issued(reading))
-        _tell_fetched(ports, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
+        machine.observers.event(Issued(reading))
+        _tell_fetched(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
     chunks = np.zeros(addresses.shape, np.complex128)
     found = np.zeros(addresses.shape, np.bool_)
-    for array in ports.spaces["shared"].arrays:
+    for array in machine.memory.shared.arrays:
         begin = array.base & 0x3FFFF
         inside = (addresses >= begin) & (addresses + np.uint64(16) <= begin + array.readable)
         if inside.any():
@@ -160,8 +177,31 @@ def _matrix(
             found |= inside
     if not found.all():
         text = f"reads a matrix that is not all in shared memory, for {at.mnemonic}"
-        ports.report(LaneViolation("out-of-bounds-read", "shared", at, ports.spread(mask), lambda _: text))
+        machine.observers.report(
+            LaneViolation("out-of-bounds-read", "shared", at, machine.batch.spread(mask), lambda _: text)
+        )
     raw = chunks.view(RAW[BITS[type]])
     if transposed:
         return raw.reshape(len(raw), kind.k, rows).swapaxes(1, 2)
     return raw.reshape(len(raw), rows, kind.k)
+
+
+def _effect(step: str) -> Effect:
+    return Effect("warpgroup", "reads", members="all", step=step)
+
+
+FAMILY = Family(
+    "Matrices of a warpgroup",
+    (
+        Entry("wgmma.mma_async", of_opcode(_product), r"wgmma\.mma_async\..*", _effect("product")),
+        Entry("wgmma.fence", always(Execute(nothing)), r"wgmma\.fence\.sync\.aligned", _effect("fence")),
+        Entry("wgmma.commit_group", always(Execute(_commit)), r"wgmma\.commit_group\.sync\.aligned", _effect("commit")),
+        Entry(
+            "wgmma.wait_group",
+            always(Execute(_wait, (OperandSpec("source", "s32"),))),
+            r"wgmma\.wait_group\.sync\.aligned",
+            _effect("wait"),
+        ),
+    ),
+    since=(((9, 0), r"wgmma\..*"),),
+)

@@ -141,11 +141,6 @@ Event: TypeAlias = (
 )
 
 
-def reduces(at: Instruction) -> bool:
-    """Whether an asynchronous instruction combines what it brings with what is there."""
-    return at.opcode[0] == "red" or at.opcode[:2] == ("cp", "reduce")
-
-
 def words_of(first: NDArray[np.int64], nbytes: NDArray[np.int64] | int) -> NDArray[np.int64]:
     """Places of the words of spans, [spans, words], that begin at places in bytes and are so long."""
     lengths = np.broadcast_to(np.asarray(nbytes, np.int64), first.shape) // 4

@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.compiled_block import Ports
-from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.numerics.floats import Values
 
 Read: TypeAlias = Callable[[], Callable[[], None]]
@@ -28,8 +27,8 @@ class _Under:
 class InFlight:
     """What is on its way in a batch of blocks."""
 
-    def __init__(self, ports: Ports) -> None:
-        self._ports = ports
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
         self._under_way: list[_Under] = []
 
     def send(self, address: Values, mask: Mask | None, land: Callable[[], None], block: Values | None = None) -> None:
@@ -56,7 +55,7 @@ class InFlight:
 
     def _keys(self, address: Values, mask: Mask | None, block: Values | None) -> NDArray[np.uint64]:
         """Block and address of the objects of these lanes, as numbers."""
-        numbers = (self._ports.block_index if block is None else block).astype(np.uint64)
+        numbers = (self._batch.block_index() if block is None else block).astype(np.uint64)
         keys = (numbers << np.uint64(32)) | (address & np.uint64(0xFFFFFFFF))
         if mask is not None:
             keys = np.broadcast_to(keys, np.broadcast_shapes(keys.shape, mask.lanes.shape))
@@ -85,8 +84,8 @@ class _Store:
 class BulkGroups:
     """Bulk copies to global memory under way, in groups that each thread commits."""
 
-    def __init__(self, ports: Ports) -> None:
-        self._ports = ports
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
         # Of each lane the copies that are in no group yet, and its groups, the oldest first.
         self._open: dict[tuple[int, ...], list[_Store]] = {}
         self._groups: dict[tuple[int, ...], list[list[_Store]]] = {}
@@ -125,5 +124,5 @@ class BulkGroups:
         return [each for group in groups[: max(0, len(groups) - most)] for each in group]
 
     def _of(self, mask: Mask | None, lanes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        spread = self._ports.spread(mask)
+        spread = self._batch.spread(mask)
         return [lane for lane in lanes if spread[lane]]

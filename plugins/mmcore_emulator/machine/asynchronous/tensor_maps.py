@@ -17,8 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.devices.base import MatrixMap
-from mmcore.kernel.problem import dtype_named
 from mmcore_emulator.machine.asynchronous.problem import Mask, Problem, first_of
 from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, SPANS, swizzled
 from mmcore_emulator.numerics.floats import Values
@@ -60,24 +58,6 @@ class TensorLayout:
     swizzle: int = 0
     steps: tuple[int, ...] = ()
     nan: bool = False
-
-    @classmethod
-    def of(cls, matrix_map: MatrixMap, *, steps: tuple[int, ...] = (), nan: bool = False) -> TensorLayout:
-        """The layout that a launch binds; the element type is the storage's, as on a GPU (uint16 for bfloat16).
-
-        ``steps`` have the slowest axis first, as all of a :class:`MatrixMap`.
-        """
-        dtype, asked = dtype_named(matrix_map.dtype), matrix_map.map
-        return cls(
-            address=matrix_map.buffer.address,
-            kind="uint8" if dtype.itemsize == 1 else dtype.storage,
-            extents=matrix_map.extents[::-1],
-            strides=tuple(stride * dtype.itemsize for stride in matrix_map.strides[::-1]),
-            box=asked.box[::-1],
-            swizzle=asked.swizzle,
-            steps=steps[::-1],
-            nan=nan,
-        )
 
     @property
     def itemsize(self) -> int:

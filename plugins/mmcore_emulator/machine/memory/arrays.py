@@ -7,7 +7,7 @@ which is one array, every thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -15,21 +15,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.errors import DeviceError
-from mmcore.verify.elements import POISON_HALFWORD
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.numerics.floats import Values, flushed
+from mmcore_emulator.errors import LaunchError
+from mmcore_emulator.numerics.floats import Values
 
+UNWRITTEN_HALFWORD = 0xFFFD
+"""The two bytes of memory that was never written: NaN in every floating-point type."""
 _RANGE_BITS = 40
 _COPIED_RANGE_BITS = 21
 _LARGEST = 1 << (_RANGE_BITS - 1)
 _PADDING = 64
-_LEAST_UNFLUSHED = np.float32(2.0**-102)
 
 
 def poisoned(nbytes: int) -> NDArray[np.uint8]:
     """Bytes that are NaN in every floating-point type, with room behind to be viewed in any."""
-    return np.full((nbytes + _PADDING) // 2, POISON_HALFWORD, dtype=np.uint16).view(np.uint8)
+    return np.full((nbytes + _PADDING) // 2, UNWRITTEN_HALFWORD, dtype=np.uint16).view(np.uint8)
 
 
 def leftover(nbytes: int) -> NDArray[np.uint8]:
@@ -85,7 +84,7 @@ class Array:
     @property
     def written(self) -> float:
         """The share of it that is no longer NaN as at first."""
-        return float((self.content[: self.writable].view(np.uint16) != POISON_HALFWORD).mean())
+        return float((self.content[: self.writable].view(np.uint16) != UNWRITTEN_HALFWORD).mean())
 
     def view(self, dtype: np.dtype[Any]) -> Values:
         """The content as elements of ``dtype``."""
@@ -143,7 +142,7 @@ class DeviceMemory:
         """A new array, all NaN.
 
         Raises:
-            DeviceError: the host has no memory for it, or the emulator no addresses.
+            LaunchError: the host has no memory for it, or the emulator no addresses.
         """
         return self._placed(label, nbytes + over_read_bytes, nbytes, poisoned)
 
@@ -151,7 +150,7 @@ class DeviceMemory:
         """A new array that holds ``initial`` and then zeros, all of it as if the host had written it.
 
         Raises:
-            DeviceError: the host has no memory for it, or the emulator no addresses.
+            LaunchError: the host has no memory for it, or the emulator no addresses.
         """
         array = self._placed(label, nbytes, nbytes, _zeros)
         array.content[: len(initial)] = np.frombuffer(initial, np.uint8)
@@ -162,11 +161,11 @@ class DeviceMemory:
         slot = next(slot for slot in range(1, 1 << (63 - _RANGE_BITS)) if slot not in self._arrays)
         base = (slot << _RANGE_BITS) + (1 << (_RANGE_BITS - 1))
         if readable > _LARGEST:
-            raise DeviceError(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
+            raise LaunchError(f"{label} has {readable} bytes; the emulator has addresses for {_LARGEST} in an array")
         try:
             content = fill(readable)
         except MemoryError:
-            raise DeviceError(f"the host has no memory for the {readable} bytes of {label}") from None
+            raise LaunchError(f"the host has no memory for the {readable} bytes of {label}") from None
         array = Array(label, base, readable, writable, content)
         self._arrays[slot] = array
         return array
@@ -266,166 +265,6 @@ class StrayAccess:
 
 
 Report = Callable[[StrayAccess], None]
-
-
-def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report) -> Values:
-    """What lies at each lane's ``address``; a lane whose access is a violation reads NaN.
-
-    Args:
-        space: the memory.
-        address: byte addresses (uint64), as lanes.
-        dtype: element type.
-        mask: the lanes that take part; None for all.
-        report: takes the violations.
-    """
-    taking_part = None if mask is None else mask.over(address.shape)
-    active = address if taking_part is None else address[taking_part]
-    array = _only_array(space, active, dtype.itemsize, "read")
-    if array is None:
-        return _load_some(space, address, dtype, taking_part, report)
-    index = array.index(address, dtype.itemsize)
-    if taking_part is not None:
-        index = np.where(taking_part, index, 0)
-    return array.view(dtype).take(index)
-
-
-def store(
-    space: Space, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report
-) -> None:
-    """Write ``value`` at each lane's ``address``; a violation is reported, not carried out. Arguments as for load."""
-    shape = np.broadcast_shapes(address.shape, value.shape, (1,) * 6 if mask is None else mask.lanes.shape)
-    taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
-    address = np.broadcast_to(address, shape)
-    active = address if taking_part is None else address[taking_part]
-    array = _only_array(space, active, dtype.itemsize, "write")
-    if array is not None:
-        _write(array, address, value, dtype, taking_part)
-        return
-    for each, lanes in _permitted(space, address, dtype.itemsize, taking_part, "write", report):
-        _write(each, address, value, dtype, lanes)
-
-
-def accumulate(
-    space: Space, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_], report: Report
-) -> None:
-    """Add ``value`` at the addresses of ``lanes`` (all axes in full), one lane after the other."""
-    address, value = np.broadcast_to(address, lanes.shape), np.broadcast_to(value, lanes.shape)
-    for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
-        add_at = _flushing_add_at if space.flushes and dtype == np.float32 else np.add.at
-        add_at(array.view(dtype), array.index(address, dtype.itemsize)[permitted], value[permitted])
-
-
-def atomic(
-    space: Space,
-    address: Values,
-    operands: Sequence[Values],
-    dtype: np.dtype[Any],
-    lanes: NDArray[np.bool_],
-    report: Report,
-    combine: Callable[..., Values],
-) -> tuple[Values, bool]:
-    """Make ``combine`` of the value and the operands at the addresses of ``lanes`` (all axes in full), one by one.
-
-    Returns:
-        what each lane found there, and whether anything has changed.
-    """
-    address = np.broadcast_to(address, lanes.shape)
-    found, changed = np.zeros(lanes.shape, dtype), False
-    flush = flushed if space.flushes and dtype == np.float32 else np.asarray
-    for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
-        view, index = array.view(dtype), array.index(address, dtype.itemsize)[permitted]
-        given = [np.broadcast_to(each, lanes.shape)[permitted] for each in operands]
-        before, rest = np.empty(len(index), dtype), np.arange(len(index))
-        while rest.size:
-            # One access to each place; those that come to the same place follow.
-            _, first = np.unique(index[rest], return_index=True)
-            now = rest[first]
-            old = view[index[now]]
-            new = flush(combine(flush(old), *(flush(each[now]) for each in given)))
-            before[now], view[index[now]] = old, new
-            changed |= bool((new != old).any())
-            rest = np.delete(rest, first)
-        found[permitted] = before
-    return found, changed
-
-
-def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) -> None:
-    """Add to ``stored`` as the GPU's atomics do to float32 in global memory: subnormal numbers are zero."""
-    touched = np.concatenate([stored[index], value])
-    # Sums of larger numbers are no subnormal numbers.
-    if (np.abs(touched[touched != 0]) >= _LEAST_UNFLUSHED).all():
-        np.add.at(stored, index, value)
-        return
-    for each, added in zip(index.tolist(), flushed(value), strict=True):
-        stored[each] = flushed(flushed(stored[each]) + added)
-
-
-def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> StrayAccess:
-    """The violation of ``lanes`` whose address is no multiple of ``nbytes``."""
-    return StrayAccess("misaligned", space, space.at(int(address[lanes][0])), lanes, address, nbytes)
-
-
-def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None) -> None:
-    index = array.index(address, dtype.itemsize)
-    value = np.broadcast_to(value, np.broadcast_shapes(index.shape, value.shape))
-    index = np.broadcast_to(index, value.shape)
-    if lanes is not None:
-        lanes = np.broadcast_to(lanes, index.shape)
-        index, value = index[lanes], value[lanes]
-    array.view(dtype)[index] = value
-
-
-def _only_array(space: Space, address: Values, size: int, access: str) -> Array | None:
-    """The one array that all accesses properly fall into; None where there is none such."""
-    low, high = int(address.min()), int(address.max())
-    array = space.at(low)
-    if array is None:
-        return None
-    end = array.base + array.permits(access)
-    if low < array.base or high + size > end:
-        return None
-    if size > 1 and int(np.bitwise_or.reduce(address, axis=None)) & (size - 1):
-        return None
-    return array
-
-
-def _load_some(
-    space: Space, address: Values, dtype: np.dtype[Any], taking_part: NDArray[np.bool_] | None, report: Report
-) -> Values:
-    """As :func:`load`, array by array, where lanes read from several arrays or where they must not."""
-    result = poisoned(dtype.itemsize)[: dtype.itemsize].view(dtype).reshape((1,) * 6)
-    for array, lanes in _permitted(space, address, dtype.itemsize, taking_part, "read", report):
-        index = np.where(lanes, array.index(address, dtype.itemsize), 0)
-        result = np.where(lanes, array.view(dtype).take(index), result)
-    return result
-
-
-def _permitted(
-    space: Space, address: Values, size: int, taking_part: NDArray[np.bool_] | None, access: str, report: Report
-) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
-    """The arrays that lanes may access at these addresses, with the lanes of each; everything else is reported."""
-    rest = np.ones(address.shape, np.bool_) if taking_part is None else taking_part
-    misaligned = rest & ((address & np.uint64(size - 1)) != 0)
-    if misaligned.any():
-        report(misalignment(space, address, misaligned, size))
-    rest = rest & ~misaligned
-    kind = f"out-of-bounds-{access}"
-    ranges = address >> np.uint64(space.range_bits)
-    for number in np.unique(ranges[rest]).tolist():
-        array = space.at(number << space.range_bits)
-        if array is None:
-            continue
-        lanes = rest & (ranges == np.uint64(number))
-        rest = rest & ~lanes
-        end = array.base + array.permits(access)
-        inside = lanes & (address >= np.uint64(array.base)) & (address + np.uint64(size) <= np.uint64(end))
-        outside = lanes & ~inside
-        if outside.any():
-            report(StrayAccess(kind, space, array, outside, address, size))
-        if inside.any():
-            yield array, inside
-    if rest.any():
-        report(StrayAccess(kind, space, None, rest, address, size))
 
 
 def _where(array: Array, address: int) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import ROWS, WARPGROUP, parse_wgmma
 from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.fragments import Shape, mma_kind, shape_named, wmma_mma_kind
 
 
@@ -43,9 +44,13 @@ class Product(NamedTuple):
         return cls(kind, shape_named(shape) or (0, 0, 0), tuple(types.split(".")))
 
 
+def product_of(instruction: Instruction) -> Product | None:
+    """Return what an instruction multiplies; None for another instruction."""
+    return _product(instruction.opcode)
+
+
 @functools.cache
-def product_of(opcode: tuple[str, ...]) -> Product | None:
-    """What an opcode multiplies; None for another instruction."""
+def _product(opcode: tuple[str, ...]) -> Product | None:
     if kind := mma_kind(opcode):
         return Product("mma", kind.shape, (kind.d, kind.a, kind.b))
     if of_fragments := wmma_mma_kind(opcode):

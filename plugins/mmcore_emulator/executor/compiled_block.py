@@ -6,38 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from mmcore_emulator.executor.control_flow import Block
-from mmcore_emulator.isa.barriers import BarrierKind, Reduction
+from mmcore_emulator.machine.barriers import BarrierKind, Reduction
 from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction
 
-# Generic addresses of shared and local memory; device arrays lie far above.
-SHARED_WINDOW = 1 << 32
-LOCAL_WINDOW = 2 << 32
-PARAMETER_WINDOW = 3 << 32
-# Addresses in shared memory of another block of the cluster have its rank, and one more, in their upper bits.
-RANK_SHIFT = 27
-RANK_BEGIN = 1 << RANK_SHIFT
-MOST_RANK = SHARED_WINDOW // RANK_BEGIN - 2
-"""What stands in an address for every rank from there on, which no cluster has."""
-
-
-Ports: TypeAlias = Any
-"""The :class:`~mmcore_emulator.executor.batch_memory.Ports` of the batch that translated code runs in."""
-
 Registers: TypeAlias = list[Values]
-Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Ports], Any]
+Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Machine], Any]
 
 
 @dataclass(frozen=True)
-class Step:
+class CompiledBlock:
     """A basic block, ready to run.
 
     Attributes:
-        run: ``run(registers, mask, keep, ports)``; ``keep`` preserves what other lanes still need in registers. It
+        run: ``run(registers, mask, keep, machine)``; ``keep`` preserves what other lanes still need in registers. It
             returns the predicate that the branch at the block's end asks for, the mask that a warp's barrier names, or
-            the :class:`~mmcore_emulator.isa.barriers.Arrival` at a block's.
+            the :class:`~mmcore_emulator.machine.barriers.Arrival` at a block's.
         block: the block it was made from.
         instructions: how many instructions each lane executes in it.
         barrier: the barrier of the block of threads that ends it, if one does.

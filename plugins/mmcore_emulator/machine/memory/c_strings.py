@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.compiled_block import Ports
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.memory import Array, StrayAccess
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.arrays import Array, StrayAccess
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -20,18 +20,20 @@ Texts = NDArray[Any]
 """A text for each lane, along all axes in full; None for a lane that has none."""
 
 
-def texts(ports: Ports, address: Values, mask: Mask | None, at: Instruction) -> Texts:
+def texts(machine: Machine, address: Values, mask: Mask | None, at: Instruction) -> Texts:
     """The text at each lane's generic address, None at 0; one that does not end in its array is a violation."""
-    found = np.full(ports.shape, None, object)
-    for _, space, addresses, lanes in ports.resolved("generic", address, ports.narrow(mask, address != 0)):
-        places, rest = np.broadcast_to(addresses, ports.shape), ports.spread(lanes).copy()
+    found = np.full(machine.batch.shape, None, object)
+    for _, space, addresses, lanes in machine.memory.resolved(
+        "generic", address, machine.batch.narrow(mask, address != 0)
+    ):
+        places, rest = np.broadcast_to(addresses, machine.batch.shape), machine.batch.spread(lanes).copy()
         while rest.any():
             array = space.at(int(places[rest][0]))
             here = rest & (places >> np.uint64(space.range_bits) == places[rest][0] >> np.uint64(space.range_bits))
             endless = here if array is None else _read(array, places, here, found)
             if endless.any():
                 past = places if array is None else np.full_like(places, array.base + array.readable)
-                ports.reporter(at, lanes)(StrayAccess("out-of-bounds-read", space, array, endless, past, 1))
+                machine.memory.reporter(at, lanes)(StrayAccess("out-of-bounds-read", space, array, endless, past, 1))
             rest &= ~here
     return found
 

@@ -1,0 +1,134 @@
+"""Jumps, calls, traps, printing, and what a kernel asks of its multiprocessor.
+
+``printf`` and ``assert`` are functions that the driver provides. Reference: PTX ISA, "Control Flow Instructions" and
+"Miscellaneous Instructions"; CUDA C++ Programming Guide, "Formatted Output" and "Assertion"; PTX Writer's Guide to
+Interoperability, "System Calls".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mmcore_emulator.errors import UnsupportedInstruction
+from mmcore_emulator.isa.entries import IGNORED, Effect, Entry, Execute, Family, Jump, OperandSpec, always, nothing
+from mmcore_emulator.machine.accesses import LaneViolation
+from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.c_strings import texts
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction, names
+
+_NO_FORMAT = -1
+
+
+def _stopped(text: str) -> Callable[..., Sequence[Values]]:
+    def stop(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Values]:
+        return _report(machine, mask, at, "trap", lambda lane: text)
+
+    return stop
+
+
+def _report(
+    machine: Machine, mask: Mask | None, at: Instruction, kind: str, text: Callable[[tuple[int, ...]], str]
+) -> Sequence[Values]:
+    if mask is None or mask.count:
+        machine.observers.report(LaneViolation(kind, None, at, machine.batch.spread(mask), text))
+    return ()
+
+
+def _fail(
+    machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], file: list[Values], line: list[Values]
+) -> Sequence[Values]:
+    """Lanes come to an assertion that does not hold."""
+    said, files = (texts(machine, address, mask, at) for address in (text[0], file[0]))
+    lines = np.broadcast_to(line[0], machine.batch.shape)
+
+    def failed(lane: tuple[int, ...]) -> str:
+        assertion, name = ((each[lane] or b"").decode(errors="replace") for each in (said, files))
+        written = f"{name.rpartition('/')[2]}:{lines[lane]}"
+        where = "" if written == f"{at.source}:{at.line}" else f" of {written}"
+        return f"fails the assertion {assertion!r}{where}"
+
+    return _report(machine, mask, at, "assertion", failed)
+
+
+def _print(
+    machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], arguments: list[Values]
+) -> Sequence[Values]:
+    """``printf``; the number of arguments that the format asks for, or -1 where there is no format."""
+    asked = np.full(machine.batch.shape, _NO_FORMAT, np.int32)
+    formats = texts(machine, text[0], mask, at)
+    for each in sorted({each for each in formats.flat if each is not None}):
+        lanes, parts = formats == each, format_of(each)
+        columns = _arguments(machine, machine.batch.narrow(mask, lanes), at, parts, arguments[0])
+        machine.print(lanes, parts, columns)
+        asked[lanes] = len(columns)
+    return [asked.view(np.uint32)]
+
+
+def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Format, address: Values) -> list[Any]:
+    """Each argument of a format, as lanes; they stand one behind the other, each at a multiple of its size."""
+    columns, offset = [], 0
+    for conversion in parts:
+        if not isinstance(conversion, Conversion):
+            continue
+        for kind in conversion.types:
+            offset = -(-offset // kind.itemsize) * kind.itemsize
+            (column,) = machine.memory.load("generic", address + np.uint64(offset), kind, 1, mask, at)
+            columns.append(column)
+            offset += kind.itemsize
+        if conversion.takes_text:
+            columns[-1] = texts(machine, columns[-1].view(np.uint64), mask, at)
+    return columns
+
+
+def _call(machine: Machine, mask: Mask | None, at: Instruction) -> tuple[()]:
+    """Refuse a call of a function that is not known."""
+    where = f" ({at.source}:{at.line})" if at.line else ""
+    name = next(names(at), "")
+    called = f"{at.mnemonic}{' of ' * bool(name)}{name}{where}"
+    machine.refuse(mask, UnsupportedInstruction(f"the emulator does not know the instruction {called}"))
+    return ()
+
+
+def _set_registers(machine: Machine, mask: Mask | None, at: Instruction, count: list[Values]) -> tuple[()]:
+    machine.register_pool.set(int(count[0].item()), mask, at)
+    return ()
+
+
+def _active(machine: Machine, mask: Mask | None, at: object) -> list[Values]:
+    return [machine.warps.active(mask)]
+
+
+_ADDRESS = OperandSpec("source", "b64")
+FAMILY = Family(
+    "Control flow and miscellaneous",
+    (
+        Entry("bra", always(Jump("branch", (IGNORED,)))),
+        Entry("brx.idx", always(Jump("branch by index", (OperandSpec("source", "u32"), IGNORED)))),
+        Entry("ret|exit", always(Jump("exit"))),
+        Entry("call", always(Execute(_call, (IGNORED,) * 8, 0)), effect=Effect("control", writes=True)),
+        Entry("trap", always(Execute(_stopped("comes to a trap"))), "trap"),
+        Entry("brkpt", always(Execute(_stopped("comes to a breakpoint"))), "brkpt"),
+        Entry("assertfail", always(Execute(_fail, (_ADDRESS, _ADDRESS, OperandSpec("source", "b32")))), "assertfail"),
+        Entry("vprintf", always(Execute(_print, (OperandSpec("result"), _ADDRESS, _ADDRESS))), "vprintf"),
+        Entry(
+            "nanosleep.u32",
+            always(Execute(nothing, (OperandSpec("source", "u32"),))),
+            r"nanosleep\.u32",
+            Effect("control", polls="always"),
+        ),
+        Entry("pmevent", always(Execute(nothing, (IGNORED,))), r"pmevent(\.mask)?"),
+        Entry(
+            "setmaxnreg",
+            always(Execute(_set_registers, (OperandSpec("source", "u32"),))),
+            r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32",
+        ),
+        Entry("activemask.b32", always(Execute(_active, (OperandSpec("result", "u32"),))), r"activemask\.b32"),
+    ),
+    since=(((9, 0), r"setmaxnreg\..*"),),
+)

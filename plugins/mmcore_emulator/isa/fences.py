@@ -1,0 +1,83 @@
+"""Fences, which order accesses that are made in order here anyway; observers learn of them.
+
+Reference: PTX ISA, "Parallel Synchronization and Communication Instructions: membar, fence".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Entry, Execute, Family, Opcode, always, nothing, of_opcode
+from mmcore_emulator.machine.asynchronous.events import GridAwaited, ProxyFenced
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+
+_SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gpu"}
+_RESTRICTED = r"sync_restrict::shared::(cta|cluster)\.cluster"
+
+
+def _fence(opcode: Opcode) -> Execute:
+    return Execute(partial(_fenced, _SCOPES[opcode[-1]]))
+
+
+def _fenced(scope: str, machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+    machine.observers.fence(scope, mask)
+    return ()
+
+
+def _proxy_fence(opcode: Opcode) -> Execute:
+    whole = not any("shared" in each for each in opcode)
+
+    def fence(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+        machine.observers.event(ProxyFenced(mask, whole))
+        return ()
+
+    return Execute(fence)
+
+
+def _fence_init(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+    """Order the initialisation of mbarriers before what the cluster and asynchronous instructions do."""
+    machine.observers.fence("gpu", mask)
+    machine.observers.event(ProxyFenced(mask))
+    return ()
+
+
+def _await_grid(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+    machine.observers.event(GridAwaited(mask))
+    return ()
+
+
+FAMILY = Family(
+    "Fences",
+    (
+        Entry("membar", of_opcode(_fence), r"membar\.(cta|gl|sys|gpu|cluster)"),
+        Entry("fence", of_opcode(_fence), r"fence(\.(acq_rel|sc|acquire|release))?\.(cta|cluster|gpu|gl|sys)"),
+        Entry(
+            "fence.sync_restrict",
+            of_opcode(_fence),
+            r"fence\.(acquire\.sync_restrict::shared::cluster|release\.sync_restrict::shared::cta)\.cluster",
+        ),
+        Entry("fence|membar.proxy.alias", always(Execute(nothing)), r"(fence|membar)\.proxy\.alias"),
+        Entry(
+            "fence|membar.proxy.async",
+            of_opcode(_proxy_fence),
+            r"(fence|membar)\.proxy\.async(\.(shared::(cta|cluster)|global))?",
+        ),
+        Entry(
+            "fence.proxy.generic",
+            always(Execute(nothing)),
+            rf"fence\.proxy\.(async|alias)(::generic)?\.(acquire|release)\.{_RESTRICTED}"
+            r"|fence\.proxy\.tensormap::generic\.(acquire|release|acq_rel)\.\w+",
+        ),
+        Entry("fence.mbarrier_init", always(Execute(_fence_init)), r"fence\.mbarrier_init\.release\.cluster"),
+        Entry("griddepcontrol.wait", always(Execute(_await_grid)), r"griddepcontrol\.wait"),
+        Entry("griddepcontrol.launch_dependents", always(Execute(nothing)), r"griddepcontrol\.launch_dependents"),
+    ),
+    since=(
+        (
+            (9, 0),
+            r"griddepcontrol\..*|fence\.(acquire|release|mbarrier_init)\..*|(fence|membar)\.proxy\.(async|tensormap).*",
+        ),
+        CLUSTER_SPACE,
+    ),
+)

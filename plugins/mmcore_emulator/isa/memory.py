@@ -1,0 +1,225 @@
+"""Loads, stores, moves and addresses.
+
+Reference: PTX ISA, "Data Movement and Conversion Instructions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mmcore_emulator.isa.entries import (
+    CACHE_HINT,
+    CLUSTER_SPACE,
+    IGNORED,
+    Compute,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Move,
+    Opcode,
+    OperandSpec,
+    always,
+    nothing,
+    of_opcode,
+)
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.addresses import (
+    LOCAL_WINDOW,
+    MOST_RANK,
+    PARAMETER_WINDOW,
+    RANK_BEGIN,
+    RANK_SHIFT,
+    SHARED_WINDOW,
+)
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.ptx.instructions import Instruction
+
+# An access's order has no effect on its value where all accesses are made in order and none is left out.
+CACHE_HINTS = {
+    *("weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "cluster", "gpu", "sys"),
+    *("nc", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "L2::64B", "L2::128B", "L2::256B"),
+    *(f"L1::{kept}" for kept in ("evict_normal", "evict_unchanged", "evict_last", "evict_first", "no_allocate")),
+    *(f"L2::{kept}" for kept in ("evict_normal", "evict_last", "evict_first")),
+}
+"""Parts of opcodes of accesses that do not change their effect here."""
+POLICY = "L2::cache_hint"
+"""Part of an opcode whose last operand is a cache policy."""
+VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+LARGEST_ACCESS = 16
+"""Bytes that one access moves at most."""
+SPACES = {space: space for space in ("global", "shared", "local", "param", "const")}
+SPACES |= {"shared::cta": "shared", "shared::cluster": "cluster", "param::entry": "param"}
+"""Memories by the part of the opcode that names them."""
+_WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
+_WINDOWS |= {"shared::cta": SHARED_WINDOW, "shared::cluster": SHARED_WINDOW, "param::entry": PARAMETER_WINDOW}
+
+
+class _Access(NamedTuple):
+    """What a load or store moves: elements of a vector, of a type, in a memory."""
+
+    space: str
+    elements: int
+    type: str
+
+
+def _access(opcode: Opcode) -> _Access | None:
+    space, count, kind = "generic", 1, ""
+    for part in opcode[1:]:
+        if part in SPACES:
+            space = SPACES[part]
+        elif part in VECTORS:
+            count = VECTORS[part]
+        elif part in NUMPY and part not in ("pred", "f16", "bf16") and not kind:
+            kind = part
+        elif part not in CACHE_HINTS and part != POLICY:
+            return None
+    return _Access(space, count, kind) if kind and count * NUMPY[kind].itemsize <= LARGEST_ACCESS else None
+
+
+def _load(opcode: Opcode) -> Execute | None:
+    access = _access(opcode)
+    if access is None:
+        return None
+    policy = (IGNORED,) * (POLICY in opcode)
+    run = partial(_loaded, access.space, NUMPY[access.type], access.elements)
+    return Execute(run, (OperandSpec("result", access.type, access.elements), OperandSpec("address"), *policy))
+
+
+def _loaded(
+    space: str,
+    dtype: np.dtype[Any],
+    count: int,
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+) -> Sequence[Values]:
+    return machine.memory.load(space, address[0], dtype, count, mask, at)
+
+
+def _store(opcode: Opcode) -> Execute | None:
+    access = _access(opcode)
+    if access is None or access.space in ("param", "const"):
+        return None
+    policy = (IGNORED,) * (POLICY in opcode)
+    run = partial(_stored, access.space, NUMPY[access.type])
+    return Execute(run, (OperandSpec("address"), OperandSpec("source", access.type, access.elements), *policy))
+
+
+def _stored(
+    space: str,
+    dtype: np.dtype[Any],
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    values: list[Values],
+) -> tuple[()]:
+    machine.memory.store(space, address[0], values, dtype, mask, at)
+    return ()
+
+
+def _move(opcode: Opcode) -> Move | None:
+    return Move(opcode[1]) if len(opcode) == 2 and opcode[1] in NUMPY else None
+
+
+def _convert_address(opcode: Opcode) -> Compute | None:
+    """``cvta``: between addresses of a memory and generic ones, which differ by where the memory's window begins."""
+    to = opcode[1:2] == ("to",)
+    parts = opcode[1 + to :]
+    if len(parts) != 2 or parts[0] not in _WINDOWS or parts[1] != "u64":
+        return None
+    begin = np.uint64(_WINDOWS[parts[0]])
+    if not begin:
+        return Compute(np.asarray, ("u64",), "u64")
+    return Compute((lambda a: a - begin) if to else (lambda a: a + begin), ("u64",), "u64")
+
+
+def _cluster_address(opcode: Opcode) -> Execute | None:
+    """``mapa`` and ``getctarank``: addresses in the shared memory of the cluster's blocks, and their blocks."""
+    name, *space, kind = opcode
+    if space not in ([], ["shared::cluster"]) or kind not in ("u32", "u64"):
+        return None
+    address = OperandSpec("source", kind)
+    if name == "mapa":
+        return Execute(_mapped, (OperandSpec("result", kind), address, OperandSpec("source", "u32")))
+    return Execute(_rank_of, (OperandSpec("result", "u32"), address))
+
+
+def _mapped(machine: Machine, mask: object, at: object, address: list[Values], rank: list[Values]) -> list[Values]:
+    kind = address[0].dtype.type
+    inside = address[0] & kind(RANK_BEGIN - 1 | (0 if kind is np.uint32 else 2**64 - 2**32))
+    return [inside | ((np.minimum(rank[0], np.uint32(MOST_RANK)) + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
+
+
+def _rank_of(machine: Machine, mask: object, at: object, address: list[Values]) -> list[Values]:
+    rank = ((address[0] & address[0].dtype.type(2**32 - 1)) >> address[0].dtype.type(RANK_SHIFT)).astype(np.uint32)
+    return [np.where(rank, rank - np.uint32(1), machine.special("%cluster_ctarank"))]
+
+
+def _is_in_space(opcode: Opcode) -> Execute | None:
+    """``isspacep``: whether a generic address leads into a memory."""
+    if len(opcode) != 2 or opcode[1] not in SPACES:
+        return None
+    return Execute(partial(_leads_into, opcode[1]), (OperandSpec("result", "pred"), OperandSpec("source", "u64")))
+
+
+def _leads_into(space: str, machine: Machine, mask: object, at: object, address: list[Values]) -> list[Values]:
+    window = address[0] // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
+    if space == "shared::cluster":
+        return [window == SHARED_WINDOW]
+    if space in ("shared", "shared::cta"):
+        inside = (address[0] & np.uint64(SHARED_WINDOW - 1)).astype(np.uint32)
+        (rank,) = _rank_of(machine, mask, at, [inside])
+        return [(window == SHARED_WINDOW) & (rank == machine.special("%cluster_ctarank"))]
+    if space in ("local", "param", "param::entry"):
+        return [window == (LOCAL_WINDOW if space == "local" else PARAMETER_WINDOW)]
+    # Constants lie among the device's arrays. Parameters are a part of global memory.
+    places, which = np.unique(address[0], return_inverse=True)
+    arrays = [machine.memory.spaces["global"].at(int(each)) for each in places]
+    constant = np.array([array is not None and array.read_only for array in arrays])[which.reshape(address[0].shape)]
+    return [constant if space == "const" else ~constant & (window != SHARED_WINDOW) & (window != LOCAL_WINDOW)]
+
+
+def _policy(*_: object) -> list[Values]:
+    return [np.zeros((1,) * 6, np.uint64)]
+
+
+FAMILY = Family(
+    "Loads, stores, moves and addresses",
+    (
+        # The order of a load decides whether a thread polls by it.
+        Entry("ld", of_opcode(_load), r".*\.(volatile|relaxed|acquire)\..*", Effect("load", "reads", polls="always")),
+        Entry("ld|ldu", of_opcode(_load), effect=Effect("load", "reads")),
+        Entry("st", of_opcode(_store), r"st\.(?!async).*", Effect("store", "writes", writes=True)),
+        Entry("mov", of_opcode(_move), effect=Effect("move", passes=True)),
+        Entry("cvta", of_opcode(_convert_address)),
+        Entry("isspacep", of_opcode(_is_in_space)),
+        Entry("mapa", of_opcode(_cluster_address), effect=Effect("cluster address")),
+        Entry("getctarank", of_opcode(_cluster_address)),
+        Entry(
+            "prefetch|prefetchu",
+            always(Execute(nothing, (IGNORED,) * 3, 0)),
+            r"prefetchu?(\.(global|local|const|param))?(\.L[12]\S*|\.tensormap)?",
+        ),
+        Entry("applypriority|discard", always(Execute(nothing, (IGNORED,) * 3, 0))),
+        Entry(
+            "createpolicy",
+            always(Execute(_policy, (OperandSpec("result", "b64"), *(IGNORED,) * 4), 1)),
+            r"createpolicy\.(fractional|range|cvt)\.\S*",
+        ),
+    ),
+    since=(
+        ((9, 0), r"(mapa|getctarank)\..*|prefetch\..*tensormap"),
+        CLUSTER_SPACE,
+        ((8, 0), r"(createpolicy|applypriority|discard)\..*|prefetch\..*L2::.*"),
+        CACHE_HINT,
+    ),
+)

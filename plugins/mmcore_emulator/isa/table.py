@@ -1,0 +1,225 @@
+"""The table of instructions: what each opcode needs, reads, writes and does.
+
+Decoding, liveness, checks of the compute capability, code generation, and the documentation's table follow from it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mmcore_emulator.errors import UnsupportedInstruction
+from mmcore_emulator.isa import atomics, barriers, control, fences, matrix, memory, warp_operations
+from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_emulator.isa.arithmetic import (
+    approximations,
+    bit_fields,
+    comparisons,
+    conversions,
+    float_operations,
+    integers,
+)
+from mmcore_emulator.isa.asynchronous import bulk_actions, mbarrier_actions, remote_stores, thread_copies, wgmma_actions
+from mmcore_emulator.isa.entries import (
+    Capability,
+    Compute,
+    Effect,
+    Entry,
+    Family,
+    Opcode,
+    OperandSpec,
+    Semantics,
+    Wait,
+    of_opcode,
+)
+from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, TensorAddress
+from mmcore_emulator.ptx.types import FLOATS
+
+FAMILIES: tuple[Family, ...] = (
+    integers.FAMILY,
+    bit_fields.FAMILY,
+    float_operations.FAMILY,
+    approximations.FAMILY,
+    conversions.FAMILY,
+    comparisons.FAMILY,
+    memory.FAMILY,
+    atomics.FAMILY,
+    fences.FAMILY,
+    barriers.FAMILY,
+    warp_operations.FAMILY,
+    matrix.FAMILY,
+    thread_copies.FAMILY,
+    mbarrier_actions.FAMILY,
+    bulk_actions.FAMILY,
+    remote_stores.FAMILY,
+    wgmma_actions.FAMILY,
+    control.FAMILY,
+)
+"""All families of instructions."""
+
+GATHER = "gather"
+"""First part of an opcode at which threads of a warp wait for others; the opcode of what they then execute follows."""
+
+
+def _gathering(opcode: Opcode) -> Wait:
+    effect = effect_of(opcode[1:])
+    return Wait("warp", (OperandSpec("source", "u32"),), None, True, effect.elects, effect.members == "all")
+
+
+_GATHERINGS = Family("", (Entry(GATHER, of_opcode(_gathering)),))
+_ORDERS = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "nc"))
+_SCOPES = ("cta", "cluster", "gpu", "gl", "sys")
+
+
+@functools.cache
+def _exact() -> dict[str, tuple[Compute, Family]]:
+    """Return the instructions that are listed by their whole opcode."""
+    return {opcode: (compute, family) for family in FAMILIES for opcode, compute in family.exact()}
+
+
+@functools.cache
+def _entries() -> dict[str, list[tuple[Entry, Family]]]:
+    """Return the entries by the first part of their opcodes."""
+    found: dict[str, list[tuple[Entry, Family]]] = {}
+    for family in (*FAMILIES, _GATHERINGS):
+        for entry in family.entries:
+            for word in entry.words:
+                found.setdefault(word, []).append((entry, family))
+    return found
+
+
+def _matching(opcode: Opcode) -> Iterator[tuple[Entry, Family]]:
+    name = ".".join(opcode)
+    for entry, family in _entries().get(opcode[0], ()):
+        if re.fullmatch(entry.pattern, name):
+            yield entry, family
+
+
+@functools.cache
+def semantics_of(opcode: Opcode, results: int = 1) -> Semantics | None:
+    """Return what executes an opcode with so many results; None for one that is not supported."""
+    exact = _exact().get(".".join(opcode))
+    if exact is not None:
+        return exact[0] if results == 1 + bool(exact[0].also) else None
+    for entry, _ in _matching(opcode):
+        semantics = entry.build(opcode, results)
+        if semantics is not None:
+            fits = not isinstance(semantics, Compute) or results == 1 + bool(semantics.also)
+            return semantics if fits else None
+    return None
+
+
+def operation(opcode: Opcode, results: int = 1) -> Compute | None:
+    """Return what computes an opcode from registers alone; None for any other."""
+    semantics = semantics_of(opcode, results)
+    return semantics if isinstance(semantics, Compute) else None
+
+
+def decode(instruction: Instruction) -> Semantics | None:
+    """Return what executes an instruction; None for one that is not supported."""
+    first = instruction.operands[0] if instruction.operands else ()
+    return semantics_of(instruction.opcode, len(first) if isinstance(first, tuple) else 1)
+
+
+@functools.cache
+def effect_of(opcode: Opcode) -> Effect:
+    """Return what an opcode does beside computing registers."""
+    entry, family = next(_matching(opcode), (None, None))
+    families = [each for each in (family, _exact().get(".".join(opcode), (None, None))[1]) if each is not None]
+    is_float = opcode[-1] in (*FLOATS, "f16", "bf16")
+    flops = max((each.flops.get(opcode[0], 0) for each in families if is_float), default=0)
+    effect = Effect() if entry is None else entry.effect
+    passes = effect.passes or (not flops and any(opcode[0] in each.passes for each in families))
+    scope = next((part for part in _SCOPES if part in opcode), "")
+    order = _ORDERS.intersection(opcode)
+    return replace(effect, type=opcode[-1], order=order, scope=scope, flops=flops, passes=passes)
+
+
+def effect(instruction: Instruction) -> Effect:
+    """Return what an instruction does beside computing registers."""
+    return effect_of(instruction.opcode)
+
+
+@functools.cache
+def least_capability(opcode: Opcode) -> Capability:
+    """Return the least compute capability that has an opcode; the least of all that are emulated if all have it."""
+    name = ".".join(opcode)
+    families = {id(family): family for _, family in _entries().get(opcode[0], ())}
+    if name in _exact():
+        families[id(_exact()[name][1])] = _exact()[name][1]
+    found = [
+        capability
+        for family in families.values()
+        for capability, pattern in family.since
+        if re.fullmatch(pattern, name)
+    ]
+    return max(found, default=min(CAPABILITIES.values()))
+
+
+def check_supported(instruction: Instruction, capability: Capability) -> Semantics:
+    """Return what executes an instruction on a compute capability.
+
+    Raises:
+        UnsupportedInstruction: the capability lacks it, or the emulator does not support it.
+    """
+    least = least_capability(instruction.opcode)
+    if capability < least:
+        raise UnsupportedInstruction(f"{placed(instruction)} needs compute capability {least[0]}.{least[1]}")
+    semantics = decode(instruction)
+    if semantics is None:
+        raise unsupported(instruction)
+    return semantics
+
+
+def unsupported(instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
+    """Return the refusal of an instruction, by its name and its line in the source."""
+    return UnsupportedInstruction(f"the emulator does not know the instruction {placed(instruction, operand)}")
+
+
+def placed(instruction: Instruction, operand: str = "") -> str:
+    """Return an instruction's name and place, as messages call it."""
+    where = f" ({instruction.source}:{instruction.line})" if instruction.line else ""
+    return f"{instruction.mnemonic}{' of ' * bool(operand)}{operand}{where}"
+
+
+def operands(instruction: Instruction) -> Iterator[tuple[OperandSpec, Operand]]:
+    """Yield the operands of an instruction with their specifications; of an unsupported one none."""
+    semantics = decode(instruction)
+    if semantics is not None:
+        yield from zip(semantics.operands, instruction.operands, strict=False)
+
+
+def reads(instruction: Instruction) -> Iterator[Register]:
+    """Yield the registers that an instruction reads.
+
+    Under a guard it reads those that it writes too, for the old value survives where the guard is false.
+    """
+    if instruction.guard is not None:
+        yield instruction.guard
+    for spec, operand in operands(instruction):
+        if spec.role != "result" or instruction.guard is not None:
+            yield from _registers(operand)
+
+
+def destinations(instruction: Instruction) -> tuple[Register, ...]:
+    """Return the registers that an instruction writes."""
+    return tuple(
+        register
+        for spec, operand in operands(instruction)
+        if spec.role in ("result", "both")
+        for register in _registers(operand)
+    )
+
+
+def _registers(operand: Operand) -> Iterator[Register]:
+    for part in operand if isinstance(operand, tuple) else (operand,):
+        if isinstance(part, TensorAddress):
+            yield from _registers(part.coordinates)
+        if isinstance(part, Address | TensorAddress):
+            part = part.base
+        elif isinstance(part, Negated):
+            part = part.register
+        if isinstance(part, Register):
+            yield part

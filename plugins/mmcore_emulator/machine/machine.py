@@ -1,0 +1,85 @@
+"""The machine as instructions see it: the parts of a batch of blocks that they may use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight
+from mmcore_emulator.machine.asynchronous.thread_copies import ThreadCopies
+from mmcore_emulator.machine.barriers import ClusterBarrier
+from mmcore_emulator.machine.formatted_output import Format
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.memory.address_spaces import AddressSpaces
+from mmcore_emulator.machine.observer import Observers
+from mmcore_emulator.machine.register_pool import RegisterPool
+from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+
+
+@dataclass
+class MbarrierLog:
+    """Facts about mbarrier objects for the reports of deadlocks.
+
+    Attributes:
+        asked: address and content that each waiting instruction found last, as lanes, by the instruction's identity.
+        initialised_at: the instruction that initialised an object, by the object's offset in its block's shared memory.
+    """
+
+    asked: dict[int, tuple[Values, Values]] = field(default_factory=dict)
+    initialised_at: dict[int, Instruction] = field(default_factory=dict)
+
+
+class Machine(Protocol):
+    """A batch of blocks that executes instructions.
+
+    Attributes:
+        batch: its lanes, as an array of six axes.
+        memory: global, shared, local, constant and parameter memory.
+        warps: its lanes by warps.
+        observers: the observers of the launch.
+        thread_copies, in_flight, bulk_groups: asynchronous copies that have not landed.
+        cluster_barrier: arrivals at the barrier of the cluster.
+        mbarriers: facts for reports of deadlocks.
+        register_pool: registers that ``setmaxnreg`` moves between warps.
+    """
+
+    @property
+    def batch(self) -> Batch: ...
+    @property
+    def memory(self) -> AddressSpaces: ...
+    @property
+    def warps(self) -> Warps: ...
+    @property
+    def observers(self) -> Observers: ...
+    @property
+    def thread_copies(self) -> ThreadCopies: ...
+    @property
+    def in_flight(self) -> InFlight: ...
+    @property
+    def bulk_groups(self) -> BulkGroups: ...
+    @property
+    def cluster_barrier(self) -> ClusterBarrier: ...
+    @property
+    def mbarriers(self) -> MbarrierLog: ...
+    @property
+    def register_pool(self) -> RegisterPool: ...
+
+    def special(self, name: str) -> Values:
+        """Return a special register, as lanes."""
+
+    def clock(self, name: str) -> Values:
+        """Return a clock: the thread instructions that the batch has executed."""
+
+    def print(self, lanes: NDArray[Any], text: Format, arguments: Sequence[Values]) -> None:
+        """Print a format from some lanes (all axes in full), with the arguments of its conversions."""
+
+    def approximate(self, mask: Mask | None) -> None:
+        """Count lanes that execute an instruction whose result has no specified bits."""
+
+    def refuse(self, mask: Mask | None, refusal: Exception) -> None:
+        """Raise ``refusal`` if any lane comes to an instruction that the emulator does not know."""

@@ -1,0 +1,1 @@
+"""The memories of a launch: arrays, addresses, and accesses that are checked."""

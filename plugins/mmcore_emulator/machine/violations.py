@@ -1,0 +1,42 @@
+"""Violations and hazards of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mmcore_emulator.machine.dim3 import Dim3
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that a launch did wrong.
+
+    Attributes:
+        kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
+            "deadlock", "assertion", "trap", "illegal-branch", "illegal-address", "mbarrier-misuse" or "timeout"; the
+            sanitizer has further kinds.
+        message: one sentence on what happened.
+        array: label of the array or memory, such as "C" or "shared".
+        source: name of the source file.
+        line: line in it.
+        block: index of the first block that did it.
+        thread: index of the first thread in that block.
+        fatal: whether the launch was stopped.
+        count: how many threads, or elements of an array, are concerned.
+    """
+
+    kind: str
+    message: str
+    array: str | None = None
+    source: str | None = None
+    line: int | None = None
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
+    fatal: bool = False
+    count: int | None = None
+
+    def __str__(self) -> str:
+        """Return the violation on one line, with its place in the source."""
+        place = f"{self.source}:{self.line}"
+        known = self.source is None or self.line is None or place in self.message
+        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")

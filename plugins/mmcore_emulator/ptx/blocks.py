@@ -1,0 +1,58 @@
+"""Basic blocks of a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mmcore_emulator.ptx.instructions import Instruction, Register
+
+EXIT = -1
+"""Number that stands for the function's end."""
+
+
+@dataclass
+class Block:
+    """Straight-line code.
+
+    Attributes:
+        body: its instructions, without the one that ends it.
+        end: the branch, return or barrier that ends it; None where control falls through.
+        taken: number of the block that the ending branch leads to; EXIT for a return, None for none.
+        following: number of the block entered when the branch is not taken, or after the barrier; EXIT at the end.
+        targets: numbers of the blocks that ``brx.idx`` leads to, by index.
+        barrier: what waits at its end: the threads of a "warp", a "block" or a "cluster"; "" for none.
+        gathers: whether its end is no instruction, but makes the threads of a warp meet for the next one.
+        orders: whether its barrier orders accesses to memory.
+        is_whole: whether it ends before an instruction that all threads of a warp execute together.
+        writes: whether it writes to memory, or makes something known to other threads.
+        live_in: registers whose value on entry may still be read.
+        live_out: registers whose value on leaving may still be read.
+        defines: registers that the body writes.
+    """
+
+    body: list[Instruction]
+    end: Instruction | None
+    taken: int | None
+    following: int
+    targets: tuple[int, ...] = ()
+    barrier: str = ""
+    gathers: bool = False
+    orders: bool = False
+    is_whole: bool = False
+    writes: bool = False
+    live_in: frozenset[Register] = frozenset()
+    live_out: frozenset[Register] = frozenset()
+    defines: frozenset[Register] = frozenset()
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """The body and the instruction that ends it."""
+        return [*self.body, *([self.end] if self.end and not self.gathers else [])]
+
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """Numbers of the blocks that can come next, without EXIT."""
+        conditional = self.taken is None or (self.end is not None and self.end.guard is not None)
+        targets = ((self.taken,) if self.taken is not None else ()) + ((self.following,) if conditional else ())
+        targets = self.targets or targets
+        return tuple(target for target in targets if target != EXIT)
