@@ -17,7 +17,7 @@ def table(names: str, text: str) -> pytest.MarkDecorator:
 
 
 def words_of(value: Any) -> str:
-    """Return a dataclass in words: the fields without a default, then those that differ from it; "none" for None."""
+    """Return a dataclass in words: all fields but those with their default; "none" for None."""
     if value is None:
         return "none"
     words = []

@@ -24,24 +24,13 @@ MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 WGMMA = "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"
 LOAD, TRANSPOSED = "ldmatrix.sync.aligned.m8n8.x1.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
 LDMATRIX = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
-OPCODES = (
-    MMA,
-    "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f32",
-    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
-    "mma.sync.aligned.m16n8k64.row.col.s32.u4.u4.s32",
-    "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64",
-    "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
-    "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32",
-    "wmma.mma.sync.aligned.row.col.m8n32k16.s32.s8.s8.s32",
-    "wmma.load.a.sync.aligned.row.m32n8k16.shared.f16",
-    "wmma.store.d.sync.aligned.row.m16n16k16.global.f32",
-    WGMMA,
-    "wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e4m3",
-    LOAD,
-    TRANSPOSED,
-    "stmatrix.sync.aligned.m8n8.x2.shared.b16",
-)
+OPCODES = f"""{MMA} {WGMMA} {LOAD} {TRANSPOSED} stmatrix.sync.aligned.m8n8.x2.shared.b16
+mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f32 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 mma.sync.aligned.m16n8k64.row.col.s32.u4.u4.s32
+mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32
+wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 wmma.mma.sync.aligned.row.col.m8n32k16.s32.s8.s8.s32
+wmma.load.a.sync.aligned.row.m32n8k16.shared.f16 wmma.store.d.sync.aligned.row.m16n16k16.global.f32
+wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e4m3""".split()
 Elements = dict[tuple[int, int], tuple[int, int]]
 
 
@@ -155,7 +144,7 @@ def test_chunks_of_a_box_are_drawn_at_their_addresses(span: int, row_bytes: int)
 
 
 def test_short_boxes_and_operands_are_drawn_at_their_addresses() -> None:
-    """An operand's rows have 128 bytes, of which a product reads 32: chunks 2 and 3, swizzled."""
+    """A product reads chunks 2 and 3, swizzled, of an operand's rows of 128 bytes."""
     picture = banks.picture_of_box(banks.Box("cp.async.bulk.tensor", 1024, 3, 32, 0))
     assert sorted(cell.text for cell in picture.cells.values()) == [f"r{r} c{c}" for r in range(3) for c in range(2)]
     addresses = np.arange(8)[:, np.newaxis] * 128 + 1024 + np.array([32, 48])

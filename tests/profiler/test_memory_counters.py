@@ -19,7 +19,7 @@ KINDS = {"float": "f4", "double": "f8", "unsigned char": "u1", "short": "i2", "f
 
 
 def loading(index: str, kind: str = "float", put: str = "0") -> str:
-    """Return a kernel whose every thread loads one element and stores to one place."""
+    """Return a kernel of threads that load one element each and store to one place."""
     return f"""
     extern "C" __global__ void f(const {kind}* in, {kind}* out) {{
         const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z, b = blockIdx.x;

@@ -157,7 +157,7 @@ def test_figures_of_a_run_are_the_counters_of_its_profile(kernel: str | Kernel, 
 
 @pytest.mark.parametrize(("more", "known"), [("", True), ("if (blockIdx.x == 1201) C[0] = A[threadIdx.x];", False)])
 def test_batches_that_differ_have_no_figures(more: str, known: bool, cu_file: Path) -> None:
-    """Of 60 batches only the one in the middle does more."""
+    """One batch of 60, in the middle, does more."""
     kernel = own(
         cu_file, "C[(blockIdx.x * 32 + threadIdx.x) % 1024] = B[threadIdx.x];" + more, grid=(2400,), block=(512,)
     )

@@ -103,7 +103,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) f(const float* in, float* o
 
 @pytest.mark.parametrize(("mask", "blocks"), [("0b1111", 4), ("0b0010", 1), ("0b1010", 2)])
 def test_a_multicast_is_fetched_once_and_delivered_to_each_block(mask: str, blocks: int) -> None:
-    """Each of two clusters fetches 256 bytes and stores 208, of which bytes 16 to 223 are in sectors 0 to 6."""
+    """Each of two clusters fetches 256 bytes and stores 208: bytes 16 to 223 are in sectors 0 to 6."""
     arrays, launch = (np.ones(64, np.float32), np.zeros(1024, np.float32)), {"grid": (8,), "cluster": (4, 1, 1)}
     source = BULK_COPIES.replace("MASK", mask)
     if blocks == 1:  # a copy to the block itself

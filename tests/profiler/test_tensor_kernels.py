@@ -1,4 +1,4 @@
-"""The kernels whose counts bench/counter_comparison.py compares with ncu's: right, without races, counted by hand."""
+"""The kernels of bench/counter_comparison.py: right, without hazards, and with counters that follow by hand."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def test_counters_of_products_add_up() -> None:
 # What ptxas makes otherwise: fragments loaded by ldmatrix, two instructions for a product, C stored by eight bytes.
 OF_WMMA = {"tensor_instructions", "global_store_requests", "global_store_sectors", "shared_load_requests"}
 OF_WMMA |= {"shared_load_wavefronts", "ldmatrix_requests", "ldmatrix_wavefronts", "shared_bank_conflicts"}
-# Loads whose predicates are false; and the sectors of stores when ncu looked.
+# Loads with false predicates; and the sectors of stores in ncu's run.
 DIFFERING = {"tensor.wmma": OF_WMMA, "tensor.wgmma": {"global_store_sectors"}}
 DIFFERING |= {name: {"shared_load_requests"} for name in ("tensor.mma_sync", "tensor.swizzled")}
 
 
 @pytest.mark.parametrize("cell", tensor_cells(), ids=lambda cell: str(cell.kernel).partition(":")[2])
 def test_an_h200_counts_the_same(cell: Cell) -> None:
-    """As ncu read it there, with the known exceptions."""
+    """Counters are compared with ncu's, with known exceptions."""
     document = json.loads((H200 / "tensor_counters.json").read_text())
     name = referenced_kernel(cell.kernel).name
     (committed,) = (row for row in document["emulator_and_ncu"] if row["kernel"] == name)

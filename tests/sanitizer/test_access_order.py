@@ -163,7 +163,7 @@ def steps(masks: st.SearchStrategy[int], *more: st.SearchStrategy[Step]) -> st.S
 
 
 def each_access(chosen: list[Step]) -> list[tuple[list[bool], list[bool]]]:
-    """Return what is expected and found of each step that is an access."""
+    """Return the expected and the reported races of each step that is an access."""
     threads, results = Threads(), []
     for step in chosen:
         if isinstance(step, list):

@@ -73,7 +73,7 @@ def test_kernel10_at_65_reads_past_a_and_writes_past_c() -> None:
     assert {(each.kind, each.array, each.source, each.line) for each in found.values()} == {
         ("out-of-bounds-read", "A", "kernel10.cu", load),
         ("out-of-bounds-write", "C", "kernel10.cu", store),
-        # Columns past the edge of C are the next row's, which has threads of its own.
+        # Columns past the edge of C belong to the next row, and other threads write them too.
         ("global-race", "C", "kernel10.cu", store),
     }
     # The grid has 96 rows of threads. Two steps read columns 0 to 63 of A's 65, so 31 rows are outside.

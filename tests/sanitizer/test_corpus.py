@@ -21,7 +21,7 @@ def test_a_check_reports_exactly_the_hazards_of_a_kernel(case: Case, tmp_path: P
 def unmatched(
     expected: list[Expected], hazards: list[Violation], lines: dict[str, set[int]]
 ) -> tuple[list[Expected], list[Violation]]:
-    """Return what is left of both when each expected hazard has been matched with one that was reported."""
+    """Return the expected hazards without a report, and the reported ones that were not expected."""
     missing = []
     for each in sorted(expected, key=lambda each: -len(each.texts) - len(each.marks)):
         found = next((hazard for hazard in hazards if each.describes(hazard, lines)), None)

@@ -409,7 +409,7 @@ def test_fragments_for_a_gpu_are_those_of_ptx(case: Case) -> None:
     np.testing.assert_array_equal(fragment.reshape(len(c), -1)[:, lane * per_lane + m % 16 // 8 * 2 + n % 2], c)
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="nobody has measured")
+@pytest.mark.skipif(not VECTORS.exists(), reason="there are no measurements")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_results_of_an_h200(case: Case) -> None:
     found = json.loads(VECTORS.read_text(encoding="utf-8"))["tensor_cores"]

@@ -1,4 +1,4 @@
-// Four warps copy tiles for each other to a ring of two stages, whose mbarriers count copies and readers.
+// Four warps copy tiles for each other to a ring of two stages; mbarriers count the copies and the readers.
 // launch: block=128 m=24 n=32 k=32
 // right
 // no wait for the readers of a ring: drop #free ==> shared-race*128 shared #copy #read "reads"

@@ -1,8 +1,8 @@
-// Of each warp one thread says that all of it have done with an mbarrier, and the last one gives it up.
+// One thread of each warp counts its warp as done with an mbarrier, and the last one makes the mbarrier invalid.
 // launch: block=64 n=8
 // right
-// nobody elected for all: `__match_any_sync(__activemask(), 1)` -> `__ballot_sync(__activemask(), 1)` ==> shared-race*1
-//     shared #inval #arrive "gives up"
+// no thread elected for all: `__match_any_sync(__activemask(), 1)` -> `__ballot_sync(__activemask(), 1)` ==>
+//     shared-race*1 shared #inval #arrive "gives up"
 #include "ptx.cuh"
 extern "C" __global__ void f(int* C) {
     __shared__ unsigned long long full;

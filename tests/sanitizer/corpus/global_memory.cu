@@ -44,7 +44,7 @@
 // a sum that grows in its place: `BODY` -> `c[t] = A[0];`, `THEN` -> `c[t] = c[t] + A[1];` ==> nothing
 // a misaligned vector: `BODY` -> `float2 pair = ((const float2*)(A + 1))[t]; C[t] = pair.x + pair.y;` ==> misaligned*32
 //     A #body
-// rows of C that nobody writes: `BODY` -> `for (int row = 1; row < n; ++row) C[row * n + t] = A[0];` ==>
+// rows of C that no thread writes: `BODY` -> `for (int row = 1; row < n; ++row) C[row * n + t] = A[0];` ==>
 //     unwritten-output*32 C "element (0, 0) of C"
 // many batches [grid=100 block=512 beta=1.0]: `BODY` -> `for (int i = 0; i < 5; ++i)`, `THEN` -> `C[t] += A[n * n + i +
 //     blockIdx.x % 2];` ==> out-of-bounds-read*51200 A #then "thread (0, 0) of block (0, 0) reads"; global-race*51200 C

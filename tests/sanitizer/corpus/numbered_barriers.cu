@@ -1,4 +1,4 @@
-// Two warps hand tiles on to two others at numbered barriers.
+// Two warps write tiles for two others, and wait for each other at numbered barriers.
 // launch: block=128 m=16 n=8 k=16
 // right
 // a barrier of half the threads: `bar.sync 2, 128` -> `bar.sync 2, 64` ==> shared-race*64 shared #write #read;

@@ -1,4 +1,4 @@
-// Warps that hand a tile on: a producer, which a bulk copy tells of its end, and consumers.
+// A producer warp copies tiles in bulk for consumer warps; one mbarrier counts bytes, the other one the consumers.
 // launch: block=96 n=16
 // right
 // a phase waited for twice: `WAIT(&full, step % 2)` -> `WAIT(&full, 0)` ==> deadlock*1 #wait-empty #init-empty;

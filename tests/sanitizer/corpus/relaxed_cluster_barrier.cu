@@ -1,9 +1,9 @@
-// Cluster barriers whose arrival releases nothing: a fence does, and one of its own what thread 0 makes.
+// Cluster barriers with relaxed arrivals: fences release what threads write, and the mbarrier that thread 0 makes.
 // launch: grid=4 block=64 cluster=2 n=16
 // right
 // no fence before a relaxed arrival: drop #written ==> shared-race*256 shared #there #write "with no order between";
 //     shared-race*256 shared #here #write
-// no fence of what a relaxed arrival tells of: drop #made ==> shared-race*256 shared #arrive #init
+// no fence between mbarrier.init and a relaxed arrival: drop #made ==> shared-race*256 shared #arrive #init
 #include "ptx.cuh"
 extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* C) {
     __shared__ unsigned mine[64];

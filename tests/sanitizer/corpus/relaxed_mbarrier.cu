@@ -1,4 +1,4 @@
-// Threads tell each other by an mbarrier and fences that a tile is written.
+// Threads wait for each other's elements of a tile by relaxed operations on an mbarrier, with fences.
 // launch: block=64 n=8
 // right
 // no fence before a relaxed arrival at an mbarrier: drop #written ==> shared-race*64 shared #read #write

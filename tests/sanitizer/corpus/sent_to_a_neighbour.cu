@@ -1,4 +1,4 @@
-// Each block of two sends numbers to the other, which has the sum of some besides.
+// Each block of two stores numbers in the other's shared memory by st.async, and adds them up there by red.async.
 // launch: grid=2 cluster=2 n=8
 // right
 // no wait for what another block sends: drop #wait ==> unfinished-copy*64 shared #read #add; unfinished-copy*64 shared
@@ -23,10 +23,10 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) f(unsigned* C) {
     }
     CLUSTER_SYNC;
     const unsigned other = cluster_rank() ^ 1, place = in_block(other, in + t), all = in_block(other, &sum);
-    const unsigned told = in_block(other, &got);
-    SEND_THERE(place, t, told); // #store
+    const unsigned its_bar = in_block(other, &got);
+    SEND_THERE(place, t, its_bar); // #store
     asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32" // #add
-                 " [%0], %1, [%2];" :: "r"(all), "r"(t), "r"(told) : "memory");
+                 " [%0], %1, [%2];" :: "r"(all), "r"(t), "r"(its_bar) : "memory");
     WAIT(&got, 0); // #wait
     C[blockIdx.x * 32 + t] = in[31 - t] + sum; // #read
 }

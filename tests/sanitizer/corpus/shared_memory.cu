@@ -8,8 +8,8 @@
 // a thread that a warp's barrier has put in order: `BODY` -> `if (t == 0) s[0] = A[0]; __syncthreads();`, `THEN` ->
 //     `C[t] = s[0]; // #all`, `LAST` -> `if (t < 16) __syncwarp(0xffff); if (t == 5) s[0] = A[1];` ==> shared-race*1
 //     shared #last #all "thread (5, 0) of" "which thread (16, 0) of block (0, 0) reads at"
-// an element that nobody wrote [grid=3]: `BODY` -> `if (t < 30) tile[t] = A[t]; __syncthreads();`, `THEN` -> `C[t + 32
-//     * blockIdx.x] = tile[t];` ==> uninitialized-read*6 shared #then "thread (30, 0) of" "reads element 30 of tile,
+// an element that no thread wrote [grid=3]: `BODY` -> `if (t < 30) tile[t] = A[t]; __syncthreads();`, `THEN` -> `C[t +
+//     32 * blockIdx.x] = tile[t];` ==> uninitialized-read*6 shared #then "thread (30, 0) of" "reads element 30 of tile,
 //     where nothing has been written"
 // another block's shared memory [grid=2]: `BODY` -> `if (blockIdx.x == 0) tile[t] = A[0]; __syncthreads();`, `THEN` ->
 //     `C[t + 32 * blockIdx.x] = tile[t];` ==> uninitialized-read*32 shared #then "of block (1, 0)"

@@ -7,20 +7,17 @@
 // a barrier of the warp, another warp: `BARRIER` -> `__syncwarp();`, `DISTANCE` -> `32` ==> shared-race*64 shared #read
 //     #write "reads element" "with no barrier"
 // a barrier of the block: `BARRIER` -> `__syncthreads();`, `DISTANCE` -> `1|32` ==> nothing
-// its half: `BARRIER` -> `__syncwarp(HALF);`, `DISTANCE` -> `15` ==> nothing
-// the other half: `BARRIER` -> `__syncwarp(HALF);`, `DISTANCE` -> `16` ==> shared-race*64 shared #read #write
-// its half, another warp: `BARRIER` -> `__syncwarp(HALF);`, `DISTANCE` -> `32` ==> shared-race*64 shared #read #write
-// halves apart: `BARRIER` -> `if (t % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000);`, `DISTANCE` -> `15`
-//     ==> nothing
+// its half: `BARRIER` -> `__syncwarp(HALF);|if (t % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000);`,
+//     `DISTANCE` -> `15` ==> nothing
+// the other half, another warp: `BARRIER` -> `__syncwarp(HALF);`, `DISTANCE` -> `16|32` ==> shared-race*64 shared #read
+//     #write
 // halves apart, the other half: `BARRIER` -> `if (t % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000);`,
 //     `DISTANCE` -> `31` ==> shared-race*64 shared #read #write
-// all at two places: `BARRIER` -> `if (t % 32 < 16) __syncwarp(); else __syncwarp();`, `DISTANCE` -> `31` ==> nothing
+// all in the end: `BARRIER` -> `if (t % 32 < 16) __syncwarp(); else __syncwarp();|if (t % 32 < 16) __syncwarp(0xffff);
+//     __syncwarp();|__syncwarp(); __syncwarp(HALF);`, `DISTANCE` -> `31` ==> nothing
+// half of a warp, then the block: `BARRIER` -> `__syncwarp(HALF); __syncthreads();`, `DISTANCE` -> `63` ==> nothing
 // half of a warp alone: `BARRIER` -> `if (t < 16) __syncwarp(0xffff);`, `DISTANCE` -> `1` ==> shared-race*48 shared
 //     #read #write
-// half of a warp, then all: `BARRIER` -> `if (t % 32 < 16) __syncwarp(0xffff); __syncwarp();`, `DISTANCE` -> `31` ==>
-//     nothing
-// all, then half of a warp: `BARRIER` -> `__syncwarp(); __syncwarp(HALF);`, `DISTANCE` -> `31` ==> nothing
-// half of a warp, then the block: `BARRIER` -> `__syncwarp(HALF); __syncthreads();`, `DISTANCE` -> `63` ==> nothing
 // one warp of two: `BARRIER` -> `if (t < 32) __syncwarp();`, `DISTANCE` -> `1` ==> shared-race*32 shared #read #write
 //     "thread (32, 0) of block (0, 0) reads"
 // a last warp that is not full [block=40]: `BARRIER` -> `__syncwarp();|if (t >= 38) return; __syncwarp();`, `DISTANCE`

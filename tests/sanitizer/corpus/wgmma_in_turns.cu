@@ -5,9 +5,8 @@
 //     #product #b
 // no wgmma.fence: drop #fence ==> wgmma-order*128 #product #loop
 // no wgmma.wait_group: drop #last ==> wgmma-order*128 #stored #product "wgmma.wait_group"
-// zeros for rows that are not copied, at A's own address: `for (int i = t; i < 64 * 16; i += 128) own[i / 128 * 128 + i
-//     % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = A[i];` -> `COPY_SIZED(own + t / 16 * 128 + t % 2 * 64 + t / 2 % 8 * 8,
-//     t < 80 ? A + t * 8 : A, t < 80 ? 16 : 0); ASM("cp.async.wait_all;");` ==> nothing
+// zeros for rows that are not copied, at A's own address: `COPY_A;` -> `COPY_SIZED(own + t / 16 * 128 + t % 2 * 64 + t
+//     / 2 % 8 * 8, t < 80 ? A + t * 8 : A, t < 80 ? 16 : 0); ASM("cp.async.wait_all;");` ==> nothing
 // a sum changed without wgmma.fence: `ASM("wgmma.fence.sync.aligned;");` -> `if (tile == 0)
 //     ASM("wgmma.fence.sync.aligned;"); if (tile == 5) d[0] *= 2;` ==> wgmma-order*128 #fence #product; wgmma-order*128
 //     #product #fence
@@ -17,13 +16,14 @@
 //     overwritten-in-flight*128 shared #a #product; overwritten-in-flight*128 shared #b #product
 // a warp that does not multiply: `WGMMA(d,` -> `if (t >= 32) WGMMA(d,` ==> divergent-wgmma*96 #product
 #include "ptx.cuh"
+#define COPY_A for (int i = t; i < 1024; i += 128) own[i / 128 * 128 + i % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = A[i]
 extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
     __shared__ __align__(128) unsigned short a[2][64 * 16], b[2][8 * 16];
     const int t = threadIdx.x;
     float d[4] = {};
     for (int tile = 0; tile < 6; ++tile) { // #loop
         unsigned short* own = a[tile % 2];
-        for (int i = t; i < 64 * 16; i += 128) own[i / 128 * 128 + i % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = A[i]; // #a
+        COPY_A; // #a
         b[tile % 2][t % 16 / 8 * 64 + t / 16 * 8 + t % 8] = B[t]; // #b
         FENCE_PROXY; // #proxy
         __syncthreads();
