@@ -43,7 +43,7 @@ def box_by_elements(layout: TensorLayout, content: Array, first: Numbers, destin
     return found
 
 
-BOXES = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     ("shape", "box", "first", "swizzle", "steps"),
     [
         ((100,), (64,), (16,), 0, ()),
@@ -61,11 +61,8 @@ BOXES = pytest.mark.parametrize(
         ((2, 3, 2, 5, 24), (1, 2, 2, 3, 16), (8, -1, 1, 2, 1), 32, ()),
     ],
 )
-
-
-@BOXES
 @pytest.mark.parametrize("destination", [0, 128, 0x400 + 896])
-def test_boxes_hold_what_a_loop_over_their_elements_finds(
+def test_boxes_and_their_rows_hold_what_a_loop_over_their_elements_finds(
     shape: Numbers, box: Numbers, first: Numbers, swizzle: int, steps: Numbers, destination: int
 ) -> None:
     layout = layout_of(shape, box, swizzle, steps)
@@ -76,14 +73,6 @@ def test_boxes_hold_what_a_loop_over_their_elements_finds(
     expected = box_by_elements(layout, content, first, destination)
     assert dict(zip((destination + shared).tolist(), values.tolist(), strict=True)) == expected
     assert layout.nbytes == 2 * len(expected)
-
-
-@BOXES
-def test_rows_of_boxes_have_the_bytes_of_their_elements(
-    shape: Numbers, box: Numbers, first: Numbers, swizzle: int, steps: Numbers
-) -> None:
-    layout = layout_of(shape, box, swizzle, steps)
-    offsets, inside, _ = tensor_maps.box_elements(layout, np.array(first, np.int32))
     begin, nbytes = tensor_maps.box_rows(layout, np.array(first, np.int32))
     rows = zip((begin - layout.address).tolist(), nbytes.tolist(), strict=True)
     bytes_of_rows = [place for start, count in rows for place in range(start, start + count)]

@@ -33,39 +33,29 @@ def loaded(index: str, kind: str = "float", put: str = "0", **launch: Any) -> Co
     return counters_of(loading(index, kind, put), *arrays, **launch)
 
 
-@pytest.mark.parametrize(
-    ("how", "launch", "expected"),
-    [
-        (
-            {"index": "128 * b + x", "put": "128 * b + x"},
-            {"grid": (5,), "block": (128,)},
-            "global_loads=640 global_load_bytes=2560 global_load_requests=20 global_load_sectors=80 "
-            "global_stores=640 global_store_bytes=2560 global_store_requests=20 global_store_sectors=80",
-        ),
-        ({"index": "x"}, {}, "global_store_sectors=1"),
-        # Of 50 threads the first 32 load bytes 0 to 127 of the block's 200, the other 18 bytes 128 to 199. Block 1
-        # begins at byte 200, 8 bytes into a sector: 200 to 327 are 5 sectors, and 328 to 399, again so, are 3.
-        (
-            {"index": "50 * b + x"},
-            {"grid": (2,), "block": (50,)},
-            "global_load_requests=4 global_load_sectors=4+3+5+3 warp_instructions*25=thread_instructions",
-        ),
-        # 4×4×4 threads are two warps. In the order x, y, z each loads 128 bytes; in the order z, y, x, a warp (all x
-        # and y, two z) takes two neighbours out of every four.
-        ({"index": "x + 4 * y + 16 * z"}, {"block": (4, 4, 4)}, "global_load_requests=2 global_load_sectors=8"),
-        ({"index": "z + 4 * y + 16 * x"}, {"block": (4, 4, 4)}, "global_load_requests=2 global_load_sectors=16"),
-        (
-            {"index": "x", "kind": "float4", "put": "x"},
-            {},
-            "global_loads=32 global_load_requests=1 global_load_bytes=512 global_load_sectors=16 "
-            "global_stores=32 global_store_requests=1 global_store_sectors=16",
-        ),
-    ],
+@table(
+    "kind grid block index put expected",
+    """
+    float  5 128   128*b+x     128*b+x global_loads=640 global_load_bytes=2560 global_load_requests=20 \
+       global_load_sectors=80 global_stores=640 global_store_bytes=2560 global_store_requests=20 global_store_sectors=80
+    float  1 32    x           0       global_store_sectors=1
+    # Of 50 threads the first 32 load bytes 0 to 127 of the block's 200, the other 18 bytes 128 to 199. Block 1 begins
+    # at byte 200, 8 bytes into a sector: 200 to 327 are 5 sectors, and 328 to 399, again so, are 3.
+    float  2 50    50*b+x      0       global_load_requests=4 global_load_sectors=4+3+5+3
+    # 4×4×4 threads are two warps. In the order x, y, z each loads 128 bytes; in the order z, y, x, a warp (all x and y,
+    # two z) takes two neighbours out of every four.
+    float  1 4,4,4 x+4*y+16*z  0       global_load_requests=2 global_load_sectors=8
+    float  1 4,4,4 z+4*y+16*x  0       global_load_requests=2 global_load_sectors=16
+    float4 1 32    x           x       global_loads=32 global_load_requests=1 global_load_bytes=512 \
+        global_load_sectors=16 global_stores=32 global_store_requests=1 global_store_sectors=16
+    """,
 )
-def test_loads_and_stores(how: dict[str, str], launch: dict[str, Any], expected: str) -> None:
-    counters, (counts, _, equal) = loaded(**how, **launch), expected.partition(" warp_instructions*25=")
-    assert_counts(counters, counts)
-    assert not equal or counters.warp_instructions * 25 == counters.thread_instructions, "4 warps, 100 threads"
+def test_loads_and_stores(kind: str, grid: str, block: str, index: str, put: str, expected: str) -> None:
+    shape = tuple(map(int, block.split(",")))
+    counters = loaded(index, kind, put, grid=(int(grid),), block=shape)
+    assert_counts(counters, expected)
+    per_warp = 25 if block == "50" else 32  # 4 warps have 100 threads
+    assert counters.warp_instructions * per_warp == counters.thread_instructions
 
 
 @table(

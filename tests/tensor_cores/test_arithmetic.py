@@ -180,6 +180,7 @@ def bits_of_terms(arithmetic: Arithmetic, terms: Terms, c: float) -> int:
 
 
 TINY, NOTHING = (2**-12, 2**-12), (0.0, 0.0)
+HALF, LEAST, REST = (2**-11, 2**-14), (2**-70, 2**-79), [NOTHING] * 6
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ TINY, NOTHING = (2**-12, 2**-12), (0.0, 0.0)
         ("90 wgmma bf16 f32", [(2**-100, 2**-52)] * 8, 0, 2**-149),
         # Volta's instruction: Turing executes it as Volta does, and its own as itself.
         ("70,75 mma f16 f32", [(1, 1), TINY, NOTHING, NOTHING], -1, 0.0),
-        ("75 mma f16 f32", [(1, 1), TINY, *[NOTHING] * 6], -1, 2**-24),
+        ("75 mma f16 f32", [(1, 1), TINY, *REST], -1, 2**-24),
         # It reads a C of float16 with the exponents of float16.
         ("75 mma f16 f32 f32", [(2**-19, 2**-19)] * 4, 2**-24, 2**-24 + 2**-36),
         ("75 mma f16 f32 f16", [(2**-19, 2**-19)] * 4, 2**-24, 2**-24),
@@ -228,14 +229,14 @@ TINY, NOTHING = (2**-12, 2**-12), (0.0, 0.0)
         ("80,86,89,90 mma f16 f16", [(INF, 0)] * 4, 0, NAN),
         # MMA-Sim and MATLAB-tensor-core both found a fixed last bit on cards. Half the least float16 rounds up if
         # something is left beside it.
-        ("75,80,89 mma f16 f16", [(2**-11, 2**-14), (2**-20, 2**-24), *[NOTHING] * 6], 0, 2**-24),
-        ("75,80,89 mma f16 f16", [(2**-11, 2**-14), (2**-21, 2**-24), *[NOTHING] * 6], 0, 0.0),
-        ("90 mma f16 f16", [(2**-11, 2**-14), (2**-22, 2**-24), *[NOTHING] * 6], 0, 2**-24),
-        ("90 mma f16 f16", [(2**-11, 2**-14), (2**-23, 2**-24), *[NOTHING] * 6], 0, 0.0),
-        ("80,86,89 mma bf16 f32", [(2**-70, 2**-79), (-(2**-76), 2**-80), *[NOTHING] * 6], 0, 0.0),
-        ("80,86,89 mma bf16 f32", [(2**-70, 2**-79), (-(2**-77), 2**-80), *[NOTHING] * 6], 0, 2**-149),
-        ("90 mma bf16 f32", [(2**-70, 2**-79), (-(2**-78), 2**-80), *[NOTHING] * 6], 0, 0.0),
-        ("90 mma bf16 f32", [(2**-70, 2**-79), (-(2**-79), 2**-80), *[NOTHING] * 6], 0, 2**-149),
+        ("75,80,89 mma f16 f16", [HALF, (2**-20, 2**-24), *REST], 0, 2**-24),
+        ("75,80,89 mma f16 f16", [HALF, (2**-21, 2**-24), *REST], 0, 0.0),
+        ("90 mma f16 f16", [HALF, (2**-22, 2**-24), *REST], 0, 2**-24),
+        ("90 mma f16 f16", [HALF, (2**-23, 2**-24), *REST], 0, 0.0),
+        ("80,86,89 mma bf16 f32", [LEAST, (-(2**-76), 2**-80), *REST], 0, 0.0),
+        ("80,86,89 mma bf16 f32", [LEAST, (-(2**-77), 2**-80), *REST], 0, 2**-149),
+        ("90 mma bf16 f32", [LEAST, (-(2**-78), 2**-80), *REST], 0, 0.0),
+        ("90 mma bf16 f32", [LEAST, (-(2**-79), 2**-80), *REST], 0, 2**-149),
     ],
 )
 def test_sums_of_few_terms(how: str, terms: Terms, c: float, wanted: float) -> None:
