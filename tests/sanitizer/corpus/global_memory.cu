@@ -7,16 +7,17 @@
 // an over-read of which nothing comes [over_read_A=16]: `BODY` -> `float x = A[t + n * n - 16];`, `THEN` -> `C[t] = t <
 //     16 ? 2.0f * x : 0.0f;` ==> nothing
 // an over-read that reaches C [over_read_A=16]: `BODY` -> `float x = A[t + n * n - 16];`, `THEN` -> `C[t] = t < 18 ?
-//     2.0f * x : 0.0f;` ==> uninitialized-read*2 C "element (0, 16) of C is NaN although A and B are numbers"
+//     2.0f * x : 0.0f;` ==> uninitialized-read*2 C #body #then "thread (16, 0) of block (0, 0) reads a value that was
+//     never set"
 // an over-read that is longer than declared [over_read_A=15]: `BODY` -> `float x = A[t + n * n - 16];`, `THEN` -> `C[t]
-//     = t < 18 ? 2.0f * x : 0.0f;` ==> out-of-bounds-read*1 A #body
+//     = t < 18 ? 2.0f * x : 0.0f;` ==> out-of-bounds-read*1 A #body; uninitialized-read*2 C #body #then
 // an over-read that is copied to C [grid=32 over_read_A=4]: `BODY` -> `int i = t + n * blockIdx.x; C[i] = A[i + 4];`
-//     ==> uninitialized-read*4 C "element (31, 28) of C is NaN"
+//     ==> uninitialized-read*4 C #body #body "thread (28, 0) of block (31, 0) reads a value that was never set"
 // a sum that begins with 0 [grid=32]: `BODY` -> `float sum = 0; for (int p = 0; p < n; ++p) sum += A[blockIdx.x * n +
 //     p] * B[p * n + t];`, `THEN` -> `C[blockIdx.x * n + t] = sum;` ==> nothing
 // a sum that begins with nothing [grid=32]: `BODY` -> `float sum; for (int p = 0; p < n; ++p) sum += A[blockIdx.x * n +
-//     p] * B[p * n + t];`, `THEN` -> `C[blockIdx.x * n + t] = sum;` ==> uninitialized-read*1024 C "element (0, 0) of C
-//     is NaN"
+//     p] * B[p * n + t];`, `THEN` -> `C[blockIdx.x * n + t] = sum;` ==> uninitialized-read*1024 C #then "stores to C a
+//     value that depends on one that was never set"
 // blocks across a barrier [grid=2 block=1]: `BODY` -> `C[blockIdx.x] = A[0]; __syncthreads();`, `THEN` -> `C[64 + 32 *
 //     blockIdx.x + t] = C[blockIdx.x ^ 1];` ==> global-race*2 C #then #body "with no order between them"
 // a block's own element across a barrier [grid=2 block=1]: `BODY` -> `C[blockIdx.x] = A[0]; __syncthreads();`, `THEN`
