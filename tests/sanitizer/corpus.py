@@ -8,12 +8,12 @@ The comment at the top of a file describes it. A line that is indented continues
     zeros. The kernels of a file are launched in their order. Parameters are bound by their names.
 ``// right``
     The file as it is has no hazards.
-``// NAME [block=40]: drop #mark, `old` -> `new|other` ==> KIND*COUNT ARRAY #mark #other "text"; KIND …``
-    A copy with other launch options, without the code of marked lines, and with parts of the source replaced (one copy
-    for each alternative). After the arrow are all its hazards, or ``nothing``: the kind, how many threads or elements
-    are concerned, the array, the mark in the comment of the hazard's line, the mark of a line that the message names,
-    and a part of the message (or, between slashes, a pattern in it). An omitted part may be anything, but a hazard
-    without a mark has no line.
+``// NAME [block=40]: drop #mark, BODY `new`, `old` -> `new|other` ==> KIND*COUNT ARRAY #mark #other "text"; KIND …``
+    A copy with other launch options, without the code of marked lines, and with words in capitals or other parts of the
+    source replaced (one copy for each alternative). After the arrow are all its hazards, or ``nothing``: the kind, how
+    many threads or elements are concerned, the array, the mark in the comment of the hazard's line, the mark of a line
+    that the message names, and a part of the message (or, between slashes, a pattern in it). An omitted part may be
+    anything, but a hazard without a mark has no line.
 
 Elements of C that a kernel leaves unwritten count only where a case expects them.
 """
@@ -36,7 +36,7 @@ FOLDER = Path(__file__).parent / "corpus"
 LAUNCH_ATTRIBUTES = ("grid", "cluster", "dependent")
 ENTRY = re.compile(r"__global__ void (?:__cluster_dims__\([^)]*\) )?(\w+)\(([^)]*)\)")
 CASE = re.compile(r"([^`\[]*?)(?: \[(.*?)\])?(?:: (.*))? ==> (.*)")
-EDIT = re.compile(r"drop (#[\w-]+)|`([^`]*)` -> `([^`]*)`")
+EDIT = re.compile(r"drop (#[\w-]+)|(?:`([^`]*)` -> |\b([A-Z]+) )`([^`]*)`")
 HAZARD = re.compile(r'([a-z-]+)(?:\*(\d+))?(?: ([A-Z]\b|[a-z]\w*))?((?: #[\w-]+)*)((?: "[^"]*"| /[^/]*/)*)')
 Lines = dict[str, set[int]]
 
@@ -142,7 +142,7 @@ def cases(file: Path) -> Iterator[Case]:
             assert case, text
             name, more, edits, hazards = case.groups("")
             options = launch | dict(each.split("=") for each in more.split())
-            pairs = EDIT.findall(edits)
+            pairs = [(mark, old or name, new) for mark, old, name, new in EDIT.findall(edits)]
             expected = [HAZARD.fullmatch(each) for each in hazards.split("; ") if each != "nothing"]
             assert all(expected), hazards
             parts = tuple(Expected(*each.groups("")) for each in expected if each)

@@ -1,15 +1,14 @@
 // In each step a block reads what it has written, and what each neighbour has; then it writes again.
 // launch: grid=2 block=64 cluster=2 n=24
-// one block of a cluster [grid=2 cluster=1]: `MEET` -> `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
-// one cluster of two: `MEET` -> `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
-// three clusters of two [grid=6]: `MEET` -> `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
-// two clusters of four [grid=8 cluster=4]: `MEET` -> `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
-// no meeting behind the write [grid=4]: `MEET; // written` -> `__syncthreads();`, `MEET` ->
+// one block of a cluster [grid=2 cluster=1]: MEET `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
+// one cluster of two: MEET `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
+// three clusters of two [grid=6]: MEET `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
+// two clusters of four [grid=8 cluster=4]: MEET `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> nothing
+// no meeting behind the write [grid=4]: `MEET; // written` -> `__syncthreads();`, MEET
 //     `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> shared-race*256 shared #there #write "of block (1, 0)" "with no order
 //     between them"
-// no meeting behind the read [grid=4]: `MEET; // read` -> `__syncthreads();`, `MEET` ->
-//     `BY_BARRIER|BY_MBARRIERS|BY_FLAGS` ==> shared-race*256 shared #write #there "of block (1, 0)" "with no order
-//     between them"
+// no meeting behind the read [grid=4]: `MEET; // read` -> `__syncthreads();`, MEET `BY_BARRIER|BY_MBARRIERS|BY_FLAGS`
+//     ==> shared-race*256 shared #write #there "of block (1, 0)" "with no order between them"
 #include "ptx.cuh"
 #define BY_BARRIER CLUSTER_SYNC
 #define BY_MBARRIERS \
