@@ -208,7 +208,7 @@ class CodeGenerator:
                 elif spec.count and len(registers) != spec.count:
                     raise _miscounted(instruction, spec, registers)
                 if spec.role != "result":
-                    sources = [code.source(instruction, each, spec.type) for each in registers]
+                    sources = [code.source(instruction, register, spec.type) for register in registers]
                     sources_given.append(f"[{', '.join(sources)}]")
         run = semantics.run if semantics.bound is None else semantics.bound(self._capability)
         if semantics.unread is not None and self._read.isdisjoint(register for register, _ in results):

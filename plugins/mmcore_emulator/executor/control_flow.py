@@ -64,7 +64,7 @@ def blocks_of(function: Function) -> list[Block]:
         block.targets = tuple(position[target] for target in block.targets)
         # The code after an unconditional branch is not reached from it, and may not be reached at all.
         block.following = position.get(block.following, EXIT)
-        block.defines = frozenset(register for each in block.body for register in destinations(each))
+        block.defines = frozenset(register for instruction in block.body for register in destinations(instruction))
         _classify(block)
         blocks.append(block)
     _liveness(blocks)
@@ -77,7 +77,7 @@ def _classify(block: Block) -> None:
     if isinstance(wait, Wait):
         block.barrier, block.gathers = wait.threads, wait.gathers
         block.orders, block.is_whole = wait.orders, wait.is_whole
-    block.writes = any(effect(each).writes for each in block.instructions)
+    block.writes = any(effect(instruction).writes for instruction in block.instructions)
 
 
 def behind(blocks: list[Block], index: int) -> frozenset[int]:

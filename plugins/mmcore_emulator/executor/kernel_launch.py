@@ -136,18 +136,20 @@ class KernelLaunch:
         self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, f"; {estimate}")
         raise TimeLimit([*self.violations.values()][-1].message)
 
-    def report(self, found: LaneViolation, batch: Batch, further: str = "") -> None:
+    def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:
         """Record the first violation of its kind, array and line in a batch; ``further`` is appended to the message."""
-        source, line = place_in_source(found.at)
-        key = (found.kind, found.array, source, line)
+        source, line = place_in_source(violation.at)
+        key = (violation.kind, violation.array, source, line)
         if key in self.violations:
             return
-        first = batch.first_of(found.lanes)
+        first = batch.first_of(violation.lanes)
         block, thread = batch.position(first)
         where = f" at {source}:{line}" if line else ""
-        message = f"{place(block, thread)} {found.text(first)}{where}{further}"
-        fatal = found.kind == "timeout"
-        self.violations[key] = Violation(found.kind, message, found.array, source, line, block, thread, fatal=fatal)
+        message = f"{place(block, thread)} {violation.text(first)}{where}{further}"
+        fatal = violation.kind == "timeout"
+        self.violations[key] = Violation(
+            violation.kind, message, violation.array, source, line, block, thread, fatal=fatal
+        )
 
 
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:

@@ -73,9 +73,9 @@ def as_written(symbol: str) -> str:
 def _nested(text: str) -> list[str]:
     """Return the names in "1a1bE"; none if it contains anything else."""
     names = []
-    while found := re.match(r"\d+", text):
-        end = found.end() + int(found[0])
-        names.append(text[found.end() : end])
+    while match := re.match(r"\d+", text):
+        end = match.end() + int(match[0])
+        names.append(text[match.end() : end])
         text = text[end:]
     return names if text == "E" else []
 
@@ -83,7 +83,7 @@ def _nested(text: str) -> list[str]:
 def _ending(symbol: str) -> str:
     """Return the name at the end of a symbol, after its length; "" if there is none."""
     ends = (
-        symbol[found.end() :] for found in re.finditer(r"\d+", symbol) if len(symbol) - found.end() == int(found[0])
+        symbol[match.end() :] for match in re.finditer(r"\d+", symbol) if len(symbol) - match.end() == int(match[0])
     )
     return next(ends, "")
 
@@ -122,8 +122,8 @@ def lay_out(function: Function, shared_begin: int) -> Layout:
         raise PtxError(f"PTX function {function.name} has {local_bytes} bytes of local memory; {_LARGEST} is the most")
     addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
     parameters, parameter_bytes = _packed(map(_parameter_extent, function.parameters))
-    places = ((each, addresses[each.name] & _WITHIN) for each in (*declared, *dynamic))
-    misplaced = tuple((as_written(each.name), at, each.align) for each, at in places if at % each.align)
+    places = ((array, addresses[array.name] & _WITHIN) for array in (*declared, *dynamic))
+    misplaced = tuple((as_written(array.name), at, array.align) for array, at in places if at % array.align)
     return Layout(addresses, shared, dynamic_shared, local_bytes, parameters, parameter_bytes, shared_begin, misplaced)
 
 

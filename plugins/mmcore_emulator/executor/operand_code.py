@@ -155,7 +155,7 @@ class OperandCode:
         if not isinstance(operand, TensorAddress):
             raise unsupported(instruction)
         base = self.address(instruction, Address(operand.base))
-        return [base, *(self.source(instruction, each, "s32") for each in operand.coordinates)]
+        return [base, *(self.source(instruction, coordinate, "s32") for coordinate in operand.coordinates)]
 
 
 def _bits_of(operand: Operand) -> str:

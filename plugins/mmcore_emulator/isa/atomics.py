@@ -140,7 +140,7 @@ def _combine(
         machine.memory.check_alignment(space, address[0], count * dtype.itemsize, mask, at)
     for number in range(count):
         place = address[0] + np.uint64(number * dtype.itemsize) if number else address[0]
-        values = [each[number] for each in sources]
+        values = [source[number] for source in sources]
         before.append(machine.memory.atomic(space, place, values, dtype, atomic.combine, mask, at))
     return before
 

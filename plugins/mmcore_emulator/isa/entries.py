@@ -63,7 +63,7 @@ class Compute:
     @property
     def operands(self) -> tuple[OperandSpec, ...]:
         """The operands in the order in which they are written."""
-        return OperandSpec("result", self.result, 0), *(OperandSpec("source", each) for each in self.sources)
+        return OperandSpec("result", self.result, 0), *(OperandSpec("source", kind) for kind in self.sources)
 
 
 @dataclass(frozen=True)

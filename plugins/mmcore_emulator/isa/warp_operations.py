@@ -44,7 +44,7 @@ def _collective(opcode: Opcode) -> Execute | None:
 
 
 def _execute(compute: Callable[..., tuple[PerWarp, ...]], sources: tuple[str, ...], results: str) -> Execute:
-    operands = (OperandSpec("result", results, 0), *(OperandSpec("source", each) for each in sources))
+    operands = (OperandSpec("result", results, 0), *(OperandSpec("source", kind) for kind in sources))
     return Execute(partial(_together, compute), operands)
 
 

@@ -82,7 +82,7 @@ class Observer:
     def event(self, event: Event) -> None:
         """Note an effect of an asynchronous instruction."""
 
-    def violation(self, found: LaneViolation) -> None:
+    def violation(self, violation: LaneViolation) -> None:
         """Note a violation by some lanes."""
 
     def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
@@ -110,10 +110,10 @@ class Observers(Observer):
     def __bool__(self) -> bool:
         return bool(self._observers)
 
-    def report(self, found: LaneViolation) -> None:
+    def report(self, violation: LaneViolation) -> None:
         """Record a violation of the launch."""
-        self._record(found)
-        self.violation(found)
+        self._record(violation)
+        self.violation(violation)
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         for observer in self._observers:
@@ -159,6 +159,6 @@ class Observers(Observer):
         for observer in self._observers:
             observer.event(event)
 
-    def violation(self, found: LaneViolation) -> None:
+    def violation(self, violation: LaneViolation) -> None:
         for observer in self._observers:
-            observer.violation(found)
+            observer.violation(violation)

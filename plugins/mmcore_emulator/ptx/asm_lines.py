@@ -25,7 +25,7 @@ def with_first_lines(ptx: str, source: str, text: str) -> str:
     if not firsts or not file:
         return ptx
     mark = re.compile(rf"(\.loc\s+|\binlined_at\s+)({file[1]})(\s+)(\d+)")
-    return mark.sub(lambda found: f"{found[1]}{found[2]}{found[3]}{firsts.get(int(found[4]), found[4])}", ptx)
+    return mark.sub(lambda match: f"{match[1]}{match[2]}{match[3]}{firsts.get(int(match[4]), match[4])}", ptx)
 
 
 def _first_lines(text: str) -> dict[int, int]:

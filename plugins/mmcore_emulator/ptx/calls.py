@@ -63,13 +63,13 @@ class _Copy:
         call: the call that it replaces.
         suffix: distinguishes its registers and labels from those of other copies.
         symbols: new names of its parameters and variables.
-        behind: the label that it returns to.
+        return_label: the label that it returns to.
     """
 
     call: Instruction
     suffix: str
     symbols: Mapping[str, str]
-    behind: str
+    return_label: str
 
     def of(self, instruction: Instruction) -> Instruction:
         """Return an instruction of the function as it is in the copy; without a line, it gets the line of the call."""
@@ -129,7 +129,7 @@ class _Expansion:
             instruction = copy.of(instruction) if copy else instruction
             kind = instruction.opcode[0]
             if copy and kind == "ret":
-                self.body.append(replace(instruction, opcode=("bra",), operands=(Symbol(copy.behind),)))
+                self.body.append(replace(instruction, opcode=("bra",), operands=(Symbol(copy.return_label),)))
             elif kind == "call":
                 self._call(instruction, callers)
             elif kind == "brx":
@@ -179,7 +179,7 @@ class _Expansion:
             return f"{name}, {_DEEPEST} calls deep"
         if self.copied + len(called.body) > LARGEST:
             return f"{name}, with which the kernel has more than {LARGEST} instructions"
-        if not all(isinstance(each, Symbol) and each.name in self.passed for each in passed):
+        if not all(isinstance(operand, Symbol) and operand.name in self.passed for operand in passed):
             return f"{name} with arguments or results in registers"
         return ""
 
@@ -187,11 +187,11 @@ class _Expansion:
         """Add a copy of a function's body; ``places`` maps its parameters and results to the caller's names."""
         self.copies += 1
         suffix = f"/{self.copies}"
-        own = {name: name + suffix for name in called.passed}
-        self.passed |= {own[name]: parameter for name, parameter in called.passed.items()}
-        copy = _Copy(call, suffix, {**self._variables_of(called), **places, **own}, f"behind{suffix}")
+        renamed = {name: name + suffix for name in called.passed}
+        self.passed |= {renamed[name]: parameter for name, parameter in called.passed.items()}
+        copy = _Copy(call, suffix, {**self._variables_of(called), **places, **renamed}, f"behind{suffix}")
         self.add(called, copy, (*callers, called.name))
-        self.labels[copy.behind] = len(self.body)
+        self.labels[copy.return_label] = len(self.body)
 
     def _variables_of(self, called: Function) -> dict[str, str]:
         """Return new names for the variables whose name is taken; all copies of the function share them."""
@@ -224,5 +224,5 @@ def _check_count(called: Function, what: str, actual: Sequence[object], declared
 
 def _as_written(symbol: str) -> str:
     """Return the name of a function in the source, "fact" for "_Z4facti"; or its symbol if it has no simple name."""
-    found = re.match(r"_Z(\d{1,4})", symbol)
-    return symbol[found.end() :][: int(found[1])] if found else symbol
+    match = re.match(r"_Z(\d{1,4})", symbol)
+    return symbol[match.end() :][: int(match[1])] if match else symbol

@@ -50,10 +50,10 @@ def module_variables(text: str) -> dict[str, Variable]:
         PtxError: a declaration is not understood.
     """
     variables = {}
-    for found in _MODULE_SCOPE.finditer(text):
-        if not found["end"]:
-            raise PtxError(f"PTX variable {_quoted(found[0])} does not end")
-        declared = variable(found["declaration"], extern=found["linking"] == "extern")
+    for match in _MODULE_SCOPE.finditer(text):
+        if not match["end"]:
+            raise PtxError(f"PTX variable {_quoted(match[0])} does not end")
+        declared = variable(match["declaration"], extern=match["linking"] == "extern")
         variables[declared.name] = declared
     return variables
 
@@ -68,47 +68,47 @@ def variable(declaration: str, *, extern: bool = False) -> Variable:
     Raises:
         PtxError: the declaration is not understood.
     """
-    found = _VARIABLE.fullmatch(declaration.strip())
-    if not found or found["type"] not in TYPE_BYTES:
+    match = _VARIABLE.fullmatch(declaration.strip())
+    if not match or match["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX variable {_quoted(declaration)} is not understood")
-    element = TYPE_BYTES[found["type"]]
-    align = whole_number(found["align"] or str(element))
+    element = TYPE_BYTES[match["type"]]
+    align = whole_number(match["align"] or str(element))
     if align.bit_count() != 1:
-        raise PtxError(f"PTX variable {found['name']} has an alignment of {align}, which is no power of two")
+        raise PtxError(f"PTX variable {match['name']} has an alignment of {align}, which is no power of two")
     nbytes = element
-    for extent in re.findall(r"\[\s*(\d*)\s*\]", found["extents"]):
+    for extent in re.findall(r"\[\s*(\d*)\s*\]", match["extents"]):
         nbytes *= whole_number(extent or "0")
-    static = found["space"] in ("global", "const")
-    if found["initial"] is not None and (extern or not static):
-        raise PtxError(f"PTX variable {found['name']} cannot have an initial value")
-    initial, unknown = _initial(found, nbytes)
+    static = match["space"] in ("global", "const")
+    if match["initial"] is not None and (extern or not static):
+        raise PtxError(f"PTX variable {match['name']} cannot have an initial value")
+    initial, unknown = _initial(match, nbytes)
     if static and extern:
         unknown = "another module defines"
     elif static and not nbytes:
-        raise PtxError(f"PTX variable {found['name']} has no size")
-    return Variable(found["name"], found["space"], nbytes, align, initial, unknown)
+        raise PtxError(f"PTX variable {match['name']} has no size")
+    return Variable(match["name"], match["space"], nbytes, align, initial, unknown)
 
 
-def _initial(found: re.Match[str], nbytes: int) -> tuple[bytes, str]:
+def _initial(match: re.Match[str], nbytes: int) -> tuple[bytes, str]:
     """Return the bytes of a variable's initial value, and why they are not known ("" if they are)."""
-    if found["initial"] is None:
+    if match["initial"] is None:
         return b"", ""
-    text = found["initial"].strip()
+    text = match["initial"].strip()
     braces = text.startswith("{") and text.endswith("}")
-    if braces != bool(found["extents"]):
-        raise PtxError(f"PTX variable {found['name']} is set to {_quoted(text)}, which is not understood")
+    if braces != bool(match["extents"]):
+        raise PtxError(f"PTX variable {match['name']} is set to {_quoted(text)}, which is not understood")
     values = [item.strip() for item in (text[1:-1] if braces else text).split(",")]
-    if len(values) * TYPE_BYTES[found["type"]] > nbytes:
+    if len(values) * TYPE_BYTES[match["type"]] > nbytes:
         raise PtxError(
-            f"PTX variable {found['name']} of {nbytes} bytes is set to {len(values)} values of .{found['type']}"
+            f"PTX variable {match['name']} of {nbytes} bytes is set to {len(values)} values of .{match['type']}"
         )
     content = []
     for value in values:
-        known = _element(value, found["type"])
+        known = _element(value, match["type"])
         if known is None:
             address = _ADDRESS.fullmatch(value)
             if not address:
-                raise PtxError(f"PTX variable {found['name']} is set to {_quoted(value)}, which is no .{found['type']}")
+                raise PtxError(f"PTX variable {match['name']} is set to {_quoted(value)}, which is no .{match['type']}")
             return b"", f"holds the address of {address['name']}"
         content.append(known)
     return b"".join(content), ""

@@ -65,11 +65,11 @@ def parse(text: str) -> dict[str, Function]:
     """
     files = {whole_number(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
     text = FUNCTIONS + _COMMENT.sub(" ", text)
-    entries = [(found, *_body(text, found.end())) for found in _ENTRY.finditer(text)]
-    callables = [(found, *_body(text, found.end() - 1)) for found in _CALLABLE.finditer(text)]
-    outside = _outside(text, sorted((found.start(), end) for found, _, end in (*entries, *callables)))
+    entries = [(match, *_body(text, match.end())) for match in _ENTRY.finditer(text)]
+    callables = [(match, *_body(text, match.end() - 1)) for match in _CALLABLE.finditer(text)]
+    outside = _outside(text, sorted((match.start(), end) for match, _, end in (*entries, *callables)))
     variables = module_variables(outside)
-    heads = ((_HEAD.search(found["head"]), begin, end) for found, begin, end in callables)
+    heads = ((_HEAD.search(match["head"]), begin, end) for match, begin, end in callables)
     # Functions of the oldest ABI, whose parameters are registers, count as unknown.
     bodies = {head["name"]: (head, begin, end) for head, begin, end in heads if head and ".reg" not in head[0]}
 
@@ -85,11 +85,11 @@ def parse(text: str) -> dict[str, Function]:
         return function
 
     functions: dict[str, Function] = {}
-    for found, begin, end in entries:
-        parameters = _parameters(found["parameters"] or "")
-        directives = found["directives"]
+    for match, begin, end in entries:
+        parameters = _parameters(match["parameters"] or "")
+        directives = match["directives"]
         bounded = _BOUNDED.search(directives) is not None
-        function = Function(found[1], parameters, dict(variables), _threads(directives), _cluster(directives), bounded)
+        function = Function(match[1], parameters, dict(variables), _threads(directives), _cluster(directives), bounded)
         _Body(function, files).read(text[begin : end - 1])
         functions[function.name] = with_calls_expanded(function, called)
     return functions
@@ -108,13 +108,13 @@ def _body(text: str, position: int) -> tuple[int, int]:
 
 
 def _threads(directives: str) -> dict[str, int]:
-    found = _THREADS.findall(directives)
-    return {name: math.prod(whole_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in found}
+    limits = _THREADS.findall(directives)
+    return {name: math.prod(whole_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in limits}
 
 
 def _cluster(directives: str) -> tuple[int, ...]:
-    found = _CLUSTER.search(directives)
-    extents = [whole_number(extent) for extent in re.findall(r"\d+", found[1])] if found else []
+    match = _CLUSTER.search(directives)
+    extents = [whole_number(extent) for extent in re.findall(r"\d+", match[1])] if match else []
     return (*extents, *[1] * (3 - len(extents))) if extents else ()
 
 
@@ -136,10 +136,10 @@ def _parameters(text: str) -> list[Parameter]:
 
 
 def _parameter(text: str) -> Parameter:
-    found = _PARAMETER.search(" ".join(text.split()))
-    if not found or found["type"] not in TYPE_BYTES:
+    match = _PARAMETER.search(" ".join(text.split()))
+    if not match or match["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX parameter {text.strip()!r} is not understood")
-    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * whole_number(found["extent"] or "1"))
+    return Parameter(match["name"], match["type"], TYPE_BYTES[match["type"]] * whole_number(match["extent"] or "1"))
 
 
 _Place: TypeAlias = tuple[int, int, int]
@@ -193,20 +193,20 @@ class _Body:
 
     def read(self, text: str) -> None:
         position = 0
-        while found := _STATEMENT.match(text, position):
-            position = found.end()
-            if found["loc"]:
-                self._locate(found["loc"])
-            elif found["label"]:
-                self._label(found["label"])
-            elif found["open"]:
+        while match := _STATEMENT.match(text, position):
+            position = match.end()
+            if match["loc"]:
+                self._locate(match["loc"])
+            elif match["label"]:
+                self._label(match["label"])
+            elif match["open"]:
                 self._opened += 1
                 self._scopes.append(_Scope(f"@{self._opened}"))
-            elif found["close"]:
+            elif match["close"]:
                 if len(self._scopes) == 1:
                     raise PtxError(f"PTX function {self._function.name} closes a scope it did not open")
                 self._scopes.pop()
-            elif statement := " ".join((found["statement"] or "").split()):
+            elif statement := " ".join((match["statement"] or "").split()):
                 self._statement(statement)
         if rest := text[position:].strip():
             raise PtxError(f"PTX statement {rest.splitlines()[0]!r} is not understood")
@@ -236,10 +236,10 @@ class _Body:
                 self._function.body[index] = replace(branch, operands=(*branch.operands[:-1], targets))
 
     def _locate(self, text: str) -> None:
-        found = _LOC.match(text)
-        if not found:
+        match = _LOC.match(text)
+        if not match:
             raise PtxError(f"PTX line mark {text!r} is not understood")
-        file, line, column, *caller = (whole_number(number) for number in found.groups() if number)
+        file, line, column, *caller = (whole_number(number) for number in match.groups() if number)
         place = (file, line, column)
         if caller:
             self._callers[place] = (caller[0], caller[1], caller[2])
@@ -254,8 +254,8 @@ class _Body:
             self._line, self._source = place[1], self._files.get(place[0], "")
 
     def _statement(self, text: str) -> None:
-        if found := _REGISTERS.match(text):
-            self._declare(found["type"], found["names"])
+        if match := _REGISTERS.match(text):
+            self._declare(match["type"], match["names"])
         elif text.startswith((".shared", ".local")):
             declared = variable(text)
             self._function.variables[declared.name] = declared
@@ -268,18 +268,18 @@ class _Body:
             self._lists[self._labelled] = (names, list(self._scopes))
         elif text.startswith(".pragma") or ".callprototype" in text:
             return
-        elif found := _INSTRUCTION.match(text):
-            if found["opcode"].startswith(("bra", "brx")):
+        elif match := _INSTRUCTION.match(text):
+            if match["opcode"].startswith(("bra", "brx")):
                 self._branches[len(self._function.body)] = list(self._scopes)
-            guard = found["guard"] and self._scalar(found["guard"])
+            guard = match["guard"] and self._scalar(match["guard"])
             if guard is not None and not isinstance(guard, Register):
                 raise PtxError(f"PTX guard in {text!r} is not a register")
             self._function.body.append(
                 Instruction(
-                    tuple(found["opcode"].split(".")),
-                    tuple(self._operand(operand) for operand in _split(found["operands"])),
+                    tuple(match["opcode"].split(".")),
+                    tuple(self._operand(operand) for operand in _split(match["operands"])),
                     guard,
-                    bool(found["not"]),
+                    bool(match["not"]),
                     self._line,
                     self._source,
                 )
@@ -294,8 +294,8 @@ class _Body:
         scope = self._scopes[-1]
         for name in names.split(","):
             name = name.strip()
-            if found := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
-                scope.families.append((found[1], whole_number(found[2]), kind))
+            if match := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
+                scope.families.append((match[1], whole_number(match[2]), kind))
             else:
                 scope.registers[name] = Register(name + scope.suffix, kind)
 
@@ -306,14 +306,14 @@ class _Body:
             return self._vector(text.replace("|", ","))
         if text.startswith("["):
             text = text.removesuffix(".unified")  # the address is the same in every thread
-            found = _ADDRESS.match(text)
-            offset = integer(found["offset"] or "0") if found else None
+            match = _ADDRESS.match(text)
+            offset = integer(match["offset"] or "0") if match else None
             if tensor := _TENSOR_ADDRESS.match(text):
                 return TensorAddress(self._scalar(tensor["base"]), self._vector(tensor["coordinates"]))
-            if not found or offset is None:
+            if not match or offset is None:
                 # Only newer instructions have such addresses; the translation refuses them by name.
                 return Symbol(text)
-            return Address(self._scalar(found["base"]), offset)
+            return Address(self._scalar(match["base"]), offset)
         return self._scalar(text)
 
     def _vector(self, text: str) -> Vector:

@@ -45,12 +45,12 @@ def whole_number(digits: str, base: int = 10) -> int:
 
 def integer(text: str) -> int | None:
     """Return the value of an integer literal; None for any other text."""
-    found = _INTEGER.fullmatch(text)
-    if not found:
+    match = _INTEGER.fullmatch(text)
+    if not match:
         return None
-    bases = zip((16, 2, 8, 10), found.groups()[1:], strict=True)
+    bases = zip((16, 2, 8, 10), match.groups()[1:], strict=True)
     (magnitude,) = (whole_number(digits, base) for base, digits in bases if digits)
-    return -magnitude if found[1] else magnitude
+    return -magnitude if match[1] else magnitude
 
 
 def real(text: str) -> Constant | None:
@@ -61,13 +61,13 @@ def real(text: str) -> Constant | None:
     """
     if _DECIMAL.fullmatch(text):
         return Constant(struct.unpack("<Q", struct.pack("<d", float(text)))[0], "decimal")
-    found = _FLOAT.match(text)
-    if not found:
+    match = _FLOAT.match(text)
+    if not match:
         return None
-    kind, digits = ("f32", 8) if found[1] in "fF" else ("f64", 16)
-    if len(found[2]) != digits:
+    kind, digits = ("f32", 8) if match[1] in "fF" else ("f64", 16)
+    if len(match[2]) != digits:
         raise PtxError(f"PTX constant {text!r} is not understood")
-    return Constant(int(found[2], 16), kind)
+    return Constant(int(match[2], 16), kind)
 
 
 def float_value(constant: Constant) -> float:

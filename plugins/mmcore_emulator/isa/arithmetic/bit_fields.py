@@ -206,8 +206,8 @@ def _by_table_and_predicate() -> Iterator[tuple[str, Compute]]:
     """Yield ``lop3`` with a second result: true if the first is not zero, combined with another predicate."""
 
     def with_predicate(logical: Function, *operands: Values) -> tuple[Values, Values]:
-        *given, predicate = operands
-        result = by_table(*given)
+        *abc_and_table, predicate = operands
+        result = by_table(*abc_and_table)
         return result, logical(result != 0, predicate)
 
     for name, logical in (("or", np.logical_or), ("and", np.logical_and)):

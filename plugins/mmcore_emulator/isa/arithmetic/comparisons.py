@@ -119,7 +119,9 @@ def _setp(
         return Compute(partial(_both_halves, compare, dtype), sources, "pred", also="pred")
     if sources[0] in _HALVES:
         return None
-    return Compute(lambda *given: (compare(*given), compare(*given, opposite=True)), sources, "pred", also="pred")
+    return Compute(
+        lambda *operands: (compare(*operands), compare(*operands, opposite=True)), sources, "pred", also="pred"
+    )
 
 
 def _both_halves(
@@ -127,7 +129,8 @@ def _both_halves(
 ) -> tuple[Values, ...]:
     """Return the comparisons of the lower halves, and of the upper halves."""
     return tuple(
-        compare(*((each >> np.uint32(shift)).astype(np.uint16).view(dtype) for each in (a, b)), *c) for shift in (0, 16)
+        compare(*((operand >> np.uint32(shift)).astype(np.uint16).view(dtype) for operand in (a, b)), *c)
+        for shift in (0, 16)
     )
 
 
@@ -140,18 +143,20 @@ def _set(
             return None
         dtype = NUMPY[kind]
 
-        def of_pair(*given: Values) -> Values:
-            low, high = (_told(each, wanted).view(np.uint16) for each in _both_halves(compare, dtype, *given))
+        def of_pair(*operands: Values) -> Values:
+            low, high = (
+                _as_numbers(truth, wanted).view(np.uint16) for truth in _both_halves(compare, dtype, *operands)
+            )
             return np.asarray(low | (high.astype(np.uint32) << np.uint32(16)))
 
         return Compute(of_pair, sources, "b32")
     allowed = ("u16", "s16", "u32", "s32", *_HALVES) if kind in _HALVES else ("u32", "s32", "f32", *_HALVES)
     if result not in allowed or (flushes and result == "bf16") or (kind, result) == ("bf16", "f16"):
         return None
-    return Compute(lambda *given: _told(compare(*given), result), sources, result)
+    return Compute(lambda *operands: _as_numbers(compare(*operands), result), sources, result)
 
 
-def _told(truth: Values, kind: str) -> Values:
+def _as_numbers(truth: Values, kind: str) -> Values:
     """Return truth values as numbers of a type."""
     dtype = NUMPY[kind]
     true: np.generic = _TRUE[kind] if kind in _TRUE else ~dtype.type(0)

@@ -56,16 +56,16 @@ def conversion(modifiers: tuple[str, ...]) -> Compute | None:
         return _of_pairs(how, to, of)
     plain = Compute(_plain(how, to, of), (of,), "b32" if to == "tf32" else to)
     if "ftz" in how:
-        way = next((each for each in how if each[0] == "r"), "rn")
-        found = flushing("cvt", plain, nearest=way[:2] == "rn")
-        assert found is not None
-        plain = found
+        way = next((part for part in how if part[0] == "r"), "rn")
+        flushed = flushing("cvt", plain, nearest=way[:2] == "rn")
+        assert flushed is not None
+        plain = flushed
     return plain
 
 
 def _plain(how: list[str], to: str, of: str) -> Function:
     """Return a conversion of one number, without ``.ftz``."""
-    way = next((each for each in how if each in ("rna", "rn", "rz", "rm", "rp", *_WHOLE)), "")
+    way = next((part for part in how if part in ("rna", "rn", "rz", "rm", "rp", *_WHOLE)), "")
     if to[0] in "su" and of[0] in "su":
         return _clamped(to) if "sat" in how else _cast(to)
     if to[0] in "su":

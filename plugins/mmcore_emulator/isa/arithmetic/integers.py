@@ -117,7 +117,7 @@ def _carrying(name: str, kind: str, sources: tuple[str, ...], function: Function
     with_carry = (*sources, "pred")
     yield f"{name}.cc.{kind}", Compute(function, sources, result, also="pred")
     yield f"{first}c{dot}{part}.cc.{kind}", Compute(function, with_carry, result, also="pred")
-    yield f"{first}c{dot}{part}.{kind}", Compute(lambda *given: function(*given)[0], with_carry, result)
+    yield f"{first}c{dot}{part}.{kind}", Compute(lambda *operands: function(*operands)[0], with_carry, result)
 
 
 def _sum_and_carry(a: Values, b: Values, *carry: Values) -> tuple[Values, Values]:

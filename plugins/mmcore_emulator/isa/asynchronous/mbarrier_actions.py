@@ -73,7 +73,7 @@ def _init(
     """Initialise objects."""
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
     mask = machine.memory.in_cluster(address[0], mask, at)
-    _tell(kind, machine, mask, at, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
+    _report_misuse(kind, machine, mask, at, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
     for place in np.unique(np.broadcast_to(address[0], machine.batch.shape)[machine.batch.spread(mask)]).tolist():
         machine.mbarriers.initialised_at[place & (BLOCK_BYTES - 1)] = at
     machine.memory.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
@@ -100,7 +100,7 @@ def change(
     before = machine.memory.atomic(
         _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
     )
-    _tell(kind, machine, mask, at, before, operand)
+    _report_misuse(kind, machine, mask, at, before, operand)
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
         sent = ArrivalSent(
             machine.memory.places(address[0]), mask, at, _fenced(kind) if kind.semantics == "relaxed" else ""
@@ -110,7 +110,7 @@ def change(
     return [before]
 
 
-def _tell(
+def _report_misuse(
     kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, words: Values, operand: Values
 ) -> None:
     """Report misuse of the objects that lanes access."""
@@ -151,7 +151,7 @@ def _wait(
     relaxed = kind.semantics == "relaxed"
     if not relaxed:
         machine.observers.fence(_fenced(kind), mask)
-    _tell(kind, machine, mask, at, words, _ONE)
+    _report_misuse(kind, machine, mask, at, words, _ONE)
     done = over(words, phase[0])
     if machine.observers:
         passed = machine.batch.narrow(mask, done)

@@ -97,13 +97,13 @@ def _send(
 
     inside = mbarrier[0] & np.uint64(RANK_BEGIN - 1)
     lands: Callable[[], None] = land
-    for transfer in _told(machine, mask, at, address[0], nbytes, mbarrier[0]) if machine.observers else ():
+    for transfer in _transfers(machine, mask, at, address[0], nbytes, mbarrier[0]) if machine.observers else ():
         lands = partial(landed, lands, transfer, machine)
     machine.in_flight.send(inside, mask, lands, block_at(machine, mbarrier[0]))
     return ()
 
 
-def _told(
+def _transfers(
     machine: Machine, mask: Mask | None, at: Instruction, address: Values, nbytes: int, mbarrier: Values
 ) -> Iterator[Transfer]:
     """Yield the stores as transfers for observers, one for each offset of an mbarrier in its block."""

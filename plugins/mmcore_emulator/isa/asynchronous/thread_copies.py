@@ -94,7 +94,7 @@ def _copy(
     if machine.observers:
         # Bytes that are not read have no origin.
         origin = np.where(read_bytes[0] > 0, source[0], np.uint64(0)) if len(read_bytes) else source[0]
-        _tell_issued(machine, mask, at, target[0], origin, nbytes)
+        _report_issued(machine, mask, at, target[0], origin, nbytes)
     return ()
 
 
@@ -115,7 +115,7 @@ def _report_copy(
         )
 
 
-def _tell_issued(
+def _report_issued(
     machine: Machine, mask: Mask | None, at: Instruction, target: Values, origin: Values, nbytes: int
 ) -> None:
     lanes = np.flatnonzero(machine.batch.spread(mask))

@@ -131,7 +131,7 @@ def _multiplied(
     return products
 
 
-def _tell_fetched(machine: Machine, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
+def _report_fetches(machine: Machine, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
     """Report the 16-byte reads to observers, distributed over the threads of each group."""
     count = lanes.shape[1]
     for first in range(0, chunks.shape[1], count):
@@ -171,7 +171,7 @@ def _matrix(
         description = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
         reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=description)
         machine.observers.event(Issued(reading))
-        _tell_fetched(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
+        _report_fetches(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
     chunks = np.zeros(addresses.shape, np.complex128)
     covered = np.zeros(addresses.shape, np.bool_)
     for array in machine.memory.shared.arrays:

@@ -24,8 +24,6 @@ ROWS = 64
 """Rows of A and of the accumulators, in every form."""
 DEPTH_BYTES = 32
 """Bytes of a row of A or of a column of B, in every form."""
-ADDRESS_BITS = 18
-"""Bits of an address in shared memory that a descriptor keeps."""
 
 _SPANS = (0, 128, 64, 32)
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}
@@ -167,13 +165,13 @@ def chunk_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, ma
         uint64 [G, rows, k · element_bytes / 16] for K-major matrices, each chunk 16 bytes along K.
         For MN-major ones [G, k, rows · element_bytes / 16], each chunk 16 bytes along M or N.
     """
-    spans = {int(each) for each in np.unique(parts.swizzle)}
+    spans = {int(span) for span in np.unique(parts.swizzle)}
     if len(spans) == 1:
         return _chunks_of_span(parts, rows, k, element_bytes, major, spans.pop())
     addresses = None
     for span in spans:
         selected = parts.swizzle == span
-        some = _chunks_of_span(Descriptor(*(each[selected] for each in parts)), rows, k, element_bytes, major, span)
+        some = _chunks_of_span(Descriptor(*(values[selected] for values in parts)), rows, k, element_bytes, major, span)
         addresses = np.empty((len(selected), *some.shape[1:]), np.uint64) if addresses is None else addresses
         addresses[selected] = some
     assert addresses is not None
@@ -193,7 +191,7 @@ def element_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, 
 
 def _chunks_of_span(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str, span: int) -> Values:
     fixed, leading, stride = _steps(rows, k, element_bytes, major, span)
-    start, by_leading, by_stride = (each.reshape(-1, 1, 1) for each in (parts.start, parts.leading, parts.stride))
+    start, by_leading, by_stride = (values.reshape(-1, 1, 1) for values in (parts.start, parts.leading, parts.stride))
     addresses = start + (fixed + leading * by_leading + stride * by_stride)
     return swizzled(addresses, span, parts.base_offset.reshape(-1, 1, 1))
 

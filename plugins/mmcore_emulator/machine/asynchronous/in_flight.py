@@ -17,7 +17,7 @@ Read: TypeAlias = Callable[[], Callable[[], None]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Under:
+class _Operation:
     """An operation on its way."""
 
     keys: NDArray[np.uint64]  # the objects that it arrives at, by block and address
@@ -29,7 +29,7 @@ class InFlight:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self._under_way: list[_Under] = []
+        self._under_way: list[_Operation] = []
 
     def send(self, address: Values, mask: Mask | None, land: Callable[[], None], block: Values | None = None) -> None:
         """Add an operation on its way to the objects at the lanes' addresses.
@@ -40,7 +40,7 @@ class InFlight:
             land: performs the arrival.
             block: number in the batch of the block whose memory contains the object; the lanes' own by default.
         """
-        self._under_way.append(_Under(self._keys(address, mask, block), land))
+        self._under_way.append(_Operation(self._keys(address, mask, block), land))
 
     def land_at(self, address: Values, asking: Callable[[], Mask | None]) -> None:
         """Complete operations at the objects of lanes that are ``asking``, until no lane is."""

@@ -166,16 +166,16 @@ class AddressSpaces:
         """Yield the shared memories of a cluster for addresses: the lanes' own block's, and other blocks'."""
         batch = self._batch
         ranks = address >> np.uint64(RANK_SHIFT)
-        own = ranks == 0
-        if own.all():
+        in_own_block = ranks == 0
+        if in_own_block.all():
             yield "shared", self.spaces["shared"], address, mask
             return
-        lanes = batch.narrow(mask, own)
+        lanes = batch.narrow(mask, in_own_block)
         if lanes is None or lanes.count:
             yield "shared", self.spaces["shared"], address, lanes
-        others = batch.narrow(mask, ~own)
+        others = batch.narrow(mask, ~in_own_block)
         if others is None or others.count:
-            block = batch.block_of_rank(np.where(own, 0, ranks.astype(np.int64) - 1))
+            block = batch.block_of_rank(np.where(in_own_block, 0, ranks.astype(np.int64) - 1))
             there, nowhere = batch.narrow(others, block >= 0), batch.narrow(others, block < 0)
             if there is None or there.count:
                 yield "shared", self.shared_of(np.maximum(block, 0)), address & np.uint64(RANK_BEGIN - 1), there

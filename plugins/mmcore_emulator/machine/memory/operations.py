@@ -82,14 +82,14 @@ def atomic(
     flush = flushed if space.flushes and dtype == np.float32 else np.asarray
     for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
         view, index = array.view(dtype), array.index(address, dtype.itemsize)[permitted]
-        arguments = [np.broadcast_to(each, lanes.shape)[permitted] for each in operands]
+        arguments = [np.broadcast_to(operand, lanes.shape)[permitted] for operand in operands]
         before, rest = np.empty(len(index), dtype), np.arange(len(index))
         while rest.size:
             # One access to each place; further accesses to the same place follow.
             _, first = np.unique(index[rest], return_index=True)
             now = rest[first]
             old = view[index[now]]
-            new = flush(combine(flush(old), *(flush(each[now]) for each in arguments)))
+            new = flush(combine(flush(old), *(flush(argument[now]) for argument in arguments)))
             before[now], view[index[now]] = old, new
             changed |= bool((new != old).any())
             rest = np.delete(rest, first)
