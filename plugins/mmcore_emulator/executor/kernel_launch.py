@@ -25,7 +25,7 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 
 def to_stderr(text: str) -> None:
-    """Write to the standard error stream, as a GPU's printf may be redirected to."""
+    """Write to the standard error stream, which also receives the printf of a GPU."""
     sys.stderr.write(text)
 
 

@@ -105,7 +105,7 @@ _KINDS = {*_HALVES, *NUMPY}
 
 
 def _instruction(opcode: Opcode) -> Execute | None:
-    """Return ``red.op.type [a], b`` or ``atom.op.type d, [a], b{, c}``; vectors are processed element by element."""
+    """Return the semantics of ``red.op.type [a], b`` or ``atom.op.type d, [a], b{, c}``."""
     parts = [part for part in opcode[1:] if part not in CACHE_HINTS]
     space = SPACES[parts.pop(0)] if parts and parts[0] in SPACES else "generic"
     policy = (IGNORED,) * (POLICY in parts)

@@ -50,7 +50,7 @@ def reduction(kind: BarrierKind, slot: int) -> Reduction:
 
 
 def _block_barrier(opcode: Opcode) -> Wait | None:
-    """Return ``bar.sync a{, b}``, ``bar.arrive a, b`` or ``bar.red p, a{, b}, c``."""
+    """Return the semantics of ``bar.sync a{, b}``, ``bar.arrive a, b`` or ``bar.red p, a{, b}, c``."""
     kind = _KINDS.get(opcode)
     if kind is None:
         return None

@@ -138,7 +138,7 @@ def _move(opcode: Opcode) -> Move | None:
 
 
 def _convert_address(opcode: Opcode) -> Compute | None:
-    """Return ``cvta``: a conversion between addresses of a memory, from its window's begin, and generic addresses."""
+    """Return the semantics of ``cvta``: generic addresses are offset by the begin of a memory's window."""
     to = opcode[1:2] == ("to",)
     parts = opcode[1 + to :]
     if len(parts) != 2 or parts[0] not in _WINDOWS or parts[1] != "u64":
@@ -150,7 +150,7 @@ def _convert_address(opcode: Opcode) -> Compute | None:
 
 
 def _cluster_address(opcode: Opcode) -> Execute | None:
-    """Return ``mapa`` or ``getctarank``: the address in another block's shared memory, or the block of an address."""
+    """Return the semantics of ``mapa`` (an address in another block) or ``getctarank`` (the block of an address)."""
     name, *space, kind = opcode
     if space not in ([], ["shared::cluster"]) or kind not in ("u32", "u64"):
         return None
@@ -172,7 +172,7 @@ def _rank_of(machine: Machine, mask: object, at: object, address: list[Values]) 
 
 
 def _is_in_space(opcode: Opcode) -> Execute | None:
-    """Return ``isspacep``: it tests if a generic address belongs to a memory."""
+    """Return the semantics of ``isspacep``: true if a generic address belongs to a memory."""
     if len(opcode) != 2 or opcode[1] not in SPACES:
         return None
     return Execute(partial(_leads_into, opcode[1]), (OperandSpec("result", "pred"), OperandSpec("source", "u64")))

@@ -200,7 +200,8 @@ def batches(
     """Yield the grid in boxes of whole blocks, of about ``lanes`` lanes each, in launch order.
 
     Args:
-        grid, block: the launch's geometry.
+        grid: blocks of the launch.
+        block: threads of a block.
         copied_bytes: shared and local memory of one block.
         lanes: threads of a batch; a batch has at least one cluster.
         cluster: blocks of a cluster; the grid is a multiple of it.

@@ -82,7 +82,7 @@ class Gathering:
     present: PerWarp  # lanes that have not left the kernel
 
     def strays(self) -> PerWarp:
-        """Return the lanes whose mask does not name themselves."""
+        """Return the lanes that their own mask does not name."""
         return np.asarray(self.waiting & ((self.named & BIT) == 0))
 
     def complete(self) -> PerWarp:

@@ -72,7 +72,7 @@ def _approximations() -> Iterator[tuple[str, Compute]]:
 
 
 def _single(function: Function, *operands: Values) -> Values:
-    """Return a function of float32, evaluated in float64."""
+    """Evaluate a function of float32 in float64."""
     return with_one_nan(function(*(operand.astype(np.float64) for operand in operands)).astype(np.float32))
 
 
@@ -81,12 +81,12 @@ def _half(function: Function, a: Values) -> Values:
 
 
 def _brain(function: Function, a: Values) -> Values:
-    """Return a function of bfloat16, computed by a function of float32, which is precise enough for any rounding."""
+    """Evaluate a function of bfloat16 by one of float32, which is precise enough for any rounding."""
     return to_bfloat16(function(from_bfloat16(a)))
 
 
 def _pair(function: Function, dtype: np.dtype[np.generic], a: Values) -> Values:
-    """Return a function of each half of a register."""
+    """Apply a function to each half of a register."""
     halves = function(np.ascontiguousarray(a)[..., np.newaxis].view(dtype))
     return np.asarray(np.ascontiguousarray(halves).view(np.uint32)[..., 0])
 
@@ -104,7 +104,7 @@ def _product_with_reciprocal(a: Values, b: Values) -> Values:
 
 
 def _of_high_word(function: Function, a: Values) -> Values:
-    """Return a function of the upper 32 bits of a float64, as such a number; subnormal numbers are flushed to zero."""
+    """Apply a function to the upper 32 bits of a float64; flush subnormal numbers to zero."""
     upper = (a.view(np.uint64) & _HIGH_WORD).view(np.float64)
     upper = np.where(np.abs(upper) < _LEAST_NORMAL, np.copysign(0.0, upper), upper)
     result = np.asarray(function(upper))

@@ -43,7 +43,7 @@ def _fields() -> Iterator[tuple[str, Function, tuple[str, ...], str]]:
 
 
 def field_extract(kind: str) -> Function:
-    """Return ``bfe`` of an unsigned type: it extracts a bit field to the low end."""
+    """Return the function of ``bfe`` for an unsigned type: it extracts a bit field to the low end."""
 
     def extract(a: Values, position: Values, length: Values) -> Values:
         position, ones = _field(kind, position, length)
@@ -53,7 +53,7 @@ def field_extract(kind: str) -> Function:
 
 
 def field_insert(kind: str) -> Function:
-    """Return ``bfi``: it inserts the low bits of a number into another."""
+    """Return the function of ``bfi``: it inserts the low bits of a number into another."""
 
     def insert(field: Values, into: Values, position: Values, length: Values) -> Values:
         position, ones = _field(kind, position, length)
@@ -89,7 +89,7 @@ def permuted(a: Values, b: Values, selectors: Values) -> Values:
 
 
 def funnel_shift(left: bool, wraps: bool) -> Function:
-    """Return ``shf``: one half of a shifted double word."""
+    """Return the function of ``shf``: one half of a shifted double word."""
 
     def shift(low: Values, high: Values, amount: Values) -> Values:
         both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
@@ -107,7 +107,7 @@ def reversed_bits(a: Values) -> Values:
 
 
 def signed_field(kind: str) -> Function:
-    """Return ``bfe`` of a signed type: the field's last bit is its sign, and bits beyond the number repeat its sign."""
+    """Return the function of ``bfe`` for a signed type: the field's, or the number's, last bit is the sign."""
     dtype = NUMPY[kind]
     bits = 8 * dtype.itemsize
 
@@ -163,7 +163,7 @@ def nth_set_bit(mask: Values, base: Values, offset: Values) -> Values:
 
 
 def extended(signed: bool, clamps: bool) -> Function:
-    """Return ``szext``: it extends the low bits of a number by zeros or by their sign."""
+    """Return the function of ``szext``: it extends the low bits of a number by zeros or by their sign."""
 
     def extend(a: Values, width: Values) -> Values:
         kept = width & np.uint32(31)
@@ -177,7 +177,7 @@ def extended(signed: bool, clamps: bool) -> Function:
 
 
 def bit_mask(clamps: bool) -> Function:
-    """Return ``bmsk``: ``width`` ones from a position on."""
+    """Return the function of ``bmsk``: ``width`` ones from a position on."""
 
     def mask(position: Values, width: Values) -> Values:
         begin, count = (operand & np.uint32(31) for operand in (position, width))
@@ -194,7 +194,7 @@ def bit_mask(clamps: bool) -> Function:
 
 
 def by_table(a: Values, b: Values, c: Values, table: Values) -> Values:
-    """Return any function of three bits (``lop3``); bit 4·a + 2·b + c of the table is its value."""
+    """Apply any function of three bits (``lop3``); bit 4·a + 2·b + c of the table is its value."""
     chosen, result = int(table.reshape(-1)[0]), a & a.dtype.type(0)
     for row in range(8):
         if chosen >> row & 1:
@@ -229,7 +229,7 @@ _PERMUTATIONS = {
 
 
 def permuted_by_mode(selectors: tuple[int, ...]) -> Function:
-    """Return ``prmt`` with a mode: one of four permutations."""
+    """Return the function of ``prmt`` with a mode: one of four permutations."""
     table = np.array(selectors, np.uint32)
     return lambda a, b, number: permuted(a, b, table[number & np.uint32(3)])
 

@@ -266,7 +266,7 @@ def _from_octets(kind: str, pair: Values) -> Values:
 
 
 def _packing(modifiers: tuple[str, ...]) -> Compute | None:
-    """Return ``cvt.pack.sat``: two clamped integers in the lower bits, before the bits of an optional third."""
+    """Return the semantics of ``cvt.pack.sat``: two clamped integers, before the bits of an optional third."""
     match = re.fullmatch(r"(?P<sign>[su])(?P<bits>16\.s32|(8|4|2)\.s32\.b32)", ".".join(modifiers))
     if match is None:
         return None

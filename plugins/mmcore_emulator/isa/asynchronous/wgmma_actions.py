@@ -36,7 +36,7 @@ _WARPS = 4
 
 
 def _product(opcode: Opcode) -> Execute | None:
-    """Return ``wgmma.mma_async``: its products are computed at once, in order, so waits for them end at once."""
+    """Return the semantics of ``wgmma.mma_async``: products are computed at once, so waits for them end at once."""
     kind = parse_wgmma(opcode)
     if kind is None or kind.a == "b1":
         return None

@@ -34,7 +34,7 @@ class Transfer:
         origin: address in global memory of each written 16 bytes, 0 for none, [transfers, words / 4].
         mbarriers: place of each transfer's mbarrier, in bytes; NOWHERE for none.
         shape: lines of the matrix that it reads, and 16-byte chunks of a line, in order.
-        layout: description of the matrix layout in its descriptor or tensor map.
+        layout: layout of the matrix by its descriptor or tensor map, for messages.
     """
 
     at: Instruction
@@ -110,7 +110,7 @@ class Arrived:
 class Passed:
     """The end of a wait for a phase of mbarriers; ``places`` as in :class:`Made`.
 
-    ``parity`` is the parity of the phases that have begun now, as lanes. After a ``relaxed`` wait, a fence is needed to
+    ``parity`` is the parity of the current phases, as lanes. After a ``relaxed`` wait, a fence is needed to
     see what other threads did before they arrived.
     """
 
