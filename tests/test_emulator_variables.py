@@ -21,7 +21,7 @@ from mmcore.errors import DeviceError
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, Emulator
-from mmcore_emulator.adapter.over_read import over_read_elements
+from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.errors import PtxError, UnsupportedInstruction
 from mmcore_emulator.executor.layout import as_written
 from mmcore_emulator.profiler.counters import Counters

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,20 @@ from mmcore.devices.base import BoundLaunch, Buffer, Call, Device, HostArray, Ma
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
-from mmcore.kernel.geometry import Dim3
-from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore_binaries.code import ptx_runs
-from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations, tensor_layout
+from mmcore_emulator.adapter.conversions import (
+    check_arguments,
+    check_block,
+    execute,
+    launch_cluster,
+    mmcore_errors,
+    mmcore_violations,
+    resident_blocks,
+    tensor_layout,
+)
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
@@ -35,14 +42,16 @@ from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
-from mmcore_occupancy.capabilities import capability_properties, multiprocessor
-from mmcore_occupancy.theoretical import Occupancy
+from mmcore_occupancy.capabilities import capability_properties
 
-# What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
+# A matrix needs its copy in emulated memory, the host's own, one to compare with, and the reference.
 _COPIES = 4
-# The run of a module in which memory that nobody wrote holds numbers instead of NaN, as it may on a GPU.
+# The run of a module in which unwritten memory holds numbers instead of NaN, as it may on a GPU.
 _LEFTOVER_RUN = 3
-_CLUSTERS_SINCE = (9, 0)
+_Observer = TypeVar("_Observer", bound=Observer)
+
+ObserverFactory: TypeAlias = Callable[[Translation], _Observer]
+"""A function that makes the observer of a launch of translated code."""
 
 
 class EmulatedBuffer:
@@ -50,37 +59,38 @@ class EmulatedBuffer:
 
     def __init__(self, memory: DeviceMemory, array: Array) -> None:
         self._memory = memory
-        self._array = array
+        self.array = array
 
     @property
     def label(self) -> str:
-        return self._array.label
+        return self.array.label
 
     @property
     def address(self) -> int:
-        return self._array.base
-
-    @property
-    def array(self) -> Array:
-        """The memory itself."""
-        return self._array
+        return self.array.base
 
     def upload(self, data: HostArray) -> None:
-        self._array.content[: data.nbytes] = data.reshape(-1).view(np.uint8)
-        self._array.uploaded = max(self._array.uploaded, data.nbytes)
+        self.array.content[: data.nbytes] = data.reshape(-1).view(np.uint8)
+        self.array.uploaded = max(self.array.uploaded, data.nbytes)
 
     def download(self, out: HostArray) -> None:
-        out.reshape(-1).view(np.uint8)[:] = self._array.content[: out.nbytes]
+        out.reshape(-1).view(np.uint8)[:] = self.array.content[: out.nbytes]
 
     def guard_zone_violations(self) -> list[Violation]:
         return []
 
     def close(self) -> None:
-        self._memory.free(self._array)
+        self._memory.free(self.array)
 
 
 class EmulatedModule:
-    """Translated functions of one compiled source."""
+    """Translated functions of one compiled source.
+
+    Attributes:
+        thread_instructions: PTX instructions executed by the last :meth:`run`, counted once per thread.
+        approximate_operations: results of the last :meth:`run` with unspecified bits, counted once per thread.
+        figures: the observer that counted the last :meth:`run`.
+    """
 
     def __init__(
         self, memory: DeviceMemory, code: CompiledModule, properties: DeviceProperties, deadline: Deadline
@@ -95,11 +105,7 @@ class EmulatedModule:
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
-        #: PTX instructions executed by the last :meth:`run`, counted once per thread.
-        self.thread_instructions = 0
-        #: Results of the last :meth:`run` whose bits are not specified, counted once per thread.
-        self.approximate_operations = 0
-        #: What the last :meth:`run` counted.
+        self.thread_instructions = self.approximate_operations = 0
         self.figures = Figures()
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
@@ -108,19 +114,20 @@ class EmulatedModule:
         if self._run_number == _LEFTOVER_RUN:
             self._memory.fill_over_reads()
         self.thread_instructions, self.approximate_operations, self.figures = 0, 0, Figures()
-        for run in self.runs(calls, lambda translation: self.figures):
+        for launch in self.runs(calls, lambda translation: self.figures):
             self.figures.begin_launch()
             try:
-                execute(run)
+                execute(launch)
             except TimeLimit:
-                return violations + mmcore_violations(run.violations.values())
-            violations += mmcore_violations(run.violations.values())
-            self.thread_instructions += run.thread_instructions
-            self.approximate_operations += run.approximate_operations
+                break
+            finally:
+                violations += mmcore_violations(launch.violations.values())
+            self.thread_instructions += launch.thread_instructions
+            self.approximate_operations += launch.approximate_operations
         return violations
 
-    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute, with an observer that is made for its code."""
+    def runs(self, calls: Sequence[Call], observer: ObserverFactory[Observer]) -> Iterator[KernelLaunch]:
+        """Yield the launches, each ready to execute, with its observer."""
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
         for call in launches:
@@ -128,18 +135,11 @@ class EmulatedModule:
                 launch = self._launch(call, observer, progress)
             yield launch
 
-    def _launch(
-        self, call: BoundLaunch, observer: Callable[[Translation], Observer], progress: Progress
-    ) -> KernelLaunch:
-        launch, function = call.launch, self.function(call)
-        translation = self._translation(call)
-        _check_threads(function, launch.block_dim)
+    def _launch(self, call: BoundLaunch, observer: ObserverFactory[Observer], progress: Progress) -> KernelLaunch:
+        launch, function, translation = call.launch, self.function(call), self._translation(call)
+        check_block(function, launch.block_dim)
         values = [self._argument_bytes(argument) for argument in call.arguments]
-        _check_parameters(function, values)
-        resident = _resident_blocks(call, translation, self._properties)
-        if launch.cooperative and launch.grid_dim.size > resident:
-            blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
-            raise LaunchError(f"{blocks}: the device has room for {resident} at once")
+        check_arguments(function, values)
         return KernelLaunch(
             translation,
             dim3.Dim3(*launch.grid_dim),
@@ -150,16 +150,16 @@ class EmulatedModule:
             self._deadline,
             (observer(translation),),
             progress,
-            resident,
+            resident_blocks(call, translation, self._properties),
             leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-            cluster=dim3.Dim3(*_cluster(launch, function, self._properties)),
+            cluster=launch_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
             registers=call.function.registers if function.bounds_registers else 0,
             write=partial(say, end=""),
         )
 
     def function(self, call: BoundLaunch) -> Function:
-        """The PTX of a launch."""
+        """Return the PTX function of a launch."""
         symbol = call.function.symbol
         if symbol not in self._functions:
             raise PtxError(f"the PTX has no function {symbol}")
@@ -181,12 +181,12 @@ class EmulatedModule:
         return self._maps[content].base.to_bytes(8, "little")
 
     def _translation(self, call: BoundLaunch) -> Translation:
-        known_by = call.function.symbol, call.launch.cooperative
-        if known_by not in self._translations:
+        key = call.function.symbol, call.launch.cooperative
+        if key not in self._translations:
             function = self.function(call)
             addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
-            self._translations[known_by] = translate(function, addresses, self._properties.compute_capability)
-        return self._translations[known_by]
+            self._translations[key] = translate(function, addresses, self._properties.compute_capability)
+        return self._translations[key]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
         return None
@@ -208,49 +208,14 @@ class EmulatedModule:
         self._module_memory.close()
 
 
-def _resident_blocks(call: BoundLaunch, translation: Translation, properties: DeviceProperties) -> int:
-    """How many blocks of a launch the emulated device holds at once."""
-    shared = translation.layout.shared_bytes + call.launch.shared_bytes
-    one = multiprocessor(properties.compute_capability)
-    fitting = Occupancy(one, call.launch.block_dim.size, call.function.registers, shared).active_blocks
-    return properties.multiprocessors * max(1, fitting)
-
-
-def _check_threads(function: Function, block: Dim3) -> None:
-    """What the source says of its blocks (``__launch_bounds__``) holds on a GPU too."""
-    most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
-    if block.size > most or block.size != exactly:
-        bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
-        raise LaunchError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
-
-
-def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
-    taken, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in values]
-    if taken != given:
-        raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
-
-
-def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -> Dim3:
-    """Blocks of a cluster, of which the grid must have whole ones, as the launch or the source says."""
-    cluster = Dim3(*(launch.cluster or function.cluster or (1, 1, 1)))
-    if cluster.size > 1 and properties.compute_capability < _CLUSTERS_SINCE:
-        has = ".".join(map(str, properties.compute_capability))
-        raise Unsupported(f"{function.name} is launched in clusters of {cluster}, which compute capability {has} lacks")
-    if function.cluster and tuple(cluster) != function.cluster:
-        raise LaunchError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
-    if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
-        raise LaunchError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
-    return cluster
-
-
 class Emulator:
     """A device that runs PTX on the host, checks every access and keeps no time.
 
     Args:
-        name: which of the CAPABILITIES it has.
+        name: a key of CAPABILITIES.
 
     Attributes:
-        emulates: what it stands for, in words.
+        emulates: the emulated compute capability, in words.
     """
 
     supports_timing = False
@@ -273,7 +238,7 @@ class Emulator:
         return self._name
 
     @property
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         return {"name": self._name}
 
     @property
@@ -303,7 +268,7 @@ class Emulator:
             raise Unsupported(f"{code.source} is made for {code.architecture}; sm_{self.architecture} does not run it")
         return EmulatedModule(self._memory, code, capability_properties(self._capability), self.deadline)
 
-    def conditions(self) -> AbstractContextManager[dict[str, Any]]:
+    def conditions(self) -> AbstractContextManager[dict[str, object]]:
         return nullcontext({})
 
     def close(self) -> None:
@@ -311,17 +276,17 @@ class Emulator:
 
 
 def host_memory_bytes() -> int:
-    """The host's physical memory."""
+    """Return the size of the host's physical memory."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def check_emulates(device: Device, what: str) -> None:
-    """Raise NoDevice for any device but the emulator, which alone can do ``what``."""
+def check_emulates(device: Device, action: str) -> None:
+    """Raise NoDevice for any device but the emulator, the only one that can do ``action``."""
     if not isinstance(device, Emulator):
-        raise NoDevice(f"{device.name} cannot {what}; the device 'auto' is one that can")
+        raise NoDevice(f"{device.name} cannot {action}; the device 'auto' is one that can")
 
 
-def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
-    """The launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
+def emulated_runs(loaded: LoadedKernel, observer: ObserverFactory[Observer]) -> Iterator[KernelLaunch]:
+    """Yield the launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
     return loaded.module.runs(loaded.calls, observer)

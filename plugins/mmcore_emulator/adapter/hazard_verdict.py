@@ -16,7 +16,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan
 from mmcore.result import Result
 from mmcore_emulator.adapter.api import checked
-from mmcore_emulator.adapter.reproduce import launch_command
+from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_occupancy.capabilities import capability_properties
 

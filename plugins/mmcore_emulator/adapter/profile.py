@@ -9,7 +9,10 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
+from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import ceil_div
+from mmcore.kernel.problem import dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import check_emulates, emulated_runs
@@ -29,6 +32,7 @@ from mmcore_emulator.profiler.counters import (
     ratio,
     total,
 )
+from mmcore_emulator.profiler.over_read import Reach
 from mmcore_emulator.ptx.blocks import Block
 
 # Counters of a launch of several blocks watched one of compute capability 1.2's four texture-processor clusters.
@@ -235,3 +239,26 @@ def profile_cell(
     }
     launches = tuple(LaunchCounts(total(lines.values())) for lines in by_launch)
     return Profile(Launched.of(loaded, device), launches, lines, violations=tuple(violations))
+
+
+def over_read_elements(cell: Cell, device: Device, kernel: Kernel | None = None) -> dict[str, int]:
+    """How many elements past the end of each matrix a cell's launches read, of those that are declared to be read.
+
+    An element that is read in part counts as a whole one; what goes further than declared is a violation of the launch.
+    Arguments are those of :func:`mmcore.measure.measure`.
+
+    Returns:
+        By "A", "B" and "C".
+
+    Raises:
+        NoDevice: the device does not see how far kernels read.
+        MmcoreError: the launch is refused, or its source does not become code.
+    """
+    check_emulates(device, "see how far a kernel reads")
+    reach = Reach()
+    with prepared_cell(cell, device, kernel) as loaded:
+        problem = loaded.plan.problem
+        for run in emulated_runs(loaded, lambda translation: reach):
+            execute(run)
+    types = {"A": problem.dtype, "B": problem.dtype, "C": problem.output}
+    return {matrix: ceil_div(reach.past.get(matrix, 0), dtype_named(types[matrix]).itemsize) for matrix in MATRICES}
