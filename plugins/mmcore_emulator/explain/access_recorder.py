@@ -26,7 +26,7 @@ _LINES = 8  # of an operand: those that are read together
 Sight: TypeAlias = Held | WarpAccess | Box | Operand
 
 
-class Looking(Counting):
+class AccessRecorder(Counting):
     """Counts, and looks; one for each launch."""
 
     _batch: Batch
@@ -58,7 +58,7 @@ class Looking(Counting):
 
     def begin(self, batch: Batch) -> Observer:
         own = super().begin(batch)
-        assert isinstance(own, Looking)
+        assert isinstance(own, AccessRecorder)
         own._batch = batch
         return own
 
