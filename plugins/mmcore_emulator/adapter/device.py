@@ -21,16 +21,8 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore_binaries.code import ptx_runs
-from mmcore_emulator.adapter.conversions import (
-    check_arguments,
-    check_block,
-    execute,
-    launch_cluster,
-    mmcore_errors,
-    mmcore_violations,
-    resident_blocks,
-    tensor_layout,
-)
+from mmcore_emulator.adapter import conversions
+from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
@@ -137,9 +129,9 @@ class EmulatedModule:
 
     def _launch(self, call: BoundLaunch, observer: ObserverFactory[Observer], progress: Progress) -> KernelLaunch:
         launch, function, translation = call.launch, self.function(call), self._translation(call)
-        check_block(function, launch.block_dim)
+        conversions.check_block(function, launch.block_dim)
         values = [self._argument_bytes(argument) for argument in call.arguments]
-        check_arguments(function, values)
+        conversions.check_arguments(function, values)
         return KernelLaunch(
             translation,
             dim3.Dim3(*launch.grid_dim),
@@ -150,9 +142,9 @@ class EmulatedModule:
             self._deadline,
             (observer(translation),),
             progress,
-            resident_blocks(call, translation, self._properties),
+            conversions.resident_blocks(call, translation, self._properties),
             leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-            cluster=launch_cluster(launch, function, self._properties),
+            cluster=conversions.launch_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
             registers=call.function.registers if function.bounds_registers else 0,
             write=partial(say, end=""),
@@ -170,7 +162,7 @@ class EmulatedModule:
             return argument.tobytes()
         if not isinstance(argument, MatrixMap):
             return argument.address.to_bytes(8, "little")
-        layout = tensor_layout(argument)
+        layout = conversions.tensor_layout(argument)
         if problems := layout.problems():
             raise LaunchError(f"the tensor map of {argument.map.matrix} cannot be made: {problems[0]}")
         content = layout.encode()
@@ -233,9 +225,7 @@ class Emulator:
     def name(self) -> str:
         return self._name
 
-    @property
-    def identity(self) -> str:
-        return self._name
+    identity = name
 
     @property
     def facts(self) -> Mapping[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,19 +13,13 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
 from mmcore.messages import quoted
 from mmcore_emulator.adapter.launch_facts import Json
-from mmcore_emulator.adapter.profile import Profile, counted_cell
+from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_emulator.explain.access_recorder import AccessRecorder, Sight
-from mmcore_emulator.explain.banks import (
-    Box,
-    Operand,
-    WarpAccess,
-    picture_of_access,
-    picture_of_box,
-    picture_of_operand,
-)
-from mmcore_emulator.explain.fragments import Held, pictures_of
+from mmcore_emulator.explain.banks import Box, Operand, WarpAccess
+from mmcore_emulator.explain.fragments import Held
 from mmcore_emulator.explain.picture import Picture
 from mmcore_emulator.profiler.counters import Line
+from mmcore_emulator.ptx.blocks import Block
 
 _SIGHTS: Mapping[str, type[Sight]] = {"held": Held, "access": WarpAccess, "box": Box, "operand": Operand}
 _KINDS = {sight: kind for kind, sight in _SIGHTS.items()}
@@ -41,15 +35,7 @@ class Explanation:
     def pictures(self, line: Line) -> Iterator[Picture]:
         """Yield the pictures of a line."""
         for sight in self.sights[line]:
-            match sight:
-                case Held():
-                    yield from pictures_of(sight)
-                case WarpAccess():
-                    yield picture_of_access(sight)
-                case Box():
-                    yield picture_of_box(sight)
-                case Operand():
-                    yield picture_of_operand(sight)
+            yield from sight.pictures()
 
     def line_named(self, text: str) -> Line:
         """Return the line that "42", of the kernel's own file, or "tiles.cuh:42" names.
@@ -98,7 +84,13 @@ def explain_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phase
 
     Arguments and errors are those of :func:`~mmcore_emulator.adapter.profile.profile_cell`.
     """
-    profile, recorders = counted_cell(cell, device, kernel, phases, AccessRecorder)
+    recorders: list[AccessRecorder] = []
+
+    def counting(blocks: Sequence[Block]) -> AccessRecorder:
+        recorders.append(AccessRecorder(blocks))
+        return recorders[-1]
+
+    profile = profile_cell(cell, device, kernel, phases, counting)
     sights: dict[Line, dict[Sight, None]] = {}
     for recorder in recorders:
         for line, recorded in recorder.sights.items():

@@ -23,30 +23,18 @@ Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Launched:
-    """A kernel's launches for one problem.
-
-    Attributes:
-        kernel, title: the kernel's.
-        product: the operation, its size and its types, in words.
-        problem: m, n and k, by name.
-        device, device_description: the device that made the launches.
-        config: every parameter by name, the block as [x, y, z].
-        config_origin: as in :class:`mmcore.Result`.
-        forced: whether the kernel's own constraints were ignored.
-        violated: those of them that do not hold, a clause each.
-        launches: in order.
-    """
+    """A kernel's launches for one problem."""
 
     kernel: str
     title: str
-    product: str
-    problem: Mapping[str, int]
+    product: str  # the operation, its size and its types, in words
+    problem: Mapping[str, int]  # m, n and k, by name
     device: str
     device_description: str
-    config: Json
-    config_origin: str
-    forced: bool
-    violated: tuple[str, ...]
+    config: Json  # every parameter by name, the block as [x, y, z]
+    config_origin: str  # as in a Result
+    forced: bool  # whether the kernel's own constraints were ignored
+    violated: tuple[str, ...]  # those of them that do not hold, a clause each
     launches: tuple[LaunchRecord, ...]
 
     @classmethod

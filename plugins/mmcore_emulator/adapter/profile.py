@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
@@ -49,27 +49,17 @@ _RATIOS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "global_accesses_per_thread": (ACCESSES, ["threads"]),
     "arithmetic_intensity": (["useful_flops"], SECTORS),
 }
-_Counting = TypeVar("_Counting", bound=Counting)
-_Observer = TypeVar("_Observer", bound=Observer)
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The counters of one kernel's launches for one problem.
+    """The counters of one kernel's launches for one problem."""
 
-    Attributes:
-        launched: what was launched, and where.
-        launches: the counts of each launch.
-        lines: the counters by line of source code, all launches together, in order; empty if the device has none.
-        uncounted: names of :class:`Counters` that the device does not count.
-        violations: what the launches did wrong; the counters of such launches mean little.
-    """
-
-    launched: Launched
+    launched: Launched  # what was launched, and where
     launches: tuple[LaunchCounts, ...]
-    lines: Mapping[Line, Counters]
-    uncounted: frozenset[str] = frozenset()
-    violations: tuple[Violation, ...] = ()
+    lines: Mapping[Line, Counters]  # of all launches by line of source code, in order; empty if the device has none
+    uncounted: frozenset[str] = frozenset()  # names of counters that the device does not count
+    violations: tuple[Violation, ...] = ()  # what the launches did wrong; their counters mean little
 
     @property
     def counters(self) -> Counters:
@@ -88,11 +78,7 @@ class Profile:
 
     @property
     def cgma_cc1x(self) -> float | None:
-        """The CGMA that the Poznań report prints: fused multiply-adds per load transaction of compute capability 1.2.
-
-        It is four times that if a launch has several blocks, because the profiler watched one of that chip's four
-        texture-processor clusters.
-        """
+        """Fused multiply-adds per load transaction of compute capability 1.2, as the Poznań report prints them."""
         return self.ratios()["cgma_cc1x"]
 
     @property
@@ -203,51 +189,44 @@ def profile_json(device: Device, phases: Phases, cell: Json, kernel: Kernel | No
     return profile_cell(Cell.from_json(cell), device, kernel, phases).to_json()
 
 
-def profile_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Profile:
+def profile_cell(
+    cell: Cell,
+    device: Device,
+    kernel: Kernel | None = None,
+    phases: Phases | None = None,
+    counting: Callable[[Sequence[Block]], Counting] = Counting,
+) -> Profile:
     """Count what a kernel does with fresh inputs. Its product is neither verified nor timed.
 
-    Arguments are those of :func:`mmcore.measure.measure`.
+    Arguments are those of :func:`mmcore.measure.measure`; ``counting`` makes the observer of each launch.
 
     Raises:
         NoDevice: the device cannot count.
         TimeLimit: its deadline has passed.
         MmcoreError: the launch is refused, or its source does not compile.
     """
-    return counted_cell(cell, device, kernel, phases, Counting)[0]
+    observers: list[Counting] = []
 
+    def observer(translation: Translation) -> Counting:
+        observers.append(counting(translation.blocks))
+        return observers[-1]
 
-def counted_cell(
-    cell: Cell,
-    device: Device,
-    kernel: Kernel | None,
-    phases: Phases | None,
-    counting: Callable[[Sequence[Block]], _Counting],
-) -> tuple[Profile, list[_Counting]]:
-    """Return the profile of a cell, and the observers of its launches, made by ``counting``."""
-    action = "count what a kernel does"
-    loaded, observers, violations = _observe(
-        cell, device, kernel, phases, action, lambda translation: counting(translation.blocks)
-    )
-    by_launch = [observer.lines for observer in observers]
-    lines = {
-        line: total(lines[line] for lines in by_launch if line in lines) for line in sorted(set().union(*by_launch))
-    }
-    launches = tuple(LaunchCounts(total(lines.values())) for lines in by_launch)
-    return Profile(Launched.of(loaded, device), launches, lines, violations=tuple(violations)), observers
+    loaded, violations = _observe(cell, device, kernel, phases, observer, "count what a kernel does")
+    lines: dict[Line, Counters] = {}
+    for counted in observers:
+        for line, counters in counted.lines.items():
+            lines[line] = lines.get(line, Counters()) + counters
+    launches = tuple(LaunchCounts(total(counted.lines.values())) for counted in observers)
+    return Profile(Launched.of(loaded, device), launches, dict(sorted(lines.items())), violations=violations)
 
 
 def over_read_elements(cell: Cell, device: Device, kernel: Kernel | None = None) -> dict[str, int]:
     """Return how many elements past the end of "A", "B" and "C" a cell's launches read, within the declared over-read.
 
-    An element that is read in part counts as a whole one. Reads beyond the declared over-read are violations of the
-    launch. Arguments are those of :func:`mmcore.measure.measure`.
-
-    Raises:
-        NoDevice: the device does not observe reads.
-        MmcoreError: the launch is refused, or its source does not compile.
+    An element that is read in part counts as a whole one. Arguments and errors are those of :func:`profile_cell`.
     """
     reads = OverReads()
-    loaded, *_ = _observe(cell, device, kernel, None, "see how far a kernel reads", lambda translation: reads)
+    loaded, _ = _observe(cell, device, kernel, None, lambda translation: reads, "see how far a kernel reads")
     problem = loaded.plan.problem
     types = {"A": problem.dtype, "B": problem.dtype, "C": problem.output}
     return {matrix: ceil_div(reads.past.get(matrix, 0), dtype_named(types[matrix]).itemsize) for matrix in MATRICES}
@@ -258,25 +237,15 @@ def _observe(
     device: Device,
     kernel: Kernel | None,
     phases: Phases | None,
+    observer: Callable[[Translation], Observer],
     action: str,
-    observer: Callable[[Translation], _Observer],
-) -> tuple[LoadedKernel, list[_Observer], list[Violation]]:
-    """Execute a cell's launches on fresh inputs, each with an observer, for an action that only the emulator can do.
-
-    Returns:
-        The kernel, the observers and the violations of all launches.
-    """
+) -> tuple[LoadedKernel, tuple[Violation, ...]]:
+    """Execute a cell's launches, each with an observer, for an action that needs the emulator."""
     check_emulates(device, action)
     phases = phases or Phases()
-    observers: list[_Observer] = []
     violations: list[Violation] = []
-
-    def recorded(translation: Translation) -> _Observer:
-        observers.append(observer(translation))
-        return observers[-1]
-
     with prepared_cell(cell, device, kernel, phases) as loaded, phases("count"):
-        for launch in emulated_runs(loaded, recorded):
+        for launch in emulated_runs(loaded, observer):
             execute(launch)
             violations += mmcore_violations(launch.violations.values())
-    return loaded, observers, violations
+    return loaded, tuple(violations)

@@ -24,20 +24,13 @@ _PARTS = {1: "", 2: "half", 4: "quarter"}
 
 @dataclass(frozen=True)
 class WarpAccess:
-    """One instruction's access to shared memory by one warp.
+    """One instruction's access to shared memory by one warp."""
 
-    Attributes:
-        opcode: of the instruction: "ldmatrix.sync.aligned.m8n8.x4.shared.b16".
-        nbytes: bytes that each lane accesses.
-        block, warp: the index of its block, x first, and its number there.
-        addresses: of each lane; None for a lane that takes no part.
-    """
-
-    opcode: str
-    nbytes: int
-    block: tuple[int, ...]
-    warp: int
-    addresses: tuple[int | None, ...]
+    opcode: str  # of the instruction: "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+    nbytes: int  # that each lane accesses
+    block: tuple[int, ...]  # index of the warp's block, x first
+    warp: int  # its number there
+    addresses: tuple[int | None, ...]  # of each lane; None for a lane that takes no part
 
     @property
     def is_matrix(self) -> bool:
@@ -53,6 +46,9 @@ class WarpAccess:
     def wavefronts(self) -> int:
         """Passes that it takes."""
         return sum(passes(touches(self)).values())
+
+    def pictures(self) -> Iterator[Picture]:
+        yield picture_of_access(self)
 
 
 class Touch(NamedTuple):
@@ -150,21 +146,16 @@ def _banks(firsts: list[int], words: int) -> str:
 
 @dataclass(frozen=True)
 class Box:
-    """A box of a tensor that a bulk copy brings to shared memory, or takes from there.
+    """A box of a tensor that a bulk copy brings to shared memory, or takes from there."""
 
-    Attributes:
-        opcode: of the instruction.
-        address: in shared memory.
-        rows: of the box, all but the fastest axis together.
-        row_bytes: bytes of each.
-        swizzle: bytes in which 16-byte chunks change places; 0 for none.
-    """
-
-    opcode: str
-    address: int
-    rows: int
+    opcode: str  # of the instruction
+    address: int  # in shared memory
+    rows: int  # of the box, all but the fastest axis together
     row_bytes: int
-    swizzle: int
+    swizzle: int  # bytes in which 16-byte chunks change places; 0 for none
+
+    def pictures(self) -> Iterator[Picture]:
+        yield picture_of_box(self)
 
 
 def picture_of_box(box: Box) -> Picture:
@@ -182,21 +173,16 @@ def picture_of_box(box: Box) -> Picture:
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix in shared memory that ``wgmma`` multiplies.
+    """A matrix in shared memory that ``wgmma`` multiplies."""
 
-    Attributes:
-        opcode: of the instruction.
-        matrix: "A" or "B".
-        rows: in memory: rows of A, columns of B, or those along k of a matrix that is stored so.
-        chunks: addresses of the 16-byte chunks of the first of these rows.
-        layout: what the descriptor says, in words.
-    """
+    opcode: str  # of the instruction
+    matrix: str  # "A" or "B"
+    rows: int  # in memory: rows of A, columns of B, or those along k of a matrix that is stored so
+    chunks: tuple[tuple[int, ...], ...]  # addresses of the 16-byte chunks of the first of these rows
+    layout: str  # what the descriptor says, in words
 
-    opcode: str
-    matrix: str
-    rows: int
-    chunks: tuple[tuple[int, ...], ...]
-    layout: str
+    def pictures(self) -> Iterator[Picture]:
+        yield picture_of_operand(self)
 
 
 def picture_of_operand(operand: Operand) -> Picture:

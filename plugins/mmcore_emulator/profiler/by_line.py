@@ -13,17 +13,8 @@ from mmcore_emulator.machine.asynchronous.events import Event, Issued
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.profiler.coalescing import (
-    BANKS,
-    Active,
-    Rows,
-    matrix_wavefronts,
-    requests,
-    sectors,
-    sectors_of_runs,
-    transactions_cc1x,
-    wavefronts,
-)
+from mmcore_emulator.profiler import coalescing
+from mmcore_emulator.profiler.coalescing import BANKS, Active, Rows, requests, sectors
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.profiler.patterns import PERIODS, Patterns
 from mmcore_emulator.ptx.blocks import Block
@@ -101,7 +92,7 @@ class Counting(Observer):
         tally, name = self._tallies[line_of(transfer.at)], f"bulk_{transfer.action}"
         tally[f"{name}s"] += len(transfer.lanes)
         tally[f"{name}_bytes"] += int(transfer.nbytes.sum())
-        tally[f"{name}_sectors"] += sectors_of_runs(transfer.begin, transfer.nbytes)
+        tally[f"{name}_sectors"] += coalescing.sectors_of_runs(transfer.begin, transfer.nbytes)
         if transfer.action == "load":
             tally["bulk_delivered_bytes"] += transfer.delivered
 
@@ -154,7 +145,7 @@ def _global_cost(access: Access, address: Rows, active: Active) -> dict[str, int
     if access.kind != "atomic":
         counts[f"{kind}_bytes"] = threads * access.nbytes
     if access.kind == "load":
-        counts["global_load_transactions_cc1x"] = transactions_cc1x(address, active, access.nbytes)
+        counts["global_load_transactions_cc1x"] = coalescing.transactions_cc1x(address, active, access.nbytes)
     return counts
 
 
@@ -164,11 +155,11 @@ def _shared_cost(access: Access, address: Rows, active: Active) -> dict[str, int
     instruction, counts = effect(access.at), {}
     if instruction.kind == "matrix move":
         kind = instruction.step
-        passes, conflicts = matrix_wavefronts(address, active)
+        passes, conflicts = coalescing.matrix_wavefronts(address, active)
     else:
         kind, plural = _SHARED[access.kind]
         threads = int(active.sum())
         counts = {plural: threads, f"{kind}_bytes": threads * access.nbytes}
-        passes, conflicts = wavefronts(address, active, access.nbytes)
+        passes, conflicts = coalescing.wavefronts(address, active, access.nbytes)
     counts |= {f"{kind}_requests": requests(active), f"{kind}_wavefronts": passes}
     return {**counts, "shared_bank_conflicts": conflicts}
