@@ -8,16 +8,18 @@ from contextlib import contextmanager
 from mmcore import errors
 from mmcore.devices.base import BoundLaunch, MatrixMap
 from mmcore.devices.violations import Violation
-from mmcore.kernel.geometry import Dim3
+from mmcore.kernel import geometry
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel.properties import DeviceProperties
+from mmcore_emulator.api.geometry import cluster_of
 from mmcore_emulator.errors import EmulatorError, LaunchError, PtxError, TimeLimit, UnsupportedInstruction
 from mmcore_emulator.executor import scheduler
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translate import Translation
-from mmcore_emulator.machine import dim3, violations
+from mmcore_emulator.machine import violations
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
+from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_occupancy.capabilities import multiprocessor
 from mmcore_occupancy.theoretical import Occupancy
@@ -60,8 +62,8 @@ def mmcore_violations(found: Iterable[violations.Violation]) -> list[Violation]:
     ]
 
 
-def _index(index: dim3.Dim3 | None) -> Dim3 | None:
-    return None if index is None else Dim3(*index)
+def _index(index: Dim3 | None) -> geometry.Dim3 | None:
+    return None if index is None else geometry.Dim3(*index)
 
 
 def tensor_layout(matrix_map: MatrixMap) -> TensorLayout:
@@ -93,14 +95,6 @@ def resident_blocks(call: BoundLaunch, translation: Translation, properties: Dev
     return resident
 
 
-def check_block(function: Function, block: Dim3) -> None:
-    """Raise an error for a block that ``__launch_bounds__`` excludes."""
-    most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
-    if block.size > most or block.size != exactly:
-        bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
-        raise LaunchError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
-
-
 def check_arguments(function: Function, arguments: Sequence[bytes]) -> None:
     """Raise an error for arguments that do not fit a function's parameters."""
     parameters, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in arguments]
@@ -108,20 +102,17 @@ def check_arguments(function: Function, arguments: Sequence[bytes]) -> None:
         raise PtxError(f"PTX function {function.name} takes parameters of {parameters} bytes, not of {given}")
 
 
-def launch_cluster(launch: Launch, function: Function, properties: DeviceProperties) -> dim3.Dim3:
+def launch_cluster(launch: Launch, function: Function, properties: DeviceProperties) -> Dim3:
     """Return the blocks of a cluster, as the launch or the source requests them.
 
     Raises:
         LaunchError: launch and source disagree, or the grid is not made of whole clusters.
         Unsupported: the device has no clusters.
     """
-    cluster = Dim3(*(launch.cluster or function.cluster or (1, 1, 1)))
+    requested = Dim3(*launch.cluster) if launch.cluster else None
+    cluster = cluster_of(function, requested, Dim3(*launch.grid_dim))
     if cluster.size > 1 and properties.compute_capability < _CLUSTERS_SINCE:
         capability = ".".join(map(str, properties.compute_capability))
         needs = f"{function.name} is launched in clusters of {cluster}"
         raise errors.Unsupported(f"{needs}, which compute capability {capability} lacks")
-    if function.cluster and tuple(cluster) != function.cluster:
-        raise LaunchError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
-    if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
-        raise LaunchError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
-    return dim3.Dim3(*cluster)
+    return cluster

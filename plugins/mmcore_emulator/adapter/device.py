@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from mmcore.messages import say
 from mmcore_binaries.code import ptx_runs
 from mmcore_emulator.adapter import conversions
 from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations
+from mmcore_emulator.api.geometry import check_launch_bounds
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.shadow_domain import ShadowDomain
 from mmcore_emulator.executor.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described
-from mmcore_emulator.machine import dim3
+from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
@@ -40,9 +42,8 @@ from mmcore_occupancy.capabilities import capability_properties
 _COPIES = 4
 # The run of a module in which unwritten memory holds numbers instead of NaN, as it may on a GPU.
 _LEFTOVER_RUN = 3
-_Observer = TypeVar("_Observer", bound=Observer)
 
-ObserverFactory: TypeAlias = Callable[[Translation], _Observer]
+ObserverFactory: TypeAlias = Callable[[Translation], Observer]
 """A function that makes the observer of a launch of translated code."""
 
 
@@ -93,7 +94,7 @@ class EmulatedModule:
         with mmcore_errors():
             self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
-        self._translations: dict[tuple[str, bool], Translation] = {}
+        self._translations: dict[tuple[str, bool, ShadowDomain | None], Translation] = {}
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
@@ -118,29 +119,40 @@ class EmulatedModule:
             self.approximate_operations += launch.approximate_operations
         return violations
 
-    def runs(self, calls: Sequence[Call], observer: ObserverFactory[Observer]) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute, with its observer."""
+    def runs(
+        self, calls: Sequence[Call], observer: ObserverFactory, domain: ShadowDomain | None = None
+    ) -> Iterator[KernelLaunch]:
+        """Yield the launches, each ready to execute.
+
+        Args:
+            calls: the calls; those of libraries are left out.
+            observer: makes the observer of a launch from its code.
+            domain: what is computed beside each register and memory element.
+        """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
         for call in launches:
             with mmcore_errors():
-                launch = self._launch(call, observer, progress)
+                translation = self._translation(call, domain)
+                launch = self._launch(call, translation, observer(translation), progress)
             yield launch
 
-    def _launch(self, call: BoundLaunch, observer: ObserverFactory[Observer], progress: Progress) -> KernelLaunch:
-        launch, function, translation = call.launch, self.function(call), self._translation(call)
-        conversions.check_block(function, launch.block_dim)
+    def _launch(
+        self, call: BoundLaunch, translation: Translation, observer: Observer, progress: Progress
+    ) -> KernelLaunch:
+        launch, function = call.launch, self.function(call)
+        check_launch_bounds(function, Dim3(*launch.block_dim))
         values = [self._argument_bytes(argument) for argument in call.arguments]
         conversions.check_arguments(function, values)
         return KernelLaunch(
             translation,
-            dim3.Dim3(*launch.grid_dim),
-            dim3.Dim3(*launch.block_dim),
+            Dim3(*launch.grid_dim),
+            Dim3(*launch.block_dim),
             launch.shared_bytes,
             parameter_bytes(translation, values),
             self._memory,
             self._deadline,
-            (observer(translation),),
+            (observer,),
             progress,
             conversions.resident_blocks(call, translation, self._properties),
             leftover if self._run_number == _LEFTOVER_RUN else poisoned,
@@ -172,12 +184,12 @@ class EmulatedModule:
             self._maps[content] = self._memory.define("a tensor map", len(content), content)
         return self._maps[content].base.to_bytes(8, "little")
 
-    def _translation(self, call: BoundLaunch) -> Translation:
-        key = call.function.symbol, call.launch.cooperative
+    def _translation(self, call: BoundLaunch, domain: ShadowDomain | None) -> Translation:
+        key = call.function.symbol, call.launch.cooperative, domain
         if key not in self._translations:
             function = self.function(call)
             addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
-            self._translations[key] = translate(function, addresses, self._properties.compute_capability)
+            self._translations[key] = translate(function, addresses, self._properties.compute_capability, domain)
         return self._translations[key]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
@@ -276,7 +288,9 @@ def check_emulates(device: Device, action: str) -> None:
         raise NoDevice(f"{device.name} cannot {action}; the device 'auto' is one that can")
 
 
-def emulated_runs(loaded: LoadedKernel, observer: ObserverFactory[Observer]) -> Iterator[KernelLaunch]:
+def emulated_runs(
+    loaded: LoadedKernel, observer: ObserverFactory, domain: ShadowDomain | None = None
+) -> Iterator[KernelLaunch]:
     """Yield the launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
-    return loaded.module.runs(loaded.calls, observer)
+    return loaded.module.runs(loaded.calls, observer, domain)

@@ -312,7 +312,7 @@ class Checking(Observer):
             earlier = (*earlier, shadow.strong_stores, *shadow.strong_loads)
         for last in earlier:
             racing |= self._overtakes(hit, last) | self._races(hit, last)
-        if hit.access.space == "global" and hit.array.label in ("A", "B"):
+        if hit.access.space == "global" and self._global.is_input(hit.array):
             what = ", which the kernel may only read"
             every = np.ones(hit.index.shape, np.bool_)
             self._record("input-overwritten", hit, every, lambda entry: hit.what(entry) + what)

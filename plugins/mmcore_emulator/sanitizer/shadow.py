@@ -7,7 +7,7 @@ happen in either order or at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -297,11 +297,18 @@ class Shadow:
 
 
 class GlobalShadows:
-    """Shadows of all arrays in device memory, which outlive a launch."""
+    """Shadows of all arrays in device memory, which outlive a launch.
 
-    def __init__(self, piece: int, output: Array) -> None:
+    Attributes:
+        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.access_sizes.least_access_bytes`.
+        output: the array in which each element should be stored once; None for none.
+    """
+
+    def __init__(self, piece: int, output: Array | None = None, inputs: Iterable[Array] = ()) -> None:
+        """Shadows of arrays; ``inputs`` are those that kernels must not write to."""
         self.piece = piece
         self.output = output
+        self._inputs = frozenset(array.base for array in inputs)
         self._shadows: dict[int, Shadow] = {}
 
     def of(self, array: Array) -> Shadow:
@@ -313,6 +320,10 @@ class GlobalShadows:
             shadow.written[array.writable // self.piece : array.readable // self.piece] = True
             self._shadows[array.base] = shadow
         return self._shadows[array.base]
+
+    def is_input(self, array: Array) -> bool:
+        """Return whether kernels must not write to an array."""
+        return array.base in self._inputs
 
     def begin_launch(self) -> None:
         """Launches come one after the other."""
