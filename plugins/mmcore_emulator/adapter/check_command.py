@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 from rich.console import RenderableType
@@ -31,7 +30,7 @@ USUAL_SIZE = 128
 @timeout_option("everything together")
 @click.option("--with", "tool", metavar="TOOL", help="Check with another tool, on a GPU: compute-sanitizer.")
 @json_option
-def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None, **options: Any) -> int:
+def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None, **options: object) -> int:
     """Look for races, stray accesses and deadlocks."""
     registry = loaded_registry()
     declaration = registry.kernel(kernel)
@@ -54,7 +53,7 @@ def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
 
 
 def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
-    """Return what was launched, the violations with their source lines, and the result in two words.
+    """Return the launches, the violations with their source lines, and the result in two words.
 
     ``auto`` says that mmcore chose the device.
     """

@@ -48,17 +48,11 @@ def execute(launch: KernelLaunch) -> None:
         scheduler.execute(launch)
 
 
-def mmcore_violations(found: Iterable[violations.Violation]) -> list[Violation]:
-    """Return the emulator's violations as mmcore's."""
+def mmcore_violations(emulated: Iterable[violations.Violation]) -> list[Violation]:
+    """Return the emulator's violations as mmcore's, which have the same fields."""
     return [
-        Violation(
-            *(each.kind, each.message, each.array, each.source, each.line),
-            block=_index(each.block),
-            thread=_index(each.thread),
-            fatal=each.fatal,
-            count=each.count,
-        )
-        for each in found
+        Violation(**{**vars(violation), "block": _index(violation.block), "thread": _index(violation.thread)})
+        for violation in emulated
     ]
 
 

@@ -127,7 +127,7 @@ class EmulatedModule:
         Args:
             calls: the calls; those of libraries are left out.
             observer: makes the observer of a launch from its code.
-            domain: what is computed beside each register and memory element.
+            domain: the shadow values of registers and memory elements; None for none.
         """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import RenderableType
@@ -33,7 +32,7 @@ USUAL_SIZE = 64
 @launch_options(USUAL_SIZE)
 @timeout_option("everything together")
 @json_option
-def explain(kernel: KernelReference, line: str | None, svg: Path | None, as_json: bool, **options: Any) -> int:
+def explain(kernel: KernelReference, line: str | None, svg: Path | None, as_json: bool, **options: object) -> int:
     """Draw who holds which element, and which banks are touched."""
     declaration = loaded_registry().kernel(kernel)
     explanation = explained(requested_cell(declaration, "emulator", options, USUAL_SIZE))

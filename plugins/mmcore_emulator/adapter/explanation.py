@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
@@ -50,7 +49,7 @@ class Explanation:
         lines = ", ".join(dict.fromkeys(str(line.number) for line in self.sights)) or "none"
         raise InvalidProblem(f"there is nothing to draw of line {quoted(text)}; lines with something are {lines}")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return the profile as JSON-ready values, each line with what can be drawn of it."""
         document = self.profile.to_json()
         for values in document["lines"]:
@@ -66,15 +65,16 @@ class Explanation:
 
 
 def _sight(values: Json) -> Sight:
-    return _SIGHTS[values["kind"]](**{name: _frozen(value) for name, value in values.items() if name != "kind"})
+    fields: Json = {name: _frozen(value) for name, value in values.items() if name != "kind"}
+    return _SIGHTS[values["kind"]](**fields)
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     """Return a value with tuples in place of lists."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def explanation_json(device: Device, phases: Phases, cell: Json, kernel: Kernel | None = None) -> dict[str, Any]:
+def explanation_json(device: Device, phases: Phases, cell: Json, kernel: Kernel | None = None) -> Json:
     """Return the explanation of a cell, both as JSON."""
     return explain_cell(Cell.from_json(cell), device, kernel, phases).to_json()
 

@@ -17,7 +17,7 @@ from mmcore.planning.plan import DEFAULT
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 
-Json: TypeAlias = Mapping[str, Any]
+Json: TypeAlias = dict[str, Any]
 """A JSON object."""
 
 
@@ -61,14 +61,14 @@ class Launched:
         """Useful floating-point operations: 2·m·n·k."""
         return 2 * self.problem["m"] * self.problem["n"] * self.problem["k"]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return JSON-ready values; grid and block are those of the first launch."""
         launches = [{**vars(launch), "grid": [*launch.grid], "block": [*launch.block]} for launch in self.launches]
         first = {axes: launches[0][axes] for axes in ("grid", "block")}
         return {**vars(self), "violated": list(self.violated), **first, "launches": launches}
 
     @classmethod
-    def from_json(cls, values: Json) -> Launched:
+    def from_json(cls, values: Mapping[str, Any]) -> Launched:
         """Return the launches of :meth:`to_json`; other values are ignored."""
         fields = {name: values[name] for name in cls.__dataclass_fields__}
         fields["violated"] = tuple(values["violated"])

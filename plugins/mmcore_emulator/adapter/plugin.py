@@ -21,7 +21,7 @@ _APPROXIMATE = "approximate_operations"
 
 
 class EmulatorProvider:
-    """The provider of the emulator of one architecture; "emulator" is that of 9.0."""
+    """The provider of the emulator of one architecture; "emulator" has compute capability 9.0."""
 
     supports_timing = False
 

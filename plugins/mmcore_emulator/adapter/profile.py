@@ -1,10 +1,9 @@
-"""The profile of a kernel: what its launches do, counted by a device."""
+"""The profile of a kernel: the counters of its launches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
@@ -55,7 +54,7 @@ _RATIOS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 class Profile:
     """The counters of one kernel's launches for one problem."""
 
-    launched: Launched  # what was launched, and where
+    launched: Launched  # the launches and their device
     launches: tuple[LaunchCounts, ...]
     lines: Mapping[Line, Counters]  # of all launches by line of source code, in order; empty if the device has none
     uncounted: frozenset[str] = frozenset()  # names of counters that the device does not count
@@ -83,14 +82,14 @@ class Profile:
 
     @property
     def several_blocks(self) -> bool:
-        """Whether a launch has more than one block."""
+        """True if a launch has more than one block."""
         return any(launch.grid.size > 1 for launch in self.launched.launches)
 
     def ratios(self) -> dict[str, float | None]:
         """Return the ratios of counters by name; None where a counter is missing or a divisor is 0.
 
-        CGMA, compute to global memory access, is in fused multiply-adds per global sector loaded, tensor cores and
-        asynchronous copies left out; the arithmetic intensity in useful floating-point operations, 2·m·n·k, per byte of
+        CGMA, compute to global memory access, is in fused multiply-adds per global sector loaded, without tensor cores
+        and asynchronous copies. The arithmetic intensity is in useful floating-point operations, 2·m·n·k, per byte of
         all global sectors. A warp that loads 32 neighbouring floats makes 4 sectors per request; 32 is the worst.
         """
         counts = self.counts(self.counters) | {"threads": self.threads, "useful_flops": self.launched.flops}
@@ -105,8 +104,8 @@ class Profile:
     def rates(self) -> dict[str, float | None]:
         """Return rates by a GPU's time, by name; None from an emulator.
 
-        ``gips`` is 10⁹ instructions of warps a second, ``gflops`` 10⁹ executed floating-point operations, those of
-        tensor cores too; the throughputs are GB/s of the sectors that loads and stores touch, and of device memory.
+        ``gips`` is 10⁹ instructions of warps a second, ``gflops`` 10⁹ executed floating-point operations with those of
+        tensor cores. The throughputs are GB/s of the sectors that loads and stores touch, and of device memory.
         """
         launches = [launch.measured for launch in self.launches if launch.measured is not None]
         nanoseconds = sum(launch.seconds for launch in launches) * 1e9
@@ -126,7 +125,7 @@ class Profile:
         """Return counters by name; None for one that the device does not count."""
         return {name: None if name in self.uncounted else getattr(counters, name) for name in NAMES}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return JSON-ready values; null for what the device does not count."""
         launched = self.launched.to_json()
         return {
@@ -184,7 +183,7 @@ def _counters(values: Json) -> Counters:
     return Counters(**{name: values[name] or 0 for name in NAMES}, products=products)
 
 
-def profile_json(device: Device, phases: Phases, cell: Json, kernel: Kernel | None = None) -> dict[str, Any]:
+def profile_json(device: Device, phases: Phases, cell: Json, kernel: Kernel | None = None) -> Json:
     """Return the profile of a cell, both as JSON."""
     return profile_cell(Cell.from_json(cell), device, kernel, phases).to_json()
 

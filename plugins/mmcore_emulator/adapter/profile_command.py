@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import click
 from rich.console import RenderableType
@@ -90,7 +89,7 @@ _RATIOS = (
 @timeout_option("everything together")
 @json_option
 def profile(
-    kernel: KernelReference, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **options: Any
+    kernel: KernelReference, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **options: object
 ) -> int:
     """Count a kernel's instructions, accesses and conflicts."""
     declaration = loaded_registry().kernel(kernel)
@@ -108,7 +107,7 @@ def profile(
 
 
 def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableType]:
-    """Return what was launched, the counters, and the ratios and rates that follow from them.
+    """Return the launches, their counters, and the ratios and rates that follow from these.
 
     Args:
         profile: the profile.

@@ -1,4 +1,4 @@
-"""An observer that counts, and records what the first warp that executes each instruction does."""
+"""An observer that counts a launch and records the first warp's accesses of each instruction."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from mmcore_emulator.profiler.coalescing import by_warp
 from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx.blocks import Block
 
-_ROWS = 8  # of an operand: those that are read together
-# The bits of an address inside a block; in the emulator each array's upper half is a range of its own.
+_ROWS = 8  # of an operand, which are read together
+# The bits of an address inside a block; the emulator keeps the array's number in the other bits.
 _IN_BLOCK = (1 << CopiedMemory.range_bits - 1) - 1
 
 Sight: TypeAlias = Held | WarpAccess | Box | Operand
@@ -101,7 +101,7 @@ class AccessRecorder(Counting):
                 self._recorded[line_of(at)][WarpAccess, at.mnemonic] = warp_access
 
     def _of_first_warp(self, access: Access) -> WarpAccess | None:
-        """Return the access of the first warp that takes part."""
+        """Return the access of the first warp with an active lane."""
         batch, lanes = self._batch, (1,) * 6 if access.mask is None else access.mask.lanes.shape
         address, active, _ = by_warp(batch, access.address, access.mask)
         rows = np.flatnonzero(active.any(axis=1))

@@ -34,7 +34,7 @@ class WarpAccess:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it moves 8×8 matrices, each lane addressing a row."""
+        """True for ``ldmatrix`` and ``stmatrix``, where each lane addresses a row of an 8×8 matrix."""
         return effect_of(tuple(self.opcode.split("."))).kind == "matrix move"
 
     @property
@@ -61,7 +61,7 @@ class Touch(NamedTuple):
 
 
 def touches(access: WarpAccess) -> list[Touch]:
-    """Return what is served, in order.
+    """Return the touches of an access in the order in which they are served.
 
     The rules are those of :func:`~mmcore_emulator.profiler.coalescing.wavefronts` and
     :func:`~mmcore_emulator.profiler.coalescing.matrix_wavefronts`.
@@ -95,7 +95,7 @@ def passes(served: Iterable[Touch]) -> dict[int, int]:
 
 
 def picture_of_access(access: WarpAccess) -> Picture:
-    """Return the lanes by bank and pass, marking those that a conflict delays."""
+    """Return the lanes by bank and pass, with a mark on lanes that a conflict delays."""
     served, words = touches(access), access.words
     counts = passes(served)
     name = "matrix" if access.is_matrix else _PARTS[words]

@@ -110,7 +110,7 @@ def _holders(fragment: Fragment) -> dict[tuple[int, int], tuple[int, int]]:
 def _left_out(
     fragment: Fragment, holders: dict[tuple[int, int], tuple[int, int]], rows: int, columns: int
 ) -> Iterator[str]:
-    """Yield sentences on what is not drawn beside so many rows and columns."""
+    """Yield sentences on the elements beyond the drawn rows and columns."""
     height, width = fragment.shape
     if rows < height:
         further = holders[rows, 0][0] - holders[0, 0][0]

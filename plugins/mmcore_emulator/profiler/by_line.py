@@ -22,12 +22,6 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 OTHERS = ("copy", "bulk copy", "mbarrier", "warpgroup")
 """Kinds of instructions with accesses that are neither loads, stores nor atomics."""
-# Names of the counters of accesses to shared memory: of one, and of several.
-_SHARED = {
-    "load": ("shared_load", "shared_loads"),
-    "store": ("shared_store", "shared_stores"),
-    "copy": ("async_copy", "async_copies"),
-}
 
 
 class Counting(Observer):
@@ -132,7 +126,7 @@ def _executed(block: Block) -> dict[Line, tuple[int, Counter[str], Counter[Produ
 
 
 def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str, int]:
-    """Return the counters that an access adds to; each of the rows' blocks stands for ``times`` of them."""
+    """Return the counters that an access adds to; the rows' blocks represent ``times`` blocks each."""
     counts = (_global_cost if access.space == "global" else _shared_cost)(access, address, active)
     return {name: count * times for name, count in counts.items()}
 
@@ -157,9 +151,9 @@ def _shared_cost(access: Access, address: Rows, active: Active) -> dict[str, int
         kind = instruction.step
         passes, conflicts = coalescing.matrix_wavefronts(address, active)
     else:
-        kind, plural = _SHARED[access.kind]
-        threads = int(active.sum())
-        counts = {plural: threads, f"{kind}_bytes": threads * access.nbytes}
+        is_copy, threads = access.kind == "copy", int(active.sum())
+        kind = "async_copy" if is_copy else f"shared_{access.kind}"
+        counts = {"async_copies" if is_copy else f"{kind}s": threads, f"{kind}_bytes": threads * access.nbytes}
         passes, conflicts = coalescing.wavefronts(address, active, access.nbytes)
     counts |= {f"{kind}_requests": requests(active), f"{kind}_wavefronts": passes}
     return {**counts, "shared_bank_conflicts": conflicts}

@@ -31,8 +31,8 @@ def by_warp(batch: Batch, address: Values, mask: Mask | None) -> tuple[Rows, Act
     A warp is 32 consecutive threads of a block, x fastest; the last of a block may have fewer.
 
     Returns:
-        addresses and active lanes, of the warps of those blocks that differ in either; and how many blocks of the batch
-        each of these stands for.
+        addresses and active lanes, of the warps of blocks that differ in either; and how many blocks of the batch each
+        of these represents.
     """
     lanes = np.ones((1,) * 6, np.bool_) if mask is None else mask.lanes
     z, _, y, _, x, _ = np.broadcast_shapes(address.shape, lanes.shape)
@@ -100,7 +100,7 @@ def _words(address: Rows, active: Active, parts: int) -> Rows:
 
 
 def _passes(words: Rows) -> tuple[int, int]:
-    """Return the passes for the distinct words of parts of a warp, and those that conflicts cost."""
+    """Return the passes for the distinct words of parts of a warp, and how many of them conflicts cost."""
     banks = np.where(words == _NONE, BANKS, words % np.uint64(BANKS)).astype(np.int64).reshape(-1, WARP)
     offsets = np.arange(len(banks))[:, np.newaxis] * (BANKS + 1)
     counts = np.bincount((banks + offsets).reshape(-1), minlength=len(banks) * (BANKS + 1))

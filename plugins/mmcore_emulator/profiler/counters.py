@@ -14,11 +14,11 @@ SECTOR_BYTES = 32
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of what was executed, once per thread, or, where a unit says so, once per warp.
+    """Counters of one or several launches, once per thread, or, where a comment says so, once per warp.
 
-    A *request* is one access instruction executed by one warp, however many of its threads take part; *sectors* are the
-    distinct aligned 32-byte pieces of global memory that a request touches; *wavefronts* are the passes that it takes
-    over shared memory's 32 banks of 4 bytes. *Bytes* are those that threads ask for.
+    A *request* is one access instruction executed by one warp, however many of its threads are active. *Sectors* are
+    the distinct aligned 32-byte pieces of global memory that a request touches. *Wavefronts* are the passes that it
+    takes over shared memory's 32 banks of 4 bytes. *Bytes* are the bytes that threads ask for.
     """
 
     thread_instructions: int = 0
@@ -47,10 +47,10 @@ class Counters:
     async_copy_sectors: int = 0  # read
     async_copy_wavefronts: int = 0  # written
     bulk_loads: int = 0  # cp.async.bulk to shared memory, of boxes by TMA or of plain bytes, once per sending thread
-    bulk_load_bytes: int = 0  # of global memory, a multicast's once, without what is outside a tensor
+    bulk_load_bytes: int = 0  # of global memory, a multicast's once, without bytes outside a tensor
     bulk_load_sectors: int = 0  # of each row of a box, or of plain bytes
-    bulk_delivered_bytes: int = 0  # written to shared memory of every block, with zeros for what is outside a tensor
-    bulk_stores: int = 0  # cp.async.bulk from shared memory, likewise
+    bulk_delivered_bytes: int = 0  # written to shared memory of every block, with zeros for elements outside a tensor
+    bulk_stores: int = 0  # cp.async.bulk from shared memory, once per sending thread
     bulk_store_bytes: int = 0
     bulk_store_sectors: int = 0
     shared_loads: int = 0  # once per thread; a vector is one
@@ -126,7 +126,7 @@ class Measured:
     """A GPU's measurements of a launch while it was counted, from cold caches."""
 
     seconds: float  # the launch's duration
-    occupancy: float  # achieved occupancy, warps active on average, as a fraction of those that fit
+    occupancy: float  # achieved occupancy: warps active on average, as a fraction of the warps that fit
     memory_bytes: int  # moved between device memory and the chip
     metrics: Mapping[str, float]  # all that its profiler read, by the profiler's names
 

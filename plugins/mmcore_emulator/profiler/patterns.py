@@ -23,7 +23,7 @@ _Cost = TypeVar("_Cost")
 
 
 class Extent(NamedTuple):
-    """How many of a batch's threads, and warps and blocks with such threads in them, take part in something."""
+    """The number of active threads of a batch, and of warps and blocks that contain active threads."""
 
     threads: int
     warps: int
