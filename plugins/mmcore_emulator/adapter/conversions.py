@@ -16,7 +16,7 @@ from mmcore_emulator.api.geometry import cluster_of
 from mmcore_emulator.errors import EmulatorError, LaunchError, PtxError, TimeLimit, UnsupportedInstruction
 from mmcore_emulator.executor import scheduler
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
-from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine import violations
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.machine.dim3 import Dim3

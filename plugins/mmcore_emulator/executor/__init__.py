@@ -1,1 +1,1 @@
-"""The execution of kernels: basic blocks, batches of blocks, launches."""
+"""Launches: batches of blocks, executed step by step."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from mmcore_emulator.executor.compiled_block import Registers
 from mmcore_emulator.executor.divergence import Site, divergences
-from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.executor.translation.compiled_block import Registers
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting

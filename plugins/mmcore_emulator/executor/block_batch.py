@@ -9,8 +9,8 @@ import numpy as np
 
 from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
-from mmcore_emulator.executor.compiled_block import CompiledBlock
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
 from mmcore_emulator.isa.asynchronous.mbarriers import described
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES

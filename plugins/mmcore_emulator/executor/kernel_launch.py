@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.errors import TimeLimit
-from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.formatted_output import PrintBuffer

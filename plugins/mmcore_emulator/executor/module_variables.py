@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.executor.layout import as_written, used_variables
+from mmcore_emulator.executor.translation.layout import as_written, used_variables
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function

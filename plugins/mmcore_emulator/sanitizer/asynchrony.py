@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.executor.layout import Layout
+from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import (

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.executor.shadow_domain import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
+from mmcore_emulator.executor.translation.shadow_domain import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import Compute, Execute, MemoryAccess
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Mask

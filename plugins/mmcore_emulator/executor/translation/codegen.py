@@ -7,10 +7,10 @@ that ends the block, the mask of a warp's barrier, or the arrival at a block's b
 from __future__ import annotations
 
 from mmcore_emulator.errors import PtxError
-from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
-from mmcore_emulator.executor.operand_code import NOWHERE, OperandCode
-from mmcore_emulator.executor.shadow_code import ShadowCode
-from mmcore_emulator.executor.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.compiled_block import CompiledBlock, Registers
+from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
+from mmcore_emulator.executor.translation.shadow_code import ShadowCode
+from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
 from mmcore_emulator.isa.barriers import reduction
 from mmcore_emulator.isa.entries import Capability, Compute, Execute, Move, OperandSpec, Wait
 from mmcore_emulator.isa.table import check_supported, decode, destinations, effect, unsupported

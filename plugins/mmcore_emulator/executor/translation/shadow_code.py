@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mmcore_emulator.executor.operand_code import NOWHERE, OperandCode
-from mmcore_emulator.executor.shadow_domain import Shadow, ShadowDomain
+from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
+from mmcore_emulator.executor.translation.shadow_domain import Shadow, ShadowDomain
 from mmcore_emulator.isa.entries import Compute, Execute, Wait
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mmcore_emulator.executor.codegen import CodeGenerator
-from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
-from mmcore_emulator.executor.control_flow import behind, blocks_of, gathered
-from mmcore_emulator.executor.layout import Layout, lay_out
-from mmcore_emulator.executor.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.codegen import CodeGenerator
+from mmcore_emulator.executor.translation.compiled_block import CompiledBlock, Registers
+from mmcore_emulator.executor.translation.control_flow import behind, blocks_of, gathered
+from mmcore_emulator.executor.translation.layout import Layout, lay_out
+from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
 from mmcore_emulator.isa.architectures import shared_begin
 from mmcore_emulator.isa.table import reads
 from mmcore_emulator.ptx.blocks import Block
