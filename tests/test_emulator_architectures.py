@@ -25,7 +25,8 @@ from mmcore_emulator.executor.translate import translate
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_emulator.isa.table import least_capability
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
+from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
+from mmcore_emulator.tensor_cores.summation import multiply_add
 from mmcore_nvrtc.cuda_headers import cuda_headers
 from tests.command_line import mmcore as mmcore_command
 from tests.emulation import cubin_of, emulate, ptx_kernel

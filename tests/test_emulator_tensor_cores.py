@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.tensor_cores.fragments import mma_kind, wmma_mma_kind
+from mmcore_emulator.isa.mma import mma_kind
+from mmcore_emulator.isa.wmma import wmma_mma_kind
 from tests.emulation import Emulated, emulate
 
 RNG = np.random.default_rng(3)

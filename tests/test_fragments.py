@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.tensor_cores import fragments
-from mmcore_emulator.tensor_cores.fragments import Fragment, fragment, mma_kind
+from mmcore_emulator.isa import matrix_moves, wmma
+from mmcore_emulator.isa.mma import MmaKind, mma_kind
+from mmcore_emulator.tensor_cores import elements, layouts
+from mmcore_emulator.tensor_cores.fragments import Fragment
+from mmcore_emulator.tensor_cores.layouts import fragment
 
 WARPS = 3
 RNG = np.random.default_rng(7)
@@ -45,7 +48,7 @@ def opcode(text: str) -> tuple[str, ...]:
     return tuple(text.split("."))
 
 
-def kind_of(text: str) -> fragments.MmaKind:
+def kind_of(text: str) -> MmaKind:
     kind = mma_kind(opcode("mma.sync.aligned." + text))
     assert kind is not None
     return kind
@@ -122,7 +125,7 @@ def test_no_mma(text: str) -> None:
 
 def test_opcode_of_mma() -> None:
     kind = kind_of("m16n8k32.row.col.satfinite.s32.s8.u8.s32")
-    assert kind == fragments.MmaKind((16, 8, 32), ("row", "col"), "s32", "s8", "u8", "s32", satfinite=True)
+    assert kind == MmaKind((16, 8, 32), ("row", "col"), "s32", "s8", "u8", "s32", satfinite=True)
 
 
 def place(held: Fragment, lane: int, i: int) -> tuple[int, int]:
@@ -211,8 +214,8 @@ def test_four_products_of_a_warp() -> None:
 
 def test_values() -> None:
     def of(bits: int, type: str) -> float:
-        held = {4: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32}[fragments.BITS[type]]
-        return float(fragments.values(np.array([bits], held), type)[0])
+        held = {4: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32}[elements.BITS[type]]
+        return float(elements.values(np.array([bits], held), type)[0])
 
     assert of(0x3C01, "f16") == 1 + 2**-10
     assert of(0x3F80, "bf16") == 1
@@ -222,17 +225,17 @@ def test_values() -> None:
     assert of(0x3F800001, "f32") == 1 + 2**-23
     assert (of(0xFF, "s8"), of(0xFF, "u8"), of(0xF, "s4"), of(0xF, "u4")) == (-1, 255, -1, 15)
     assert of(0x80000000, "s32") == -(2**31)
-    assert fragments.values(np.array([1.5]), "f64")[0] == 1.5
+    assert elements.values(np.array([1.5]), "f64")[0] == 1.5
 
 
 @pytest.mark.parametrize("type", ["e4m3", "e5m2"])
 def test_values_of_8_bits_two_at_once(type: str) -> None:
     bits = np.arange(256, dtype=np.uint8)
-    one_by_one = np.array([fragments.values(bits[i : i + 1], type)[0] for i in range(256)])
+    one_by_one = np.array([elements.values(bits[i : i + 1], type)[0] for i in range(256)])
     for shape in ((256,), (4, 8, 8)):
-        np.testing.assert_array_equal(fragments.values(bits.reshape(shape), type), one_by_one.reshape(shape))
-    np.testing.assert_array_equal(fragments.values(bits.reshape(4, 64).T, type), one_by_one.reshape(4, 64).T)
-    assert np.signbit(fragments.values(bits[128:130], type)).all()
+        np.testing.assert_array_equal(elements.values(bits.reshape(shape), type), one_by_one.reshape(shape))
+    np.testing.assert_array_equal(elements.values(bits.reshape(4, 64).T, type), one_by_one.reshape(4, 64).T)
+    assert np.signbit(elements.values(bits[128:130], type)).all()
 
 
 @pytest.mark.parametrize(
@@ -240,9 +243,9 @@ def test_values_of_8_bits_two_at_once(type: str) -> None:
 )
 def test_bits_of_results(type: str, dtype: type[np.generic]) -> None:
     numbers = RNG.integers(-9, 9, (WARPS, 16, 8)).astype(dtype)
-    registers = fragment("C", (16, 8, 16), type).pack(fragments.bits_of(numbers, type))
+    registers = fragment("C", (16, 8, 16), type).pack(elements.bits_of(numbers, type))
     np.testing.assert_array_equal(
-        fragments.values(fragment("C", (16, 8, 16), type).unpack(registers), type), numbers.astype(np.float64)
+        elements.values(fragment("C", (16, 8, 16), type).unpack(registers), type), numbers.astype(np.float64)
     )
 
 
@@ -255,50 +258,50 @@ def test_ldmatrix_feeds_mma(column_major: bool) -> None:
     """A by x4 from rows; B by x2 from its columns, or by x2.trans from its rows."""
     a, b = halves(WARPS, 16, 16), halves(WARPS, 16, 8)
     lane = np.broadcast_to(np.arange(32), (WARPS, 32))
-    load = fragments.matrix_move(opcode("ldmatrix.sync.aligned.m8n8.x4.shared.b16"))
+    load = matrix_moves.matrix_move(opcode("ldmatrix.sync.aligned.m8n8.x4.shared.b16"))
     assert load is not None
     a_registers = loaded(a, lane % 16 * 16 + lane // 16 * 8, load)
     text = (
         "ldmatrix.sync.aligned.m8n8.x2.shared::cta.b16" if column_major else "ldmatrix.sync.aligned.m8n8.x2.trans.b16"
     )
-    move = fragments.matrix_move(opcode(text))
+    move = matrix_moves.matrix_move(opcode(text))
     assert move is not None
     if column_major:
         b_registers = loaded(b.swapaxes(1, 2), lane % 8 * 16 + lane // 8 % 2 * 8, move)
     else:
         b_registers = loaded(b, lane % 16 * 8, move)
     _, held_a, held_b, _ = kind_of("m16n8k16.row.col.f32.f16.f16.f32").fragments()
-    product = fragments.values(held_a.unpack(a_registers), "f16") @ fragments.values(held_b.unpack(b_registers), "f16")
+    product = elements.values(held_a.unpack(a_registers), "f16") @ elements.values(held_b.unpack(b_registers), "f16")
     np.testing.assert_array_equal(product, a.astype(np.float64) @ b.astype(np.float64))
 
 
-def loaded(matrix: NDArray[Any], addresses: NDArray[Any], move: fragments.MatrixMove) -> list[NDArray[Any]]:
+def loaded(matrix: NDArray[Any], addresses: NDArray[Any], move: matrix_moves.MatrixMove) -> list[NDArray[Any]]:
     """Registers of an ldmatrix from matrices ``[W, ...]``; addresses ``[W, 32]`` count elements of a warp's matrix."""
     memory = np.ascontiguousarray(matrix).view(np.uint16).reshape(WARPS, -1)
-    first = fragments.row_addresses(addresses, move.count)
+    first = addresses[:, : 8 * move.count].reshape(-1, move.count, 8)
     rows = np.stack([memory[warp, first[warp][..., np.newaxis] + np.arange(8)] for warp in range(WARPS)])
-    return fragments.registers_of_rows(rows, move.transposed)
+    return matrix_moves.registers_of_rows(rows, move.transposed)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_stmatrix_stores_what_ldmatrix_loads(count: int, transposed: bool) -> None:
     rows = RNG.integers(0, 2**16, (WARPS, count, 8, 8), np.uint16)
-    registers = fragments.registers_of_rows(rows, transposed)
+    registers = matrix_moves.registers_of_rows(rows, transposed)
     assert [register.shape for register in registers] == [(WARPS, 32)] * count
     row, column = (3, 4) if not transposed else (4, 3)
     assert registers[-1][1, 14] & 0xFFFF == rows[1, -1, row, column]  # thread 4·3 + 2
-    np.testing.assert_array_equal(fragments.rows_of_registers(registers, transposed), rows)
+    np.testing.assert_array_equal(matrix_moves.rows_of_registers(registers, transposed), rows)
 
 
 def test_opcode_of_matrix_moves() -> None:
-    moved = fragments.matrix_move(opcode("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16"))
-    assert moved == fragments.MatrixMove(2, True, "shared")
-    assert fragments.matrix_move(opcode("ldmatrix.sync.aligned.m8n8.x1.b16")) == fragments.MatrixMove(
+    moved = matrix_moves.matrix_move(opcode("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16"))
+    assert moved == matrix_moves.MatrixMove(2, True, "shared")
+    assert matrix_moves.matrix_move(opcode("ldmatrix.sync.aligned.m8n8.x1.b16")) == matrix_moves.MatrixMove(
         1, False, "generic"
     )
     for text in ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", "ldmatrix.sync.aligned.m8n8.x3.b16", "bar.sync"):
-        assert fragments.matrix_move(opcode(text)) is None
+        assert matrix_moves.matrix_move(opcode(text)) is None
 
 
 WMMA = [
@@ -325,7 +328,7 @@ IN_MEMORY |= {"s8": np.int8, "u8": np.uint8, "bf16": np.float32, "s4": np.int8}
 
 @pytest.mark.parametrize(("text", "counts"), WMMA)
 def test_fragments_of_wmma(text: str, counts: tuple[int, ...]) -> None:
-    kind = fragments.wmma_mma_kind(opcode("wmma.mma.sync.aligned." + text))
+    kind = wmma.wmma_mma_kind(opcode("wmma.mma.sync.aligned." + text))
     assert kind is not None
     assert kind.register_counts == counts
     m, n, k = kind.shape
@@ -339,13 +342,11 @@ def raw_of(numbers: NDArray[Any], type: str) -> NDArray[Any]:
     if type == "bf16":
         return (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     stored = numbers.astype(IN_MEMORY[type])
-    return (
-        np.asarray(stored & 15).astype(np.uint8) if type == "s4" else stored.view(fragments.RAW[fragments.BITS[type]])
-    )
+    return np.asarray(stored & 15).astype(np.uint8) if type == "s4" else stored.view(elements.RAW[elements.BITS[type]])
 
 
-def move_of(text: str) -> fragments.WmmaMove:
-    move = fragments.wmma_move(opcode(text))
+def move_of(text: str) -> wmma.WmmaMove:
+    move = wmma.wmma_move(opcode(text))
     assert move is not None
     return move
 
@@ -353,7 +354,7 @@ def move_of(text: str) -> fragments.WmmaMove:
 @pytest.mark.parametrize("layout_c", ["row", "col"])
 @pytest.mark.parametrize("text", [text for text, _ in WMMA])
 def test_product_through_wmma(text: str, layout_c: str) -> None:
-    kind = fragments.wmma_mma_kind(opcode("wmma.mma.sync.aligned." + text))
+    kind = wmma.wmma_mma_kind(opcode("wmma.mma.sync.aligned." + text))
     assert kind is not None
     m, n, k = kind.shape
     name = f"m{m}n{n}k{k}"
@@ -368,21 +369,21 @@ def test_product_through_wmma(text: str, layout_c: str) -> None:
         operands.append(wmma_loaded(move, raw_of(numbers, type)))
     held_d, held_a, held_b, held_c = kind.fragments()
     exact = [
-        fragments.values(held.unpack(registers), held.type)
+        elements.values(held.unpack(registers), held.type)
         for held, registers in zip((held_a, held_b, held_c), operands, strict=True)
     ]
     d = exact[0] @ exact[1] + exact[2]
     np.testing.assert_array_equal(d, a @ b + c)
-    registers = held_d.pack(fragments.bits_of(d.astype(IN_MEMORY[kind.d]), kind.d))
+    registers = held_d.pack(elements.bits_of(d.astype(IN_MEMORY[kind.d]), kind.d))
     move = move_of(f"wmma.store.d.sync.aligned.{layout_c}.{name}.{kind.d}")
     stored = wmma_stored(move, registers)
-    np.testing.assert_array_equal(fragments.values(stored, kind.d), a @ b + c)
+    np.testing.assert_array_equal(elements.values(stored, kind.d), a @ b + c)
 
 
 STRIDES = np.array([40, 48, 56])
 
 
-def wmma_loaded(move: fragments.WmmaMove, raw: NDArray[Any]) -> list[NDArray[Any]]:
+def wmma_loaded(move: wmma.WmmaMove, raw: NDArray[Any]) -> list[NDArray[Any]]:
     """Registers of a load, from memory in which each warp has another stride."""
     memory = np.zeros((WARPS, 64 * 64), raw.dtype)
     for warp in range(WARPS):
@@ -391,15 +392,15 @@ def wmma_loaded(move: fragments.WmmaMove, raw: NDArray[Any]) -> list[NDArray[Any
         memory[warp, place] = lines
     offsets = move.offsets(STRIDES)
     loaded = memory[np.arange(WARPS).reshape(1, -1, 1, 1), offsets]
-    registers = [*fragments.join_parts(loaded, move.type)] * move.fragment.copies
+    registers = [*elements.join_parts(loaded, move.type)] * move.fragment.copies
     assert len(registers) == move.fragment.register_count
     return registers
 
 
-def wmma_stored(move: fragments.WmmaMove, registers: list[NDArray[Any]]) -> NDArray[Any]:
+def wmma_stored(move: wmma.WmmaMove, registers: list[NDArray[Any]]) -> NDArray[Any]:
     """The matrix that a store leaves in memory."""
     assert move.store
-    parts = fragments.split_parts(np.stack(registers), move.type)
+    parts = elements.split_parts(np.stack(registers), move.type)
     rows, columns = move.fragment.shape
     memory = np.zeros((WARPS, rows * columns), parts.dtype)
     memory[np.arange(WARPS).reshape(1, -1, 1, 1), move.offsets(move.default_stride)] = parts
@@ -410,7 +411,7 @@ def wmma_stored(move: fragments.WmmaMove, registers: list[NDArray[Any]]) -> NDAr
 
 def test_opcode_of_wmma() -> None:
     move = move_of("wmma.load.b.sync.aligned.col.m16n16k16.global.f16")
-    assert move == fragments.WmmaMove("B", False, "col", (16, 16, 16), "global", "f16")
+    assert move == wmma.WmmaMove("B", False, "col", (16, 16, 16), "global", "f16")
     assert move.side_by_side
     assert move.default_stride == 16
     assert not move_of("wmma.load.b.sync.aligned.row.m16n16k16.shared::cta.f16").side_by_side
@@ -422,8 +423,8 @@ def test_opcode_of_wmma() -> None:
         "wmma.mma.sync.aligned.row.col.m16n16k8.f32.f32",
         "ld.f32",
     ):
-        assert fragments.wmma_mma_kind(opcode(text)) is None
-        assert fragments.wmma_move(opcode(text)) is None
+        assert wmma.wmma_mma_kind(opcode(text)) is None
+        assert wmma.wmma_move(opcode(text)) is None
 
 
 @pytest.mark.parametrize("lane", LANES)
@@ -434,26 +435,26 @@ def test_wmma_as_machine_code_has_it(lane: int) -> None:
     for register, (row, column) in enumerate([(0, 0), (8, 0), (0, 8), (8, 8)]):
         for i in (2 * register, 2 * register + 1):
             at = (row + group, column + 2 * thread + i % 2)
-            assert place(fragments.wmma_fragment("A", shapes[0], "f16"), lane, i) == at
-            assert place(fragments.wmma_fragment("A", shapes[0], "f16"), lane, i + 8) == at
-            assert place(fragments.wmma_fragment("A", shapes[1], "f16"), lane, i + 8) == (at[0] + 16, at[1])
-            assert place(fragments.wmma_fragment("B", shapes[2], "f16"), lane, i + 8) == (at[1], at[0] + 16)
-            assert place(fragments.wmma_fragment("C", shapes[0], "f16"), lane, i) == at
-            assert place(fragments.wmma_fragment("C", shapes[0], "f32"), lane, i) == at
+            assert place(layouts.wmma_fragment("A", shapes[0], "f16"), lane, i) == at
+            assert place(layouts.wmma_fragment("A", shapes[0], "f16"), lane, i + 8) == at
+            assert place(layouts.wmma_fragment("A", shapes[1], "f16"), lane, i + 8) == (at[0] + 16, at[1])
+            assert place(layouts.wmma_fragment("B", shapes[2], "f16"), lane, i + 8) == (at[1], at[0] + 16)
+            assert place(layouts.wmma_fragment("C", shapes[0], "f16"), lane, i) == at
+            assert place(layouts.wmma_fragment("C", shapes[0], "f32"), lane, i) == at
             # The left half of B has rows 0 and 8 first.
             at = (row + 2 * thread + i % 2, column + group)
-            assert place(fragments.wmma_fragment("B", shapes[0], "bf16"), lane, i) == at
+            assert place(layouts.wmma_fragment("B", shapes[0], "bf16"), lane, i) == at
             at = (8 * register + group, 2 * thread + i % 2)
-            assert place(fragments.wmma_fragment("C", shapes[1], "f32"), lane, i) == at
-            assert place(fragments.wmma_fragment("C", shapes[2], "s32"), lane, i) == at[::-1]
-    assert place(fragments.wmma_fragment("A", shapes[2], "f16"), lane, 10) == (group, 8 + 2 * thread)
+            assert place(layouts.wmma_fragment("C", shapes[1], "f32"), lane, i) == at
+            assert place(layouts.wmma_fragment("C", shapes[2], "s32"), lane, i) == at[::-1]
+    assert place(layouts.wmma_fragment("A", shapes[2], "f16"), lane, 10) == (group, 8 + 2 * thread)
     for i, at in enumerate([(group, thread), (group + 8, thread), (group, thread + 4), (group + 8, thread + 4)]):
-        assert place(fragments.wmma_fragment("A", (16, 16, 8), "tf32"), lane, i) == at
+        assert place(layouts.wmma_fragment("A", (16, 16, 8), "tf32"), lane, i) == at
 
 
 @pytest.mark.parametrize("type", ["f16", "bf16", "tf32", "e4m3", "u8"])
 def test_fragments_of_wgmma_a(type: str) -> None:
-    held = fragments.wgmma_a(type)
+    held = layouts.wgmma_a(type)
     assert held.register_count == 4
     assert held.shape == (64, 256 // held.bits)
     assert_sound(held)
@@ -466,7 +467,7 @@ def test_fragments_of_wgmma_a(type: str) -> None:
 @pytest.mark.parametrize(("type", "width"), [("f32", 1), ("s32", 1), ("f16", 2)])
 @pytest.mark.parametrize("n", [8, 24, 256])
 def test_fragments_of_wgmma_d(n: int, type: str, width: int) -> None:
-    held = fragments.wgmma_d(n, type)
+    held = layouts.wgmma_d(n, type)
     assert held.register_count == n // 2 // width
     assert held.shape == (64, n)
     assert_sound(held)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from bench.tensor_cores import CASES, Case, Draw, computed, fragments, from_vector, kinds_of, operands, result_of
 from bench.tensor_cores import hypotheses as hypotheses_of
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of, multiply_add
-from mmcore_emulator.tensor_cores.fragments import values
+from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of
+from mmcore_emulator.tensor_cores.elements import values
+from mmcore_emulator.tensor_cores.summation import multiply_add
 
 Values = NDArray[Any]
 

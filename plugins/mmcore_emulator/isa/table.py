@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.isa import atomics, barriers, control, fences, matrix, memory, warp_operations
+from mmcore_emulator.isa import atomics, barriers, control, fences, matrix_moves, memory, mma, warp_operations, wmma
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_emulator.isa.arithmetic import (
     approximations,
@@ -49,7 +49,9 @@ FAMILIES: tuple[Family, ...] = (
     fences.FAMILY,
     barriers.FAMILY,
     warp_operations.FAMILY,
-    matrix.FAMILY,
+    mma.FAMILY,
+    wmma.FAMILY,
+    matrix_moves.FAMILY,
     thread_copies.FAMILY,
     mbarrier_actions.FAMILY,
     bulk_actions.FAMILY,
