@@ -5,13 +5,24 @@ Reference: PTX ISA, "Data Movement and Conversion Instructions: Bulk copy" and "
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mmcore_emulator.isa.entries import OperandSpec
 from mmcore_emulator.machine.asynchronous.problem import Problem, first_of
 from mmcore_emulator.numerics.floats import Values
 
 BULK_ALIGNMENT = 16
 """Bytes that addresses and sizes of bulk copies without a tensor map are multiples of."""
+
+OPERANDS = {
+    **{name: OperandSpec("address") for name in ("target", "source", "mbarrier")},
+    "tensor": OperandSpec("tensor"),
+    "size": OperandSpec("source", "u32"),
+    "mask": OperandSpec("source", "u16"),
+    "policy": OperandSpec("source", "b64"),
+    "count": OperandSpec("source", "s32"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,15 @@ class BulkCopy:
     kind: str = ""
     read: bool = False
     operands: tuple[str, ...] = ()
+
+    @property
+    def specs(self) -> tuple[OperandSpec, ...]:
+        """Specifications of the operands."""
+        return tuple(OPERANDS[name] for name in self.operands)
+
+    def named(self, operands: Sequence[list[Values]]) -> dict[str, list[Values]]:
+        """Return the values of the operands by their names."""
+        return dict(zip(self.operands, operands, strict=True))
 
 
 _SPACES = {"global": "global", "shared::cta": "cta", "shared::cluster": "cluster"}
