@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,11 +16,14 @@ from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of
+from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.fragments import Fragment
 from mmcore_emulator.tensor_cores.layouts import Shape, fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
+
+Multiply: TypeAlias = Callable[[Values, Values, Values], Values]
+"""Maps the numbers of A ``[W, M, K]``, B ``[W, K, N]`` and C ``[W, M, N]`` to those of D."""
 
 
 @dataclass(frozen=True)
@@ -121,19 +126,27 @@ def sound_types(kind: MmaKind) -> bool:
 
 def product(kind: MmaKind, k: int) -> Execute:
     """Return what executes a product whose sums have ``k`` terms at most in one step."""
-    d, *fragments = kind.fragments()
-    operands = OperandSpec("result", register_type(d), d.register_count), *map(_source, fragments)
-    return Execute(None, operands, bound=partial(_multiply, kind, k))
+
+    def bound(capability: Capability) -> Run:
+        types = kind.a, kind.b, kind.accumulator
+        arithmetic = arithmetic_of(capability, "mma", *types, k, c_type=kind.c, saturate=kind.satfinite)
+        return partial(_multiplied, kind, partial(multiply_add, arithmetic=arithmetic))
+
+    return Execute(None, _operands(kind), bound=bound)
 
 
-def _source(fragment: Fragment) -> OperandSpec:
-    return OperandSpec("source", register_type(fragment), fragment.register_count)
+def exact_product(kind: MmaKind, multiply: Multiply) -> Execute:
+    """Return what executes a product that ``multiply`` computes alike on every compute capability."""
+    return Execute(partial(_multiplied, kind, multiply), _operands(kind))
 
 
-def _multiply(kind: MmaKind, k: int, capability: Capability) -> Run:
-    types = kind.a, kind.b, kind.accumulator
-    arithmetic = arithmetic_of(capability, "mma", *types, k, c_type=kind.c, saturate=kind.satfinite)
-    return partial(_multiplied, kind, arithmetic)
+def _operands(kind: MmaKind) -> tuple[OperandSpec, ...]:
+    """Return the operands of a product: D, A, B, C."""
+    roles = ("result", "source", "source", "source")
+    return tuple(
+        OperandSpec(role, register_type(held), held.register_count)
+        for role, held in zip(roles, kind.fragments(), strict=True)
+    )
 
 
 def register_type(fragment: Fragment) -> str:
@@ -142,7 +155,7 @@ def register_type(fragment: Fragment) -> str:
 
 
 def _multiplied(
-    kind: MmaKind, arithmetic: Arithmetic, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
+    kind: MmaKind, multiply: Multiply, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
 ) -> list[Values]:
     d, *fragments = kind.fragments()
     ends = np.cumsum([len(each) for each in operands])
@@ -154,7 +167,7 @@ def _multiplied(
             values(fragment.unpack(own[end - len(each) : end]), type)
             for fragment, each, end, type in zip(fragments, operands, ends, (kind.a, kind.b, kind.c), strict=True)
         )
-        made = d.pack(bits_of(multiply_add(a, b, c, arithmetic), kind.d))
+        made = d.pack(bits_of(multiply(a, b, c), kind.d))
         return made if here.all() else [_spread(each, here) for each in made]
 
     together: list[Values] = machine.warps.together(compute, [each for operand in operands for each in operand], mask)

@@ -26,7 +26,7 @@ from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.tensor_cores.elements import join_parts, split_parts
+from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 from mmcore_emulator.tensor_cores.fragments import Fragment
 from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, wmma_fragment
 
@@ -141,6 +141,8 @@ def wmma_move(opcode: tuple[str, ...]) -> WmmaMove | None:
     matrix, type = matrices[named[1]], named[5]
     multiplied = {a for a, sums in SUMS.items() if type in sums} if matrix == "C" else {type}
     known = any(shape in _WMMA_SHAPES.get(a, ()) for a in multiplied)
+    if BITS.get(type, 0) < 8 and named[2] != {"A": "row", "B": "col"}.get(matrix):
+        return None
     return WmmaMove(matrix, named[1] is None, named[2], shape, named[4] or "generic", type) if known else None
 
 
