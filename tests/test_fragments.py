@@ -418,8 +418,10 @@ def test_opcode_of_wmma() -> None:
     assert move_of("wmma.store.d.sync.aligned.col.m8n32k16.f16").side_by_side
     for text in (
         "wmma.load.a.sync.aligned.row.m16n16k16.f64",
-        "wmma.load.a.sync.aligned.row.m8n8k128.b1",
-        "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",
+        "wmma.load.a.sync.aligned.col.m8n8k128.b1",
+        "wmma.load.b.sync.aligned.row.m8n8k32.s4",
+        "wmma.mma.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",
+        "wmma.mma.or.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",
         "wmma.mma.sync.aligned.row.col.m16n16k8.f32.f32",
         "ld.f32",
     ):

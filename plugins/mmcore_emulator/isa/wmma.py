@@ -16,6 +16,7 @@ from mmcore_emulator.isa.mma import (
     PRODUCT,
     SUMS,
     MmaKind,
+    exact_product,
     product,
     register_type,
     shape_named,
@@ -26,17 +27,22 @@ from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 from mmcore_emulator.tensor_cores.fragments import Fragment
 from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, wmma_fragment
+from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _WMMA_SHAPES: dict[str, tuple[Shape, ...]] = {
     **dict.fromkeys(("f16", "bf16", "s8", "u8"), ((16, 16, 16), (32, 8, 16), (8, 32, 16))),
     "tf32": ((16, 16, 8),),
     "f64": ((8, 8, 4),),
     **dict.fromkeys(("s4", "u4"), ((8, 8, 32),)),
+    "b1": ((8, 8, 128),),
 }
 """Shapes of ``wmma`` for each type of A and B (PTX ISA 9.7.14.4)."""
+_SUMS = SUMS | {"b1": ("s32",)}
+_BIT_PRODUCT = re.compile(r"wmma\.mma\.(and|xor)\.popc\.sync\.aligned\.row\.col\.m8n8k128\.s32\.b1\.b1\.s32")
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,10 @@ def wmma_mma_kind(opcode: tuple[str, ...]) -> WmmaKind | None:
     """What an opcode multiplies: ``("wmma", "mma", "sync", "aligned", "row", "col", "m16n16k16", "f32", "f32")``.
 
     Two types are those of D and C, and A and B are of f16; four are those of D, A, B and C. None for another
-    instruction, and for single bits.
+    instruction.
     """
+    if _BIT_PRODUCT.fullmatch(".".join(opcode)):
+        return WmmaKind((8, 8, 128), ("row", "col"), "s32", "b1", "b1", "s32")
     if opcode[:4] != ("wmma", "mma", "sync", "aligned"):
         return None
     plain, satfinite, rounding = without_modifiers(opcode[4:])
@@ -127,7 +135,7 @@ class WmmaMove:
 def wmma_move(opcode: tuple[str, ...]) -> WmmaMove | None:
     """What an opcode moves: ``("wmma", "load", "a", "sync", "aligned", "row", "m16n16k16", "global", "f16")``.
 
-    None for another instruction, and for single bits.
+    None for another instruction.
     """
     named = re.fullmatch(
         r"wmma\.(?:load\.([abc])|store\.d)\.sync\.aligned\.(row|col)\.(m\d+n\d+k\d+)"
@@ -139,7 +147,7 @@ def wmma_move(opcode: tuple[str, ...]) -> WmmaMove | None:
         return None
     matrices: dict[str | None, Matrix] = {"a": "A", "b": "B", "c": "C", None: "C"}
     matrix, type = matrices[named[1]], named[5]
-    multiplied = {a for a, sums in SUMS.items() if type in sums} if matrix == "C" else {type}
+    multiplied = {a for a, sums in _SUMS.items() if type in sums} if matrix == "C" else {type}
     known = any(shape in _WMMA_SHAPES.get(a, ()) for a in multiplied)
     if BITS.get(type, 0) < 8 and named[2] != {"A": "row", "B": "col"}.get(matrix):
         return None
@@ -218,8 +226,19 @@ def _store_fragment(
 
 def _product(opcode: Opcode) -> Execute | None:
     kind = wmma_mma_kind(opcode)
+    if kind and kind.a == "b1":
+        return exact_product(kind, _and_popc if opcode[2] == "and" else _xor_popc)
     # Products of tf32 are two steps each, found on an H200.
     return product(kind, 4 if kind.a == "tf32" else kind.shape[2]) if kind else None
+
+
+def _and_popc(a: Values, b: Values, c: Values) -> Values:
+    return multiply_add(a, b, c, Arithmetic("s32"))
+
+
+def _xor_popc(a: Values, b: Values, c: Values) -> Values:
+    """Count the bits that are 1 in A and 0 in B, and those that are 0 in A and 1 in B."""
+    return _and_popc(np.concatenate((a, 1 - a), axis=-1), np.concatenate((1 - b, b), axis=-2), c)
 
 
 _LOADS, _STORES = (Effect("fragment move", verb, verb == "writes", members="all") for verb in ("reads", "writes"))
@@ -230,5 +249,5 @@ FAMILY = Family(
         Entry("wmma.load", of_opcode(_fragment_move), r"wmma\.load\..*", _LOADS),
         Entry("wmma.store", of_opcode(_fragment_move), r"wmma\.store\..*", _STORES),
     ),
-    since=(((8, 0), r"wmma\..*\.(bf16|tf32|f64)(\..*)?"), CLUSTER_SPACE),
+    since=(((8, 0), r"wmma\..*\.(bf16|tf32|f64)(\..*)?|wmma\.mma\.and\..*"), CLUSTER_SPACE),
 )

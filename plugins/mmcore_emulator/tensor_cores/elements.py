@@ -6,11 +6,11 @@ import numpy as np
 
 from mmcore_emulator.numerics.floats import Values, float8_values, from_bfloat16
 
-BITS = {"s4": 4, "u4": 4} | {"s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8} | {"f16": 16, "bf16": 16}
+BITS = {"b1": 1, "s4": 4, "u4": 4} | {"s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8} | {"f16": 16, "bf16": 16}
 BITS |= {"tf32": 32, "f32": 32, "s32": 32, "f64": 64}
 """Bits that an element of each type takes in a register."""
 
-RAW: dict[int, type[np.generic]] = {4: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.float64}
+RAW: dict[int, type[np.generic]] = {1: np.uint8, 4: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.float64}
 """What holds a raw element, by its bits."""
 
 _TF32 = np.uint32(0xFFFFE000)
@@ -27,11 +27,15 @@ def split_parts(registers: Values, type: str) -> Values:
     if BITS[type] >= 32:
         return registers[..., np.newaxis]
     raw = np.ascontiguousarray(registers)[..., np.newaxis].view(RAW[BITS[type]])
+    if BITS[type] == 1:
+        return np.unpackbits(raw, axis=-1, bitorder="little")
     return np.stack([raw & 15, raw >> 4], axis=-1).reshape(*registers.shape, 8) if BITS[type] == 4 else raw
 
 
 def join_parts(raw: Values, type: str) -> Values:
     """Registers ``[...]`` of raw elements ``[..., parts]``: what ``split_parts`` was given."""
+    if BITS[type] == 1:
+        raw = np.packbits(raw, axis=-1, bitorder="little")
     if BITS[type] == 4:
         raw = raw[..., ::2] | (raw[..., 1::2] << 4)
     whole = np.float64 if BITS[type] == 64 else np.uint32
@@ -47,7 +51,7 @@ def values(raw: Values, type: str) -> Values:
             return ((raw << 4).view(np.int8) >> 4).astype(np.int64)
         case "s8" | "s32":
             return raw.view(f"i{raw.itemsize}").astype(np.int64)
-        case "u4" | "u8":
+        case "b1" | "u4" | "u8":
             return raw.astype(np.int64)
     with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
         return _floats(raw, type).astype(np.float64)
