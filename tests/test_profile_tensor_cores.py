@@ -17,8 +17,8 @@ from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Counters, Line, total
 from mmcore_emulator.ptx.instructions import Instruction
 from tests.emulation import emulate
+from tests.emulator.kernels import HANDING_ON, PIPELINE, STEPS, WARPGROUP, A, B
 from tests.modern import PANELS, TENSOR_MAP
-from tests.test_emulator_tensor_cores import HANDING_ON, PIPELINE, STEPS, WARPGROUP, A, B
 
 AT = "__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }\n"
 

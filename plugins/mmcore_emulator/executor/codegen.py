@@ -117,7 +117,7 @@ class CodeGenerator:
         vote = "None"
         if wait.barrier.action == "red":
             vote = self._code.source(end, operands.pop(), "pred") if len(operands) > 2 else "None"
-            operands = operands[1:]
+            operands = operands[1:] if vote != "None" else []
         if len(operands) not in ((2,) if wait.barrier.action == "arrive" else (1, 2)):
             raise unsupported(end)
         number, *count = [self._code.source(end, operand, "u32") for operand in operands]
