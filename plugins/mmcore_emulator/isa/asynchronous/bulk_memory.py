@@ -15,7 +15,7 @@ from mmcore_emulator.machine.memory.arrays import Array
 
 
 def read_global(sent: Sent, placed: Placement) -> NDArray[Any]:
-    """Return the elements of copies from global memory, [copies, elements]; zeros for those that are not inside."""
+    """Return the elements of copies from global memory, [copies, elements]; the map's fill for those not inside."""
     array, itemsize, dtype = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize, _dtype(placed)
     if array is None:
         sent.report("out-of-bounds-read", None, f"copies from address {placed.base:#x}, far from every array")
@@ -29,7 +29,8 @@ def read_global(sent: Sent, placed: Placement) -> NDArray[Any]:
         sent.report("out-of-bounds-read", array.label, text, stray.any(axis=1))
         inside = inside & ~stray
     found = array.view(dtype)[np.where(inside, places // itemsize, 0)]
-    return np.asarray(np.where(inside, found, dtype.type(0)))
+    fill = np.frombuffer(placed.layout.fill, dtype)[0] if placed.layout and placed.layout.nan else dtype.type(0)
+    return np.asarray(np.where(inside, found, fill))
 
 
 def read_shared(sent: Sent, placed: Placement) -> NDArray[Any]:
