@@ -52,3 +52,11 @@ def test_elements_outside_a_tensor_are_zero_or_nan(kind: str, bits: int, nan: bo
     expected = np.full((4, 16), bits if nan else 0, dtype)
     expected[:2, 2:] = memory[1:, :14]
     np.testing.assert_array_equal(made.arrays[1].view(dtype).reshape(4, 16), expected)
+
+
+@pytest.mark.parametrize("axes", [1, 3])
+def test_a_map_of_other_axes_is_reported(axes: int) -> None:
+    extents, strides, box = (8, 4, 2)[:axes], (4, 32, 128)[:axes], (8, 2, 1)[:axes]
+    layout = TensorLayout(BASE, "float32", extents, strides, box)
+    made = copied(layout, np.zeros(64, np.float32), TILE)
+    assert "copies a box of 2 axes by a tensor map of" in " ".join(map(str, made.violations))

@@ -64,7 +64,7 @@ class Placement:
 def issue(
     copy: BulkCopy, machine: Machine, mask: Mask | None, at: Instruction, named: dict[str, list[Values]]
 ) -> tuple[Sent, Placement] | None:
-    """Return the copies that the lanes of a mask issue; None, and a violation, where there is no tensor map."""
+    """Return the copies that the lanes of a mask issue; None, and a violation, where no tensor map fits."""
     inside, outside = ("source", "target") if copy.target == "global" else ("target", "source")
     if not copy.axes:
         sent = sent_by(machine, mask, at, named[inside][0], named["size"][0])
@@ -75,7 +75,10 @@ def issue(
         return None
     sent = sent_by(machine, mask, at, named[inside][0], layout.nbytes)
     coordinates = np.stack([each_of(machine, sent.lanes, each) for each in places], axis=-1)
-    return sent, _of_boxes(sent, layout, coordinates)
+    problems = layout.copy_problems(copy.axes, coordinates)
+    for problem in problems:
+        sent.report("illegal-address", None, problem.clause, problem.lanes)
+    return None if problems else (sent, _of_boxes(sent, layout, coordinates))
 
 
 def _layout(machine: Machine, mask: Mask | None, at: Instruction, address: Values) -> TensorLayout | None:

@@ -120,6 +120,12 @@ class TensorLayout:
         }
         return [sentence for sentence, broken in rules.items() if broken]
 
+    def copy_problems(self, axes: int, coordinates: Values) -> list[Problem]:
+        """Return what is wrong with copies by an instruction of so many axes, with coordinates ``[copies, axes]``."""
+        fits = (axes, coordinates.shape[-1]) == (self.rank, self.rank)
+        clause = f"copies a box of {axes} axes by a tensor map of {self.rank}"
+        return first_of([Problem(np.full(coordinates.shape[:-1], not fits), clause)])
+
     def destination_problems(self, address: Values) -> list[Problem]:
         """What is wrong with addresses of boxes in shared memory."""
         misaligned = (address & address.dtype.type(DESTINATION_ALIGNMENT - 1)) != 0
