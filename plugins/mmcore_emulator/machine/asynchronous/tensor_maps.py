@@ -6,7 +6,6 @@ Reference: CUDA driver API, cuTensorMapEncodeTiled; PTX ISA, "Tensors".
 
 from __future__ import annotations
 
-import functools
 import math
 import struct
 import zlib
@@ -182,11 +181,13 @@ def box_elements(layout: TensorLayout, coordinates: Values, destination: Values 
         destination: address of each box in shared memory, uint64 [...], or one for all; offsets then are [elements].
     """
     coordinates = np.asarray(coordinates).astype(np.int64)
-    first = (coordinates * np.array(layout.strides, np.int64)).sum(-1)
-    offsets = first[..., None] + _relative(layout.counts, layout.steps, layout.strides)
-    addresses = shared_addresses(layout, np.asarray(destination, np.uint64))
-    shared = (addresses - np.asarray(destination, np.uint64)[..., None]).view(np.int64)
-    return BoxElements(offsets, _inside(layout, coordinates, offsets.shape), shared)
+    rows, there = _rows(layout, coordinates)
+    index = coordinates[..., 0, None] + np.arange(layout.box[0])
+    offsets = (rows[..., None] + index[..., None, :] * layout.itemsize).reshape(*rows.shape[:-1], -1)
+    inside = (there[..., None] & ((index >= 0) & (index < layout.extents[0]))[..., None, :]).reshape(offsets.shape)
+    destination = np.asarray(destination, np.uint64)
+    shared = (shared_addresses(layout, destination) - destination[..., None]).view(np.int64)
+    return BoxElements(offsets, inside, shared)
 
 
 def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -199,14 +200,23 @@ def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int6
     Returns:
         address of each row [..., rows], and how many of its bytes the tensor has, 0 where the row is outside.
     """
-    one = replace(layout, box=(1, *layout.box[1:]))
-    place = np.asarray(coordinates).astype(np.int64)
-    begin, end = (np.clip(place[..., 0] + reach, 0, layout.extents[0]) for reach in (0, layout.box[0]))
-    place[..., 0] = begin
-    first = layout.address + (place * np.array(layout.strides, np.int64)).sum(-1)
-    addresses = first[..., None] + _relative(one.counts, one.steps, one.strides)
-    lengths = ((end - begin) * layout.itemsize)[..., None]
-    return addresses, np.where(_inside(one, place, addresses.shape), lengths, 0)
+    coordinates = np.asarray(coordinates).astype(np.int64)
+    rows, there = _rows(layout, coordinates)
+    begin, end = (np.clip(coordinates[..., 0, None] + reach, 0, layout.extents[0]) for reach in (0, layout.box[0]))
+    return layout.address + rows + begin * layout.itemsize, np.where(there, (end - begin) * layout.itemsize, 0)
+
+
+def _rows(layout: TensorLayout, coordinates: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mask]:
+    """Return where each row of boxes begins, as if at index 0 of the fastest axis, and which the tensor has."""
+    shape = coordinates.shape[:-1]
+    offsets, inside = np.zeros((*shape, 1), np.int64), np.ones((*shape, 1), np.bool_)
+    steps = layout.steps or (1,) * layout.rank
+    for axis in reversed(range(1, layout.rank)):
+        index = coordinates[..., axis, None] + np.arange(layout.counts[axis]) * steps[axis]
+        offsets = (offsets[..., None] + index[..., None, :] * layout.strides[axis]).reshape(*shape, -1)
+        there = (index >= 0) & (index < layout.extents[axis])
+        inside = (inside[..., None] & there[..., None, :]).reshape(offsets.shape)
+    return offsets, inside
 
 
 def shared_addresses(layout: TensorLayout, destination: Values) -> Values:
@@ -233,34 +243,3 @@ def widened(layout: TensorLayout, coordinates: Values) -> tuple[TensorLayout, Va
         box=(layout.box[0] // ratio, *layout.box[1:]),
     )
     return wide, np.asarray(coordinates) // scale
-
-
-@functools.lru_cache(maxsize=64)
-def _relative(counts: tuple[int, ...], steps: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
-    """Offsets in bytes of a box's elements from its first one."""
-    offsets = np.zeros((), np.int64)
-    for index in reversed(range(len(counts))):
-        offsets = offsets[..., None] + _indices(counts, steps, index) * strides[index]
-    flat = offsets.reshape(-1)
-    flat.flags.writeable = False
-    return flat
-
-
-def _indices(counts: tuple[int, ...], steps: tuple[int, ...], axis: int) -> NDArray[np.int64]:
-    """Indices of a box's elements along one axis, from its first one."""
-    return np.arange(counts[axis], dtype=np.int64) * (steps[axis] if steps and axis else 1)
-
-
-def _inside(layout: TensorLayout, coordinates: NDArray[np.int64], shape: tuple[int, ...]) -> Mask:
-    """Which elements of boxes the tensor has."""
-    counts, steps = layout.counts, layout.steps
-    last = np.array([int(_indices(counts, steps, axis)[-1]) for axis in range(layout.rank)])
-    if ((coordinates >= 0) & (coordinates + last < np.array(layout.extents))).all():
-        return np.broadcast_to(np.True_, shape)
-    inside: Mask = np.ones((*coordinates.shape[:-1], *[1] * layout.rank), np.bool_)
-    for axis in range(layout.rank):
-        index = coordinates[..., axis, None] + _indices(counts, steps, axis)
-        index = index.reshape(*index.shape, *[1] * axis)
-        index = index.reshape(*coordinates.shape[:-1], *[1] * (layout.rank - 1 - axis), *index.shape[-1 - axis :])
-        inside = inside & (index >= 0) & (index < layout.extents[axis])
-    return inside.reshape(shape)
