@@ -59,4 +59,6 @@ def test_a_map_of_other_axes_is_reported(axes: int) -> None:
     extents, strides, box = (8, 4, 2)[:axes], (4, 32, 128)[:axes], (8, 2, 1)[:axes]
     layout = TensorLayout(BASE, "float32", extents, strides, box)
     made = copied(layout, np.zeros(64, np.float32), TILE)
-    assert "copies a box of 2 axes by a tensor map of" in " ".join(map(str, made.violations))
+    assert f"copies in tiled mode with 2 axes by a tensor map in tiled mode with {axes}" in " ".join(
+        map(str, made.violations)
+    )
