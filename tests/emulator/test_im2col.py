@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mmcore_emulator import TensorMap, launch
 from mmcore_emulator.isa.table import semantics_of
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, box_elements, box_rows, decode
 from tests.emulation import Emulated, emulate, function_of, ptx_kernel
 from tests.emulator.ptx_statements import REGISTERS, ptxas_refuses
-from tests.emulator.test_tensor_map_use import BASE, copied
+from tests.emulator.test_tensor_map_use import BASE, SOURCE, copied
 
 Index = tuple[int, ...]
 
@@ -139,6 +140,16 @@ BOUNDS = ((1, 0), (-1, -1))
 def images(box: tuple[int, int] = (4, 11), kind: str = "uint32") -> TensorLayout:
     """Return a map of two images of 4×5 pixels of 8 channels, without the first and last columns and the last row."""
     return TensorLayout(BASE, kind, IMAGES.shape[::-1], IMAGES.strides[::-1], box, corners=BOUNDS)
+
+
+LAUNCHED = SOURCE.format(nbytes=176, copy=load_of((4, 2, 1, 0), (0, 1)))
+
+
+def test_the_api_takes_axes_in_the_order_of_the_array() -> None:
+    out = np.zeros((11, 4), np.uint32)
+    arguments = IMAGES, out, TensorMap(IMAGES, (11, 4), corners=(BOUNDS[0][::-1], BOUNDS[1][::-1]))
+    assert launch(LAUNCHED, "f", grid=1, block=32, args=arguments, shared_bytes=176).ok
+    assert out[0].tolist() == IMAGES[0, 2, 2, 4:].tolist()
 
 
 STORE = """

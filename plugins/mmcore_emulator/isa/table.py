@@ -65,9 +65,6 @@ REFUSED = {
     "mma.sp": "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
     "wgmma.mma_async.sp": "wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16",
     "wgmma b1": "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc",
-    "cp.async.bulk.tensor im2col": (
-        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
-    ),
     "multimem": "multimem.ld_reduce.relaxed.sys.global.add.f32",
     "fma.oob": "fma.rn.oob.f16",
     "cvta.u32": "cvta.to.global.u32",
