@@ -62,3 +62,10 @@ def test_a_map_of_other_axes_is_reported(axes: int) -> None:
     assert f"copies in tiled mode with 2 axes by a tensor map in tiled mode with {axes}" in " ".join(
         map(str, made.violations)
     )
+
+
+def test_a_swizzle_may_reach_past_the_bytes_of_a_narrow_box() -> None:
+    """Rows of 16 bytes lie behind one another, and chunks change places within lines of 128 bytes."""
+    layout = TensorLayout(BASE, "float32", (4, 90), (4, 16), (4, 9), swizzle=128)
+    made = copied(layout, np.zeros((90, 4), np.float32), TILE)
+    assert "copies 16 bytes past the end of" in " ".join(map(str, made.violations))

@@ -37,7 +37,10 @@ def read_shared(sent: Sent, placed: Placement) -> NDArray[Any]:
     """Return plain bytes of the shared memory of the threads' own blocks, [copies, elements]."""
     content = np.zeros(placed.inside.shape, _dtype(placed))
     for number, source in enumerate(placed.begin[:, 0]):
-        found, inside = _shared(sent, number, int(source), int(sent.block[number]), "read"), placed.inside[number]
+        found, inside = (
+            _shared(sent, number, placed, int(source), int(sent.block[number]), "read"),
+            placed.inside[number],
+        )
         if found is not None:
             array, first = found
             content[number, inside] = array.view(content.dtype)[(first + placed.shared[number][inside]) // 16]
@@ -46,7 +49,7 @@ def read_shared(sent: Sent, placed: Placement) -> NDArray[Any]:
 
 def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[Any] | None:
     """Return what one thread copies from shared memory, the elements that the tensor has; None out of bounds."""
-    found = _shared(sent, number, int(sent.shared[number]), int(sent.block[number]), "read")
+    found = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
     if found is None:
         return None
     array, first = found
@@ -58,7 +61,7 @@ def write_shared(
     sent: Sent, number: int, placed: Placement, content: NDArray[Any], merge: Merge | None, block: int
 ) -> None:
     """Write what one thread copies into the shared memory of a block."""
-    found = _shared(sent, number, int(sent.shared[number]), block, "write")
+    found = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
     if found is None:
         return
     array, first = found
@@ -69,14 +72,16 @@ def write_shared(
     view[index] = coming if merge is None else merge(view[index], coming)
 
 
-def _shared(sent: Sent, number: int, address: int, block: int, access: str) -> tuple[Array, int] | None:
+def _shared(
+    sent: Sent, number: int, placed: Placement, address: int, block: int, access: str
+) -> tuple[Array, int] | None:
     """Return an array of shared memory and a block's place in it; None, and a violation, past its end."""
     address &= RANK_BEGIN - 1
     kind, array = f"out-of-bounds-{access}", sent.machine.memory.spaces["shared"].at(address)
     if array is None:
         sent.report(kind, "shared", f"copies at address {address:#x}, far from every array", [number])
         return None
-    past = address - array.base + int(sent.nbytes[number]) - array.writable
+    past = address - array.base + placed.reach(sent, number) - array.writable
     if past > 0 or address < array.base:
         sent.report(kind, array.label, f"copies {past} bytes past the end of {array}", [number])
         return None

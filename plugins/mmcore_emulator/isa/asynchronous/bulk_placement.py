@@ -53,10 +53,15 @@ class Placement:
         runs = self.begin, self.nbytes
         return BulkTransfer(action, sent.at, space, sent.lanes, sent.shared, *runs, delivered, self.layout)
 
+    def reach(self, sent: Sent, number: int) -> int:
+        """Return the bytes of shared memory that one copy spans; a swizzle may move chunks past its own."""
+        swizzled = int(self.shared[number].max(initial=0)) + self.itemsize if self.layout else 0
+        return max(int(sent.nbytes[number]), swizzled)
+
     def origins(self, sent: Sent) -> NDArray[np.int64]:
         """Return the address in global memory of each 16 bytes in shared memory, [copies, chunks]; 0 for none."""
         found = np.zeros((len(sent.lanes), -(-int(sent.nbytes.max(initial=0)) // 16)), np.int64)
-        here = self.inside & (self.shared % 16 == 0)
+        here = self.inside & (self.shared % 16 == 0) & (self.shared < sent.nbytes[:, np.newaxis])
         found[np.nonzero(here)[0], self.shared[here] // 16] = self.base + self.offsets[here]
         return found
 
