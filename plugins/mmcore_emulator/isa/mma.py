@@ -19,7 +19,7 @@ from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import Shape, fragment
+from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 Multiply: TypeAlias = Callable[[Values, Values, Values], Values]
@@ -49,12 +49,12 @@ class MmaKind:
 
     def fragments(self) -> tuple[Fragment, Fragment, Fragment, Fragment]:
         """Of the operands, in the order in which they are written: D, A, B, C."""
-        return (
-            fragment("C", self.shape, self.d),
-            fragment("A", self.shape, self.a, self.layouts[0]),
-            fragment("B", self.shape, self.b, self.layouts[1]),
-            fragment("C", self.shape, self.c),
-        )
+        row, col = self.layouts
+        return self.held("C", self.d), self.held("A", self.a, row), self.held("B", self.b, col), self.held("C", self.c)
+
+    def held(self, matrix: Matrix, type: str, layout: str = "") -> Fragment:
+        """Return the fragment of one operand."""
+        return fragment(matrix, self.shape, type, layout)
 
     @property
     def accumulator(self) -> str:

@@ -49,14 +49,9 @@ _BIT_PRODUCT = re.compile(r"wmma\.mma\.(and|xor)\.popc\.sync\.aligned\.row\.col\
 class WmmaKind(MmaKind):
     """What a ``wmma.mma`` multiplies: as ``MmaKind``, but held as ``wmma`` does."""
 
-    def fragments(self) -> tuple[Fragment, Fragment, Fragment, Fragment]:
-        """Of the operands, in the order in which they are written: D, A, B, C."""
-        return (
-            wmma_fragment("C", self.shape, self.d),
-            wmma_fragment("A", self.shape, self.a),
-            wmma_fragment("B", self.shape, self.b),
-            wmma_fragment("C", self.shape, self.c),
-        )
+    def held(self, matrix: Matrix, type: str, layout: str = "") -> Fragment:
+        """Return the fragment of one operand, which is the same for every layout."""
+        return wmma_fragment(matrix, self.shape, type)
 
 
 @cache
@@ -114,9 +109,7 @@ class WmmaMove:
     @property
     def side_by_side(self) -> bool:
         """Whether the parts of each register are neighbours in memory, so that a register is a word there."""
-        return bool(
-            (self.offsets(self.default_stride)[..., 1:] - self.offsets(self.default_stride)[..., :-1] == 1).all()
-        )
+        return bool((np.diff(self.offsets(self.default_stride)) == 1).all())
 
     def offsets(self, stride: int | NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Elements from the matrix's address to each of a thread's, ``[registers, W, 32, parts]``.
@@ -162,9 +155,8 @@ def _fragment_move(opcode: Opcode) -> Execute | None:
     fragment = move.fragment
     registers = OperandSpec("source" if move.store else "result", register_type(fragment), fragment.register_count)
     address, stride = OperandSpec("address"), OperandSpec("source", "u32")
-    if move.store:
-        return Execute(partial(_store_fragment, move), (address, registers, stride), required=2)
-    return Execute(partial(_load_fragment, move), (registers, address, stride), required=2)
+    run, order = (_store_fragment, (address, registers)) if move.store else (_load_fragment, (registers, address))
+    return Execute(partial(run, move), (*order, stride), required=2)
 
 
 def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:
@@ -177,10 +169,9 @@ def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:
 
 def _addresses(move: WmmaMove, machine: Machine, address: Values, stride: list[Values]) -> list[Values]:
     """Of every element that is moved, register by register."""
-    if stride and stride[0].size > 1:
-        offsets = move.offsets(machine.warps.rows(stride[0])[:, 0])
-    else:
-        offsets = move.offsets(int(stride[0].item()) if stride else move.default_stride)
+    varies = bool(stride) and stride[0].size > 1
+    one = int(stride[0].flat[0]) if stride else move.default_stride
+    offsets = move.offsets(machine.warps.rows(stride[0])[:, 0] if varies else one)
     _, parts = _element(move)
     found = []
     for register in offsets * move.fragment.bits // 8:

@@ -37,10 +37,8 @@ def read_shared(sent: Sent, placed: Placement) -> NDArray[Any]:
     """Return plain bytes of the shared memory of the threads' own blocks, [copies, elements]."""
     content = np.zeros(placed.inside.shape, _dtype(placed))
     for number, source in enumerate(placed.begin[:, 0]):
-        found, inside = (
-            _shared(sent, number, placed, int(source), int(sent.block[number]), "read"),
-            placed.inside[number],
-        )
+        inside = placed.inside[number]
+        found = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
         if found is not None:
             array, first = found
             content[number, inside] = array.view(content.dtype)[(first + placed.shared[number][inside]) // 16]
