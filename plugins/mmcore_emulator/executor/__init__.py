@@ -1,1 +1,1 @@
-"""What runs instructions: basic blocks, batches of blocks, launches."""
+"""The execution of kernels: basic blocks, batches of blocks, launches."""

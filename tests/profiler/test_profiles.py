@@ -1,4 +1,4 @@
-"""Profiles: what kernels do, launch by launch and line by line, and what follows from it."""
+"""Profiles of kernels: their counters launch by launch and line by line, and the ratios that follow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -20,36 +20,33 @@ from mmcore.planning.plan import plan
 from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_emulator.profiler.counters import NAMES, total
-from tests.modern import SPLIT_K
+from tests.modern import PANELS, SPLIT_K, TENSOR_MAP
 from tests.own_kernel import own
+from tests.profiler.counting import assert_counts, assert_figures
 
 
 def profile(kernel: str | Kernel, size: int, block: int, *, force: bool = False) -> Profile:
     return mmcore_emulator.profile(kernel, size, block=block, device="emulator", force=force)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "loads"), [("upc.kernel01", "n**3//16 n**3*5//32"), ("upc.kernel10", "n**3//512 n**3//128")]
+)
 @pytest.mark.parametrize("n", [160, pytest.param(640, marks=pytest.mark.slow)])
-def test_the_counters_are_what_ncu_reads_on_a_gpu(n: int) -> None:
+def test_counters_are_those_that_ncu_reads_on_a_gpu(kernel: str, loads: str, n: int) -> None:
     """At 640, 16,384,000 requests and 40,960,000 sectors element by element, 512,000 and 2,048,000 in tiles."""
-    for kernel, requests, sectors in (
-        ("upc.kernel01", n**3 // 16, n**3 * 5 // 32),
-        ("upc.kernel10", n**3 // 512, n**3 // 128),
-    ):
-        found = profile(kernel, n, 32)
-        counters = found.counters
-        assert (counters.global_load_requests, counters.global_load_sectors) == (requests, sectors)
-        assert (counters.global_store_requests, counters.global_store_sectors) == (n**2 // 32, n**2 // 8)
-        assert (counters.fmas, counters.flops) == (n**3, 2 * n**3)
+    requests, sectors = loads.split()
+    expected = f"""global_load_requests={requests} global_load_sectors={sectors} global_store_requests=n**2//32
+    global_store_sectors=n**2//8 fmas=n**3 flops=2*n**3"""
+    assert_counts(profile(kernel, n, 32).counters, expected, n=n)
 
 
 def test_with_x_along_the_rows_the_loads_of_the_product_make_the_sectors_that_ncu_reads() -> None:
     """At 640 ncu read 16,384,000 requests and 270,336,000 sectors: n³/16 and 33/32 n³."""
-    n = 160
-    found = profile("lezione9.kernel1", n, 32)
+    n, found = 160, profile("lezione9.kernel1", 160, 32)
     text = mmcore.kernels()["lezione9.kernel1"].source_text().splitlines()
     (product,) = (at for line, at in found.lines.items() if "A[row * k + p]" in text[line.number - 1])
-    assert (product.global_load_requests, product.global_load_sectors) == (n**3 // 16, n**3 * 33 // 32)
-    assert product.fmas == n**3
+    assert_counts(product, "global_load_requests=n**3//16 global_load_sectors=n**3*33//32 fmas=n**3", n=n)
     # C's own value besides: 32 rows, 32 sectors, for each of the n²/32 warps.
     assert found.counters.global_load_sectors == n**3 * 33 // 32 + n**2
 
@@ -64,11 +61,9 @@ def test_several_launches_are_counted_each_and_together() -> None:
     found = mmcore_emulator.profile(SPLIT_K, 64, device="emulator")
     first, second = found.launches
     assert found.counters == first.counters + second.counters
-    assert first.counters.fmas == 64**3
-    assert second.counters.global_loads == 4 * 64 * 64
+    assert (first.counters.fmas, second.counters.global_loads) == (64**3, 4 * 64 * 64)
     assert found.threads == 64 * 64 * 4 + 64 * 64
-    entries = [launch["entry"] for launch in found.to_json()["launches"]]
-    assert entries == ["partial", "add_parts"]
+    assert [launch["entry"] for launch in found.to_json()["launches"]] == ["partial", "add_parts"]
 
 
 def test_lines_make_up_the_whole() -> None:
@@ -78,18 +73,19 @@ def test_lines_make_up_the_whole() -> None:
     assert list(found.lines) == sorted(found.lines)
 
 
-def test_what_a_forced_launch_does_wrong_is_told_with_its_counters() -> None:
+def test_a_forced_launch_has_violations_and_goes_through_json() -> None:
     found = profile("upc.kernel10", 65, 32, force=True)
     assert {violation.kind for violation in found.violations} == {"out-of-bounds-read", "out-of-bounds-write"}
-    assert found.to_json()["violations"]
+    document = found.to_json()
+    assert document["violations"]
+    again = Profile.from_json(json.loads(json.dumps(document, allow_nan=False)))
+    assert again.to_json() == document
+    assert (again.lines, again.counters, again.violations) == (found.lines, found.counters, found.violations)
 
 
-def test_a_block_that_does_more_is_counted_once(cu_file: Path) -> None:
-    body = "if (blockIdx.x == 49) C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
-    assert profile(own(cu_file, body, grid=(100,)), 32, 32).counters.global_load_requests == 2
-
-
-def test_a_fault_of_many_blocks_is_told_once(cu_file: Path) -> None:
+def test_what_blocks_of_several_batches_do_is_counted_and_reported_once(cu_file: Path) -> None:
+    more = "if (blockIdx.x == 49) C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
+    assert profile(own(cu_file, more, grid=(100,)), 32, 32).counters.global_load_requests == 2
     found = profile(own(cu_file, "C[threadIdx.x + n * n] = A[0];", grid=(50,)), 32, 32)
     assert [(violation.kind, violation.block) for violation in found.violations] == [("out-of-bounds-write", (0, 0, 0))]
 
@@ -106,25 +102,17 @@ def test_json_has_every_counter_and_ratio() -> None:
     assert [(line["source"], line["line"]) for line in document["lines"]] == list(found.lines)
 
 
-def test_what_a_device_does_not_count_is_null_and_so_is_what_follows_from_it() -> None:
+def test_uncounted_values_and_ratios_of_them_are_null() -> None:
     """A device that reads hardware counters knows nothing of compute capability 1.2, nor of lines."""
     unknown = {"global_load_transactions_cc1x", "barriers", "global_stores"}
     found = replace(profile("poznan.v3", 16, 8), uncounted=frozenset(unknown))
     document = found.to_json()
     measured = {name for name in found.rates() if document[name] is None}
-    assert measured == set(found.rates()), "what only a GPU's clock tells"
+    assert measured == set(found.rates()), "rates take the clock of a GPU"
     unknown |= {"cgma_cc1x", "global_accesses_per_thread"}
     assert {name for name, value in document.items() if value is None} == unknown | measured
     assert document["per_thread"]["barriers"] is None
     assert document["per_block"]["fmas"] == 1024
-
-
-def test_a_profile_is_a_value_that_goes_through_json() -> None:
-    found = profile("upc.kernel10", 65, 32, force=True)
-    document = found.to_json()
-    again = Profile.from_json(json.loads(json.dumps(document, allow_nan=False)))
-    assert again.to_json() == document
-    assert (again.lines, again.counters, again.violations) == (found.lines, found.counters, found.violations)
 
 
 @pytest.mark.parametrize("kernel", ["upc.kernel01", "upc.kernel11"])
@@ -137,59 +125,46 @@ def test_the_arithmetic_intensity_is_of_useful_operations(kernel: str) -> None:
 
 
 def test_a_single_block_is_not_multiplied_by_four() -> None:
-    one, several = profile("poznan.v1", 16, 8), profile("poznan.v2", 16, 8)
-    assert one.counters.fmas / one.counters.global_load_transactions_cc1x == one.cgma_cc1x
-    assert several.cgma_cc1x == 4 * (several.counters.fmas / several.counters.global_load_transactions_cc1x)
+    for name, factor in (("poznan.v1", 1), ("poznan.v2", 4)):
+        found = profile(name, 16, 8)
+        assert found.cgma_cc1x == factor * (found.counters.fmas / found.counters.global_load_transactions_cc1x)
 
 
-def test_a_device_that_cannot_count_is_refused_in_a_sentence() -> None:
+def test_devices_that_can_count(cu_file: Path) -> None:
     device = cast(Device, SimpleNamespace(name="cuda:0"))
     with pytest.raises(mmcore.NoDevice, match=r"^cuda:0 cannot count what a kernel does"):
         profile_cell(Cell("upc.kernel01", 8, 8, 8), device)
-
-
-def test_auto_is_the_emulator() -> None:
     assert mmcore_emulator.profile("upc.kernel01", 8, block=8).launched.device == "emulator"
-
-
-def test_a_kernel_without_a_name_is_profiled_in_process(cu_file: Path) -> None:
+    # A kernel without a name is profiled in this process.
     kernel = own(cu_file, "C[threadIdx.x] = A[threadIdx.x];")
     assert mmcore_emulator.profile(kernel, 32).counters.global_loads == 32
 
 
-FIGURES = [
-    ("upc.kernel01", 65, 32),
-    ("upc.kernel11", 200, 16),
-    ("unsa.traditional", 95, 5),
-    ("poznan.v1", 16, 8),
-    ("lezione9.kernel2", 64, 32),
-    ("hpsee.simple", 400, 16),
-]
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        *(("upc.kernel01", {"size": 65, "block": 32}), ("upc.kernel11", {"size": 200, "block": 16})),
+        *(("unsa.traditional", {"size": 95, "block": 5}), ("poznan.v1", {"size": 16, "block": 8})),
+        *(("lezione9.kernel2", {"size": 64, "block": 32}), ("hpsee.simple", {"size": 400, "block": 16})),
+        *((kernel, {"m": 33, "n": 52, "k": 104}) for kernel in (TENSOR_MAP, PANELS[0])),
+    ],
+)
+def test_figures_of_a_run_are_the_counters_of_its_profile(kernel: str | Kernel, options: dict[str, Any]) -> None:
+    found = mmcore_emulator.profile(kernel, device="emulator", **options)
+    assert_figures(mmcore.run(kernel, device="emulator", **options), found)
+    assert isinstance(kernel, str) or found.counters.bulk_load_sectors > found.counters.global_store_sectors
 
 
-@pytest.mark.parametrize(("name", "size", "block"), FIGURES)
-def test_the_figures_of_a_run_are_the_counters_of_its_profile(name: str, size: int, block: int) -> None:
-    figures = mmcore.run(name, size, block=block, device="emulator").figures
-    found = profile(name, size, block)
-    assert figures["instructions"] == found.counters.warp_instructions
-    assert figures["global_sectors"] == found.counters.global_sectors
-    assert figures["flop_per_byte"] == found.ratios()["arithmetic_intensity"]
-
-
-def test_batches_that_differ_have_no_figures_or_those_of_the_profile(cu_file: Path) -> None:
-    """Of 60 batches only the one in the middle does more."""
-    more = "if (blockIdx.x == 1201) C[0] = A[threadIdx.x];"
-    every = "C[(blockIdx.x * 32 + threadIdx.x) % 1024] = B[threadIdx.x];"
+@pytest.mark.parametrize(("more", "known"), [("", True), ("if (blockIdx.x == 1201) C[0] = A[threadIdx.x];", False)])
+def test_batches_that_differ_have_no_figures(more: str, known: bool, cu_file: Path) -> None:
+    """One batch of 60, in the middle, does more."""
+    kernel = own(
+        cu_file, "C[(blockIdx.x * 32 + threadIdx.x) % 1024] = B[threadIdx.x];" + more, grid=(2400,), block=(512,)
+    )
     emulator = Emulator()
-    for body, known in ((every, True), (every + more, False)):
-        kernel = own(cu_file, body, grid=(2400,), block=(512,))
-        problem = kernel.problem(32, 32, 32)
-        with LoadedKernel(plan(kernel, problem, kernel.usual_configs[0], emulator.properties), emulator) as loaded:
-            loaded.run()
-            figures = emulated(loaded).figures.of(2 * 32**3)
-        assert (figures["instructions"] is not None) == known
-
-
-def emulated(loaded: LoadedKernel) -> EmulatedModule:
-    assert isinstance(loaded.module, EmulatedModule)
-    return loaded.module
+    planned = plan(kernel, kernel.problem(32, 32, 32), kernel.usual_configs[0], emulator.properties)
+    with LoadedKernel(planned, emulator) as loaded:
+        loaded.run()
+        assert isinstance(loaded.module, EmulatedModule)
+        figures = loaded.module.figures.of(2 * 32**3)
+    assert (figures["instructions"] is not None) == known

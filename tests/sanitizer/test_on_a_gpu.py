@@ -27,7 +27,7 @@ SILENT = {
 
 def sanitized(tool: str, *arguments: str) -> str:
     command = [str(SANITIZER), "--tool", tool, sys.executable, "-m", "tests.unguarded", *arguments]
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     result = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=300, check=False)
     return result.stdout + result.stderr
 
