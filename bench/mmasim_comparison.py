@@ -22,8 +22,9 @@ from mmasim.nv_ptx.sim import MMA, WGMMA
 
 from bench.results_file import results_text
 from bench.tensor_cores import FLOATS, Case, Draw, Operands, Values
-from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
-from mmcore_emulator.tensor_cores.fragments import bits_of, values
+from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
+from mmcore_emulator.tensor_cores.elements import bits_of, values
+from mmcore_emulator.tensor_cores.summation import multiply_add
 
 #: What mmasim calls the architecture of each compute capability of the emulator.
 ARCHITECTURES = {(7, 5): "Turing", (8, 0): "Ampere", (8, 6): "Ampere", (8, 9): "Ada Lovelace", (9, 0): "Hopper"}

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.results_file import results_text
-from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
+from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
+from mmcore_emulator.tensor_cores.summation import multiply_add
 
 #: Compute capability of each card; "Ada" is an RTX 1000.
 CARDS = {"V100": (7, 0), "A100": (8, 0), "A2": (8, 6), "Ada": (8, 9), "L40S": (8, 9), "H100": (9, 0), "H200": (9, 0)}

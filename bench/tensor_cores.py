@@ -27,8 +27,9 @@ from cuda.core import Kernel, LaunchConfig, Program, ProgramOptions, launch
 from numpy.typing import NDArray
 
 from mmcore_cuda.guarded_memory import host_view
-from mmcore_emulator.tensor_cores.arithmetic import LEAST_EXPONENTS, NEVER, Arithmetic, arithmetic_of, multiply_add
-from mmcore_emulator.tensor_cores.fragments import values
+from mmcore_emulator.tensor_cores.arithmetic import LEAST_EXPONENTS, NEVER, Arithmetic, arithmetic_of
+from mmcore_emulator.tensor_cores.elements import values
+from mmcore_emulator.tensor_cores.summation import multiply_add
 
 Values = NDArray[Any]
 Operands = tuple[Values, Values, Values]

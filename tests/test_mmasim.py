@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.tensor_cores.fragments import MmaKind, mma_kind, values
+from mmcore_emulator.isa.mma import MmaKind, mma_kind
+from mmcore_emulator.tensor_cores.elements import values
 from tests.emulation import emulate
 
 pytest.importorskip("mmasim", reason="mmasim is not installed; python -m tox run -e mmasim installs it")

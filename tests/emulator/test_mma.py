@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of, multiply_add
-from mmcore_emulator.tensor_cores.fragments import mma_kind, wmma_mma_kind
+from mmcore_emulator.isa.mma import mma_kind
+from mmcore_emulator.isa.wmma import wmma_mma_kind
+from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
+from mmcore_emulator.tensor_cores.summation import multiply_add
 from tests.emulation import CAPABILITIES, Emulated, emulate
 from tests.emulator.kernels import HANDING_ON, PIPELINE, RNG, STEPS, WARPGROUP, A, B, kernel_source
 from tests.emulator.oracles import HEADERS, zeros

@@ -37,7 +37,7 @@ TO_CLUSTER, TO_GLOBAL = (
     .wait_group.read                                             wait_group read=True operands=count
     prefetch.tensormap                                           prefetch_map operands=source
     prefetch.param.tensormap                                     prefetch_map operands=source
-    .tensor.4d.shared::cluster.global.im2col.BYTES               none
+    .tensor.4d.shared::cluster.global.im2col::w.BYTES            none
     .tensor.2d.shared::cluster.global.tile::gather4.BYTES        none
     .tensor.6d.shared::cluster.global.BYTES                      none
     .tensor.2d.global.shared::cta.BYTES                          none

@@ -27,8 +27,9 @@ from bench.tensor_cores import (
 )
 from bench.tensor_cores import hypotheses as hypotheses_of
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of, multiply_add
-from mmcore_emulator.tensor_cores.fragments import BITS, values
+from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of
+from mmcore_emulator.tensor_cores.elements import BITS, values
+from mmcore_emulator.tensor_cores.summation import multiply_add
 from tests.tables import table
 
 Terms = list[tuple[float, float]]

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.tensor_cores import fragments
-from mmcore_emulator.tensor_cores.fragments import Fragment, fragment, wmma_fragment
+from mmcore_emulator.isa import matrix_moves, mma, wmma
+from mmcore_emulator.tensor_cores import elements, layouts
+from mmcore_emulator.tensor_cores.fragments import Fragment
+from mmcore_emulator.tensor_cores.layouts import fragment, wmma_fragment
 from tests.tables import table, words_of
 
 Array = NDArray[Any]
@@ -22,9 +24,9 @@ def opcode(text: str) -> tuple[str, ...]:
     return tuple(text.split("."))
 
 
-def mma_kind(text: str) -> fragments.MmaKind:
+def mma_kind(text: str) -> mma.MmaKind:
     whole = opcode(text)
-    kind = fragments.wmma_mma_kind(whole) if whole[0] == "wmma" else fragments.mma_kind(whole)
+    kind = wmma.wmma_mma_kind(whole) if whole[0] == "wmma" else mma.mma_kind(whole)
     assert kind is not None
     return kind
 
@@ -105,8 +107,8 @@ def test_fragments_hold_every_element_once(text: str, counts: str) -> None:
     mma                add.f32                                                            none
     wmma_move          wmma.load.b.sync.aligned.col.m16n16k16.global.f16 B False col 16,16,16 global f16
     wmma_mma,wmma_move wmma.load.a.sync.aligned.row.m16n16k16.f64                         none
-    wmma_mma,wmma_move wmma.load.a.sync.aligned.row.m8n8k128.b1                           none
-    wmma_mma,wmma_move wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32      none
+    wmma_mma,wmma_move wmma.load.a.sync.aligned.col.m8n8k128.b1                           none
+    wmma_mma,wmma_move wmma.mma.or.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32       none
     wmma_mma,wmma_move wmma.mma.sync.aligned.row.col.m16n16k8.f32.f32                     none
     wmma_mma,wmma_move ld.f32                                                             none
     matrix_move        stmatrix.sync.aligned.m8n8.x2.trans.shared.b16                     2 True shared
@@ -117,8 +119,8 @@ def test_fragments_hold_every_element_once(text: str, counts: str) -> None:
     """,
 )
 def test_forms_of_opcodes(parsers: str, text: str, expected: str) -> None:
-    known: dict[str, Any] = {"mma": fragments.mma_kind, "wmma_mma": fragments.wmma_mma_kind}
-    known |= {"wmma_move": fragments.wmma_move, "matrix_move": fragments.matrix_move}
+    known: dict[str, Any] = {"mma": mma.mma_kind, "wmma_mma": wmma.wmma_mma_kind}
+    known |= {"wmma_move": wmma.wmma_move, "matrix_move": matrix_moves.matrix_move}
     for parser in parsers.split(","):
         assert words_of(known[parser](opcode(text))) == expected
 
@@ -183,7 +185,7 @@ def test_four_products_of_a_warp() -> None:
 
 @pytest.mark.parametrize("type", ["f16", "bf16", "tf32", "e4m3", "u8"])
 def test_fragments_of_wgmma_a(type: str) -> None:
-    held = fragments.wgmma_a(type)
+    held = layouts.wgmma_a(type)
     assert (held.register_count, held.shape) == (4, (64, 256 // held.bits))
     assert_sound(held)
     registers = random_registers(held)
@@ -194,7 +196,7 @@ def test_fragments_of_wgmma_a(type: str) -> None:
 @pytest.mark.parametrize(("type", "width"), [("f32", 1), ("s32", 1), ("f16", 2)])
 @pytest.mark.parametrize("n", [8, 24, 256])
 def test_fragments_of_wgmma_d(n: int, type: str, width: int) -> None:
-    held = fragments.wgmma_d(n, type)
+    held = layouts.wgmma_d(n, type)
     assert (held.register_count, held.shape) == (n // 2 // width, (64, n))
     assert_sound(held)
     row, column = (each.transpose(1, 0, 2).reshape(128, -1) for each in held.coordinates)
@@ -211,19 +213,19 @@ def test_fragments_of_wgmma_d(n: int, type: str, width: int) -> None:
 @pytest.mark.parametrize("type", ["e4m3", "e5m2"])
 def test_values_of_8_bits_two_at_once(type: str) -> None:
     bits = np.arange(256, dtype=np.uint8)
-    one_by_one = np.array([fragments.values(bits[i : i + 1], type)[0] for i in range(256)])
+    one_by_one = np.array([elements.values(bits[i : i + 1], type)[0] for i in range(256)])
     for shape in ((256,), (4, 8, 8)):
-        np.testing.assert_array_equal(fragments.values(bits.reshape(shape), type), one_by_one.reshape(shape))
-    np.testing.assert_array_equal(fragments.values(bits.reshape(4, 64).T, type), one_by_one.reshape(4, 64).T)
-    assert np.signbit(fragments.values(bits[128:130], type)).all()
+        np.testing.assert_array_equal(elements.values(bits.reshape(shape), type), one_by_one.reshape(shape))
+    np.testing.assert_array_equal(elements.values(bits.reshape(4, 64).T, type), one_by_one.reshape(4, 64).T)
+    assert np.signbit(elements.values(bits[128:130], type)).all()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
 def test_bits_of_results(dtype: str) -> None:
     type = dtype.replace("float", "f").replace("int", "s")
     numbers, held = RNG.integers(-9, 9, (WARPS, 16, 8)).astype(dtype), fragment("C", (16, 8, 16), type)
-    registers = held.pack(fragments.bits_of(numbers, type))
-    np.testing.assert_array_equal(fragments.values(held.unpack(registers), type), numbers.astype(np.float64))
+    registers = held.pack(elements.bits_of(numbers, type))
+    np.testing.assert_array_equal(elements.values(held.unpack(registers), type), numbers.astype(np.float64))
 
 
 # Moves between memory and fragments
@@ -248,27 +250,27 @@ A, B = fragment("A", (16, 8, 16), "f16"), fragment("B", (16, 8, 16), "f16")
 def test_ldmatrix_loads_fragments_of_mma(held: Fragment, form: str, addresses: Array, transposed: bool) -> None:
     """A comes from its rows, B from its columns, or by .trans from its rows."""
     matrix = halves(*held.shape)
-    move = fragments.matrix_move(opcode(f"ldmatrix.sync.aligned.m8n8.{form}.b16"))
+    move = matrix_moves.matrix_move(opcode(f"ldmatrix.sync.aligned.m8n8.{form}.b16"))
     assert move is not None
     memory = np.ascontiguousarray(matrix.swapaxes(1, 2) if transposed else matrix).reshape(WARPS, -1)
-    first = fragments.row_addresses(addresses, move.count)
+    first = addresses[:, : 8 * move.count].reshape(WARPS, move.count, 8)
     rows = np.stack([memory[warp, first[warp][..., np.newaxis] + np.arange(8)] for warp in range(WARPS)])
-    np.testing.assert_array_equal(held.unpack(fragments.registers_of_rows(rows, move.transposed)), matrix)
+    np.testing.assert_array_equal(held.unpack(matrix_moves.registers_of_rows(rows, move.transposed)), matrix)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_stmatrix_stores_what_ldmatrix_loads(count: int, transposed: bool) -> None:
     rows = halves(count, 8, 8)
-    registers = fragments.registers_of_rows(rows, transposed)
+    registers = matrix_moves.registers_of_rows(rows, transposed)
     assert [register.shape for register in registers] == [(WARPS, 32)] * count
     row, column = (3, 4) if not transposed else (4, 3)
     assert registers[-1][1, 14] & 0xFFFF == rows[1, -1, row, column]  # thread 4·3 + 2
-    np.testing.assert_array_equal(fragments.rows_of_registers(registers, transposed), rows)
+    np.testing.assert_array_equal(matrix_moves.rows_of_registers(registers, transposed), rows)
 
 
-def wmma_move(text: str) -> fragments.WmmaMove:
-    move = fragments.wmma_move(opcode(text))
+def wmma_move(text: str) -> wmma.WmmaMove:
+    move = wmma.wmma_move(opcode(text))
     assert move is not None
     return move
 
@@ -281,18 +283,18 @@ def test_wmma_loads_and_stores_matrices(text: str, counts: str, layout: str) -> 
     name = "m{}n{}k{}".format(*kind.shape)
     for letter, layout_of, held in zip("abc", (*kind.layouts, layout), kind.fragments()[1:], strict=True):
         move = wmma_move(f"wmma.load.{letter}.sync.aligned.{layout_of}.{name}.shared.{held.type}")
-        matrix = held.unpack(held.pack(RNG.integers(0, 16, (WARPS, *held.shape)).astype(fragments.RAW[held.bits])))
+        matrix = held.unpack(held.pack(RNG.integers(0, 16, (WARPS, *held.shape)).astype(elements.RAW[held.bits])))
         memory = np.zeros((WARPS, 64 * 64), matrix.dtype)
         for warp in warps:
             lines = matrix[warp] if layout_of == "row" else matrix[warp].T
             memory[warp, np.arange(len(lines))[:, np.newaxis] * strides[warp] + np.arange(lines.shape[1])] = lines
         parts = memory[warps.reshape(1, -1, 1, 1), move.offsets(strides)]
-        registers = [*fragments.join_parts(parts, move.type)] * move.fragment.copies
+        registers = [*elements.join_parts(parts, move.type)] * move.fragment.copies
         assert len(registers) == move.fragment.register_count
         np.testing.assert_array_equal(held.unpack(registers), matrix)
     held, move = kind.fragments()[0], wmma_move(f"wmma.store.d.sync.aligned.{layout}.{name}.{kind.d}")
-    matrix = RNG.integers(0, 2**16, (WARPS, *held.shape)).astype(fragments.RAW[held.bits])
-    parts = fragments.split_parts(np.stack(held.pack(matrix)), move.type)
+    matrix = RNG.integers(0, 2**16, (WARPS, *held.shape)).astype(elements.RAW[held.bits])
+    parts = elements.split_parts(np.stack(held.pack(matrix)), move.type)
     memory = np.zeros((WARPS, matrix[0].size), parts.dtype)
     memory[warps.reshape(1, -1, 1, 1), move.offsets(move.default_stride)] = parts
     assert move.store

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.isa import atomics, barriers, control, fences, matrix, memory, warp_operations
+from mmcore_emulator.isa import atomics, barriers, control, fences, matrix_moves, memory, mma, warp_operations, wmma
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_emulator.isa.arithmetic import (
     approximations,
@@ -49,7 +49,9 @@ FAMILIES: tuple[Family, ...] = (
     fences.FAMILY,
     barriers.FAMILY,
     warp_operations.FAMILY,
-    matrix.FAMILY,
+    mma.FAMILY,
+    wmma.FAMILY,
+    matrix_moves.FAMILY,
     thread_copies.FAMILY,
     mbarrier_actions.FAMILY,
     bulk_actions.FAMILY,
@@ -63,10 +65,6 @@ REFUSED = {
     "mma.sp": "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
     "wgmma.mma_async.sp": "wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16",
     "wgmma b1": "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc",
-    "wmma b1": "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",
-    "cp.async.bulk.tensor im2col": (
-        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
-    ),
     "multimem": "multimem.ld_reduce.relaxed.sys.global.add.f32",
     "fma.oob": "fma.rn.oob.f16",
     "cvta.u32": "cvta.to.global.u32",

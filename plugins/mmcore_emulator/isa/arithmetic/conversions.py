@@ -18,7 +18,7 @@ from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.rounding import FORMATS, rounded
 from mmcore_emulator.numerics.types import NUMPY
-from mmcore_emulator.tensor_cores.fragments import values
+from mmcore_emulator.tensor_cores.elements import values
 
 _WHOLE: dict[str, Function] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _I, _LONG = r"[su](8|16|32|64)", r"[su](16|32|64)"

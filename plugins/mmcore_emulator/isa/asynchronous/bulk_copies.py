@@ -5,13 +5,27 @@ Reference: PTX ISA, "Data Movement and Conversion Instructions: Bulk copy" and "
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from mmcore_emulator.isa.entries import OperandSpec
 from mmcore_emulator.machine.asynchronous.problem import Problem, first_of
 from mmcore_emulator.numerics.floats import Values
 
 BULK_ALIGNMENT = 16
 """Bytes that addresses and sizes of bulk copies without a tensor map are multiples of."""
+
+OPERANDS = {
+    **{name: OperandSpec("address") for name in ("target", "source", "mbarrier")},
+    "tensor": OperandSpec("tensor"),
+    "offsets": OperandSpec("source", "u16", 0),
+    "size": OperandSpec("source", "u32"),
+    "mask": OperandSpec("source", "u16"),
+    "policy": OperandSpec("source", "b64"),
+    "count": OperandSpec("source", "s32"),
+}
 
 
 @dataclass(frozen=True)
@@ -28,9 +42,11 @@ class BulkCopy:
         reduction: "add", "min", "max", "inc", "dec", "and", "or" or "xor".
         kind: PTX type of the elements of a reduction of plain bytes; a tensor's is in its map.
         read: of "wait_group", whether it only waits until the sources have been read.
+        im2col: whether the tensor's elements are those of a column of pixels, instead of a box.
         operands: what its operands are, in order: "target", "source" (addresses), "tensor" (a map's address and
-            coordinates), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for each block of the cluster),
-            "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of groups).
+            coordinates), "offsets" (along W, H and D), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for
+            each block of the cluster), "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of
+            groups).
     """
 
     action: str
@@ -42,7 +58,21 @@ class BulkCopy:
     reduction: str = ""
     kind: str = ""
     read: bool = False
+    im2col: bool = False
     operands: tuple[str, ...] = ()
+
+    @property
+    def specs(self) -> tuple[OperandSpec, ...]:
+        """Specifications of the operands."""
+        return tuple(OPERANDS[name] for name in self.operands)
+
+    def named(self, operands: Sequence[list[Values]]) -> dict[str, list[Values]]:
+        """Return the values of the operands by their names; offsets in im2col mode follow the coordinates."""
+        named = dict(zip(self.operands, operands, strict=True))
+        if self.im2col:
+            no_offsets = [np.zeros((1,) * 6, np.int32)] * (self.axes - 2)
+            named["tensor"] = [*named["tensor"], *named.pop("offsets", no_offsets)]
+        return named
 
 
 _SPACES = {"global": "global", "shared::cta": "cta", "shared::cluster": "cluster"}
@@ -59,7 +89,7 @@ _COPIES = {
 
 
 def parse_copy(opcode: tuple[str, ...]) -> BulkCopy | None:
-    """What an instruction does if it is a bulk copy, of a tensor in tiles or of bytes; None for others (im2col too)."""
+    """What an instruction does if it is a bulk copy, of a tensor or of bytes; None for others."""
     if opcode[-1:] == ("tensormap",) and opcode[0] == "prefetch" and len(opcode) <= 3:
         return BulkCopy("prefetch_map", operands=("source",))
     reducing = opcode[:4] == ("cp", "reduce", "async", "bulk")
@@ -92,11 +122,11 @@ def _parse_group(rest: list[str]) -> BulkCopy | None:
 def _parse_prefetch(axes: int, rest: list[str]) -> BulkCopy | None:
     if rest[:2] != ["L2", "global"]:
         return None
-    hint, tile = (_take(rest, name) for name in ("L2::cache_hint", "tile"))
-    if len(rest) > 2 or (tile and not axes):
+    hint, tile, im2col = (_take(rest, name) for name in ("L2::cache_hint", "tile", "im2col"))
+    if len(rest) > 2 or (tile and not axes) or (im2col and (tile or axes < 3)):
         return None
-    operands = ["tensor"] if axes else ["source", "size"]
-    return BulkCopy("prefetch", axes, "global", operands=(*operands, *["policy"] * hint))
+    operands = ["tensor", *["offsets"] * im2col] if axes else ["source", "size"]
+    return BulkCopy("prefetch", axes, "global", im2col=im2col, operands=(*operands, *["policy"] * hint))
 
 
 def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
@@ -104,8 +134,12 @@ def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
         return None
     target, source = _SPACES[rest[0]], _SPACES[rest[1]]
     rest = rest[2:]
-    hint, multicast, masked, tile, whole = (
-        _take(rest, name) for name in ("L2::cache_hint", "multicast::cluster", "cp_mask", "tile", "noftz")
+    hint, multicast, masked, tile, whole, im2col = (
+        _take(rest, name)
+        for name in (
+            *("L2::cache_hint", "multicast::cluster", "cp_mask", "tile", "noftz"),
+            "im2col_no_offs" if target == "global" else "im2col",
+        )
     )
     completion = next((_COMPLETIONS[each] for each in rest if each in _COMPLETIONS and _take(rest, each)), "")
     reduction = next((each for each in _REDUCTIONS if action == "reduce" and _take(rest, each)), "")
@@ -118,6 +152,7 @@ def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
         "multicast": not multicast or (source, target) == ("global", "cluster"),
         "mask": not masked or (action == "copy" and not axes and target == "global"),
         "tile": not tile or axes > 0,
+        "im2col": not im2col or (axes > 2 and not tile),
         "noftz": whole == (reduction == "add" and kind in ("f16", "bf16")),
     }
     if rest or not all(allowed.values()):
@@ -126,7 +161,8 @@ def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
         operands = ["tensor", "source"] if target == "global" else ["target", "tensor"]
     else:
         operands = ["target", "source", "size"]
-    extra = (["mbarrier"] if completion == "mbarrier" else []) + ["mask"] * multicast + ["policy"] * hint
+    extra = ["mbarrier"] * (completion == "mbarrier") + ["offsets"] * (im2col and target != "global")
+    extra += ["mask"] * multicast + ["policy"] * hint
     return BulkCopy(
         action,
         axes,
@@ -136,6 +172,7 @@ def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
         multicast,
         reduction,
         kind,
+        im2col=im2col,
         operands=(*operands, *extra, *["bytes"] * masked),
     )
 

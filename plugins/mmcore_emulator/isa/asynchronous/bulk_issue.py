@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Landed, Transfer, words_of
-from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, box_elements, widened
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
@@ -91,23 +90,6 @@ def landed(land: Callable[[], None], told: Transfer, machine: Machine) -> None:
     """Let copies land, and tell observers."""
     machine.observers.event(Landed(told))
     land()
-
-
-def origins(sent: Sent, layout: TensorLayout, places: NDArray[Any]) -> NDArray[np.int64]:
-    """Address in global memory of each 16 bytes of boxes in shared memory; 0 where the tensor has none."""
-    wide, coordinates = widened(layout, places)
-    offsets, inside, shared = box_elements(wide, coordinates, sent.shared)
-    found = np.zeros((len(sent.lanes), -(-layout.nbytes // 16)), np.int64)
-    shared = np.broadcast_to(shared, offsets.shape)
-    here = np.broadcast_to(inside, offsets.shape) & (shared % 16 == 0)
-    found[np.nonzero(here)[0], shared[here] // 16] = layout.address + offsets[here]
-    return found
-
-
-def plain_origins(sent: Sent, sources: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Likewise of copies of bytes."""
-    steps = np.arange(0, int(sent.nbytes.max(initial=0)), 16)
-    return np.where(steps < sent.nbytes[:, np.newaxis], sources.astype(np.int64)[:, np.newaxis] + steps, 0)
 
 
 def tell_fetched(sent: Sent, mask: Mask | None) -> None:

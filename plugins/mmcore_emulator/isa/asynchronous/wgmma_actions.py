@@ -28,8 +28,10 @@ from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of, multiply_add
-from mmcore_emulator.tensor_cores.fragments import BITS, RAW, bits_of, values, wgmma_a, wgmma_d
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of
+from mmcore_emulator.tensor_cores.elements import BITS, RAW, bits_of, values
+from mmcore_emulator.tensor_cores.layouts import wgmma_a, wgmma_d
+from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _ROWS = 64
 _WARPS = 4

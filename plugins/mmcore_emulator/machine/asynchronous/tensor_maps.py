@@ -1,12 +1,11 @@
-"""Tensor maps: what cuTensorMapEncodeTiled says of a tensor and its boxes, and where a box's elements lie.
+"""Tensor maps: what cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col says of a tensor, and where a box's elements lie.
 
 Axes are in the driver's order, the fastest first, as are the coordinates in PTX. Interleaved layouts are left out.
-Reference: CUDA driver API, cuTensorMapEncodeTiled; PTX ISA, "Tensors".
+Reference: CUDA driver API, "Tensor Map Object Management"; PTX ISA, "Tensors".
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import struct
 import zlib
@@ -31,8 +30,9 @@ _BY_SIZE[8] = ("uint64", "int64", "float64")
 KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
 """Bytes of each element type, by numpy's name or "bfloat16"."""
 _NAN = {"float16": "7fff", "bfloat16": "7fff", "float32": "7fffffff", "float64": "7fffffffffffffff"}
+_CORNER_LIMITS = {3: 2**15, 4: 2**7, 5: 2**4}
 _MAGIC = b"mmcoreTM"
-_CONTENT = struct.Struct("<8sQ4B5I5Q5H5B")
+_CONTENT = struct.Struct("<8sQ4B5I5Q5H5B6h")
 _CHECKSUM = struct.Struct("<I")
 
 
@@ -45,10 +45,12 @@ class TensorLayout:
         kind: element type, by numpy's name or "bfloat16"; "V16" where 16 bytes count as one element.
         extents: of the tensor, in elements, fastest axis first.
         strides: bytes from one index to the next along each axis; the first is the element's size.
-        box: elements that a box spans along each axis.
+        box: elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
         swizzle: bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128.
         steps: indices from one element of a box to the next along each axis; that of the first axis is taken for 1.
         nan: whether what lies out of bounds is NaN in shared memory, instead of zero.
+        corners: in im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many
+            as the tensor has: distances from the tensor's first and last index. None in tiled mode.
     """
 
     address: int
@@ -59,6 +61,7 @@ class TensorLayout:
     swizzle: int = 0
     steps: tuple[int, ...] = ()
     nan: bool = False
+    corners: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @property
     def itemsize(self) -> int:
@@ -72,7 +75,9 @@ class TensorLayout:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Elements of a box along each axis."""
+        """Elements of a box along each axis; channels and pixels in im2col mode, whatever the steps."""
+        if self.corners:
+            return self.box
         steps = (1, *self.steps[1:]) if self.steps else (1,) * self.rank
         return tuple(-(-each // step) for each, step in zip(self.box, steps, strict=True))
 
@@ -90,35 +95,65 @@ class TensorLayout:
 
     def encode(self) -> bytes:
         """The 128 bytes that a kernel gets and hands on, by their address, without looking at them."""
+        flags = self.nan + 2 * bool(self.corners)
         content = _CONTENT.pack(
-            *(_MAGIC, self.address, tuple(KINDS).index(self.kind), self.rank, SPANS.index(self.swizzle), self.nan),
+            *(_MAGIC, self.address, tuple(KINDS).index(self.kind), self.rank, SPANS.index(self.swizzle), flags),
             *_padded(extent - 1 for extent in self.extents),
             *_padded(self.strides),
             *_padded(self.box),
             *_padded(self.steps),
+            *(each for corner in self.corners or ((), ()) for each in _padded(corner)[:3]),
         ).ljust(MAP_BYTES - _CHECKSUM.size, b"\0")
         return content + _CHECKSUM.pack(zlib.crc32(content))
 
     def problems(self) -> list[str]:
         """Sentences on what the driver refuses."""
-        inner = self.box[0] * self.itemsize
+        inner, most = self.box[0] * self.itemsize, 1 if self.corners else MOST_AXES
         rules = {
             f"it has {self.rank} axes instead of 1 to {MOST_AXES}": not 1 <= self.rank <= MOST_AXES,
-            "it has no box, extents and strides of as many axes": len({*map(len, (self.box, self.strides)), self.rank})
-            > 1,
+            "it has no box, extents and strides of as many axes": {len(self.box), len(self.strides)}
+            != {2 if self.corners else self.rank, self.rank},
             f"its address {self.address:#x} is no multiple of 16": self.address % 16 != 0,
             "an extent is not between 1 and 2^32": not all(1 <= each <= 2**32 for each in self.extents),
             "a stride is no multiple of 16 bytes below 2^40": any(
                 each % 16 or not 0 <= each < 2**40 for each in self.strides[1:]
             ),
-            "the box's extents are not between 1 and 256": not all(1 <= each <= 256 for each in self.box),
+            "the box's extents are not between 1 and 256": not all(1 <= each <= 256 for each in self.box[:most]),
             f"a row of the box has {inner} bytes, no multiple of 16": inner % 16 != 0,
             f"a row of the box has {inner} bytes, more than the swizzle's {self.swizzle}": 0 < self.swizzle < inner,
             "a step is not between 1 and 8": not all(1 <= each <= 8 for each in self.steps),
             f"the first stride is {self.strides[0]} bytes, not an element's": self.strides[0] != self.itemsize,
             f"{self.kind} has no NaN": self.nan and self.kind not in _NAN,
         }
+        if self.corners:
+            limit = _CORNER_LIMITS.get(self.rank, 0)
+            rules |= {
+                "im2col is for 3 to 5 axes, with corners along all but the first and the last": not limit
+                or {*map(len, self.corners)} != {self.rank - 2},
+                "a column has not between 1 and 1024 pixels": not 1 <= self.box[-1] <= 1024,
+                f"a corner is not between {-limit} and {limit - 1}": any(
+                    not -limit <= each < limit for corner in self.corners for each in corner
+                ),
+                "the bounding box of its pixels is empty": any(low > high for low, high in self.pixel_bounds),
+            }
         return [sentence for sentence, broken in rules.items() if broken]
+
+    def copy_problems(self, axes: int, coordinates: Values) -> list[Problem]:
+        """Return what is wrong with copies by an instruction of so many axes, with coordinates and offsets."""
+        mode, asked = ("im2col" if each else "tiled" for each in (self.corners, coordinates.shape[-1] > axes))
+        if (axes, asked) != (self.rank, mode):
+            clause = f"copies in {asked} mode with {axes} axes by a tensor map in {mode} mode with {self.rank}"
+            return [Problem(np.full(coordinates.shape[:-1], True), clause)]
+        outside = np.zeros(coordinates.shape[:-1], np.bool_)
+        for axis, (low, high) in enumerate(self.pixel_bounds, start=1):
+            outside |= (coordinates[..., axis] < low) | (coordinates[..., axis] > high)
+        return first_of([Problem(outside, "begins at a pixel outside the bounding box of its tensor map")])
+
+    @property
+    def pixel_bounds(self) -> tuple[tuple[int, int], ...]:
+        """The least and the greatest index of pixels along W, H and D in im2col mode, before offsets; else none."""
+        boxes = zip(*self.corners, self.extents[1:-1], strict=False) if self.corners else ()
+        return tuple((low, size - 1 + high) for low, high, size in boxes)
 
     def destination_problems(self, address: Values) -> list[Problem]:
         """What is wrong with addresses of boxes in shared memory."""
@@ -139,17 +174,18 @@ def decode(content: bytes) -> TensorLayout | None:
     content, checksum = content[: -_CHECKSUM.size], content[-_CHECKSUM.size :]
     if _CHECKSUM.pack(zlib.crc32(content)) != checksum:
         return None
-    _, address, kind, rank, swizzle, nan, *numbers = _CONTENT.unpack(content[: _CONTENT.size])
+    _, address, kind, rank, swizzle, flags, *numbers = _CONTENT.unpack(content[: _CONTENT.size])
     extents, strides, box, steps = (tuple(numbers[first : first + rank]) for first in range(0, 20, MOST_AXES))
     return TensorLayout(
         address=address,
         kind=tuple(KINDS)[kind],
         extents=tuple(extent + 1 for extent in extents),
         strides=strides,
-        box=box,
+        box=box[:2] if flags & 2 else box,
         swizzle=SPANS[swizzle],
         steps=steps if any(steps) else (),
-        nan=bool(nan),
+        nan=bool(flags & 1),
+        corners=(tuple(numbers[20 : 18 + rank]), tuple(numbers[23 : 21 + rank])) if flags & 2 else None,
     )
 
 
@@ -172,15 +208,18 @@ def box_elements(layout: TensorLayout, coordinates: Values, destination: Values 
 
     Args:
         layout: of the tensor.
-        coordinates: integers [..., axes], fastest axis first, of each box's first element; they may be negative.
+        coordinates: integers [..., axes], fastest axis first, of each box's first element; they may be negative. In
+            im2col mode the offsets along W, H and D follow.
         destination: address of each box in shared memory, uint64 [...], or one for all; offsets then are [elements].
     """
     coordinates = np.asarray(coordinates).astype(np.int64)
-    first = (coordinates * np.array(layout.strides, np.int64)).sum(-1)
-    offsets = first[..., None] + _relative(layout.counts, layout.steps, layout.strides)
-    addresses = shared_addresses(layout, np.asarray(destination, np.uint64))
-    shared = (addresses - np.asarray(destination, np.uint64)[..., None]).view(np.int64)
-    return BoxElements(offsets, _inside(layout, coordinates, offsets.shape), shared)
+    rows, there = _rows(layout, coordinates)
+    index = coordinates[..., 0, None] + np.arange(layout.box[0])
+    offsets = (rows[..., None] + index[..., None, :] * layout.itemsize).reshape(*rows.shape[:-1], -1)
+    inside = (there[..., None] & ((index >= 0) & (index < layout.extents[0]))[..., None, :]).reshape(offsets.shape)
+    destination = np.asarray(destination, np.uint64)
+    shared = (shared_addresses(layout, destination) - destination[..., None]).view(np.int64)
+    return BoxElements(offsets, inside, shared)
 
 
 def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -193,14 +232,44 @@ def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int6
     Returns:
         address of each row [..., rows], and how many of its bytes the tensor has, 0 where the row is outside.
     """
-    one = replace(layout, box=(1, *layout.box[1:]))
-    place = np.asarray(coordinates).astype(np.int64)
-    begin, end = (np.clip(place[..., 0] + reach, 0, layout.extents[0]) for reach in (0, layout.box[0]))
-    place[..., 0] = begin
-    first = layout.address + (place * np.array(layout.strides, np.int64)).sum(-1)
-    addresses = first[..., None] + _relative(one.counts, one.steps, one.strides)
-    lengths = ((end - begin) * layout.itemsize)[..., None]
-    return addresses, np.where(_inside(one, place, addresses.shape), lengths, 0)
+    coordinates = np.asarray(coordinates).astype(np.int64)
+    rows, there = _rows(layout, coordinates)
+    begin, end = (np.clip(coordinates[..., 0, None] + reach, 0, layout.extents[0]) for reach in (0, layout.box[0]))
+    return layout.address + rows + begin * layout.itemsize, np.where(there, (end - begin) * layout.itemsize, 0)
+
+
+def _rows(layout: TensorLayout, coordinates: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mask]:
+    """Return where each row of boxes begins, as if at index 0 of the fastest axis, and which the tensor has."""
+    if layout.corners:
+        pixels = _pixels(layout, coordinates)
+        inside = np.all((pixels >= 0) & (pixels < np.array(layout.extents[1:])), axis=-1)
+        return np.sum(pixels * np.array(layout.strides[1:], np.int64), axis=-1), inside
+    shape = coordinates.shape[:-1]
+    offsets, inside = np.zeros((*shape, 1), np.int64), np.ones((*shape, 1), np.bool_)
+    steps = layout.steps or (1,) * layout.rank
+    for axis in reversed(range(1, layout.rank)):
+        index = coordinates[..., axis, None] + np.arange(layout.counts[axis]) * steps[axis]
+        offsets = (offsets[..., None] + index[..., None, :] * layout.strides[axis]).reshape(*shape, -1)
+        there = (index >= 0) & (index < layout.extents[axis])
+        inside = (inside[..., None] & there[..., None, :]).reshape(offsets.shape)
+    return offsets, inside
+
+
+def _pixels(layout: TensorLayout, coordinates: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of the pixels of im2col boxes along W, H, D and N, as many as there are: [..., pixels, axes].
+
+    They run along W in steps from the start to the end of the bounding box, then from its beginning one step further
+    along H, likewise along D, and then through the next images. Offsets move what is accessed, not the bounding box.
+    """
+    steps, carry, places = layout.steps or (1,) * layout.rank, np.arange(layout.box[1]), []
+    for axis, (low, high) in enumerate(layout.pixel_bounds, start=1):
+        step, start = steps[axis], coordinates[..., axis, None]
+        count = (high - low) // step + 1
+        wrapped = carry - ((high - start) // step + 1)
+        index = np.where(wrapped < 0, start + carry * step, low + wrapped % count * step)
+        places.append(index + coordinates[..., layout.rank + axis - 1, None])
+        carry = np.where(wrapped < 0, 0, wrapped // count + 1)
+    return np.stack([*places, coordinates[..., layout.rank - 1, None] + carry], axis=-1)
 
 
 def shared_addresses(layout: TensorLayout, destination: Values) -> Values:
@@ -218,7 +287,7 @@ def widened(layout: TensorLayout, coordinates: Values) -> tuple[TensorLayout, Va
     whole = not rest and layout.extents[0] % ratio == 0 and layout.box[0] % ratio == 0 and not layout.nan
     if not whole or (np.asarray(coordinates)[..., 0] % ratio).any():
         return layout, coordinates
-    scale = np.array([ratio] + [1] * (layout.rank - 1))
+    scale = np.array([ratio] + [1] * (np.shape(coordinates)[-1] - 1))
     wide = replace(
         layout,
         kind=f"V{CHUNK}",
@@ -227,34 +296,3 @@ def widened(layout: TensorLayout, coordinates: Values) -> tuple[TensorLayout, Va
         box=(layout.box[0] // ratio, *layout.box[1:]),
     )
     return wide, np.asarray(coordinates) // scale
-
-
-@functools.lru_cache(maxsize=64)
-def _relative(counts: tuple[int, ...], steps: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
-    """Offsets in bytes of a box's elements from its first one."""
-    offsets = np.zeros((), np.int64)
-    for index in reversed(range(len(counts))):
-        offsets = offsets[..., None] + _indices(counts, steps, index) * strides[index]
-    flat = offsets.reshape(-1)
-    flat.flags.writeable = False
-    return flat
-
-
-def _indices(counts: tuple[int, ...], steps: tuple[int, ...], axis: int) -> NDArray[np.int64]:
-    """Indices of a box's elements along one axis, from its first one."""
-    return np.arange(counts[axis], dtype=np.int64) * (steps[axis] if steps and axis else 1)
-
-
-def _inside(layout: TensorLayout, coordinates: NDArray[np.int64], shape: tuple[int, ...]) -> Mask:
-    """Which elements of boxes the tensor has."""
-    counts, steps = layout.counts, layout.steps
-    last = np.array([int(_indices(counts, steps, axis)[-1]) for axis in range(layout.rank)])
-    if ((coordinates >= 0) & (coordinates + last < np.array(layout.extents))).all():
-        return np.broadcast_to(np.True_, shape)
-    inside: Mask = np.ones((*coordinates.shape[:-1], *[1] * layout.rank), np.bool_)
-    for axis in range(layout.rank):
-        index = coordinates[..., axis, None] + _indices(counts, steps, axis)
-        index = index.reshape(*index.shape, *[1] * axis)
-        index = index.reshape(*coordinates.shape[:-1], *[1] * (layout.rank - 1 - axis), *index.shape[-1 - axis :])
-        inside = inside & (index >= 0) & (index < layout.extents[axis])
-    return inside.reshape(shape)

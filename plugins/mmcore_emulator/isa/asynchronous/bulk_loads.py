@@ -1,0 +1,118 @@
+"""Bulk copies to shared memory, which complete bytes of an mbarrier.
+
+They land when some thread waits for their mbarrier: as late as they may. What they read, they read then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy, bulk_problems
+from mmcore_emulator.isa.asynchronous.bulk_issue import Sent, each_of, issued, landed
+from mmcore_emulator.isa.asynchronous.bulk_memory import read_global, read_shared, write_shared
+from mmcore_emulator.isa.asynchronous.bulk_placement import Placement, issue
+from mmcore_emulator.isa.asynchronous.bulk_reductions import Merge
+from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, initialised
+from mmcore_emulator.isa.asynchronous.remote_stores import block_at
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+
+_NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
+_LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
+
+
+def to_shared(
+    copy: BulkCopy, merge: Merge | None, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
+) -> Sequence[Any]:
+    """Copy from global or shared memory to blocks of the cluster."""
+    named = copy.named(operands)
+    target, mbarrier = named["target"][0], named["mbarrier"][0]
+    for each in (target, mbarrier):
+        mask = machine.memory.in_cluster(each, mask, at)
+    copies = None if mask is not None and not mask.count else issue(copy, machine, mask, at, named)
+    if copies is None:
+        return ()
+    sent, placed = copies
+    _report_misaligned(sent, placed)
+    masks = each_of(machine, sent.lanes, named["mask"][0]) if "mask" in named else None
+    said = f"swizzle {placed.layout.swizzle}" if placed.layout else "bytes in order"
+    read = partial(read_global if copy.source == "global" else read_shared, sent, placed)
+    delivered = 0
+    for rank in (None,) if masks is None else range(16):
+        which = np.ones(len(sent.lanes), np.bool_) if masks is None or rank is None else (masks >> rank) & 1 != 0
+        if not which.any():
+            continue
+        block = block_at(machine, target) if rank is None else machine.batch.block_of_rank(rank)
+        if rank is not None and (block < 0).any():
+            sent.report("out-of-bounds-write", "shared", _NO_BLOCK.format(rank), which)
+            continue
+        delivered += int(sent.nbytes[which].sum())
+        blocks, objects = each_of(machine, sent.lanes, block), each_of(machine, sent.lanes, mbarrier)
+        land: Callable[[], None] = partial(_land, sent, which, placed, read, merge, blocks, objects)
+        if machine.observers:
+            at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
+            origin = placed.origins(sent)[which] if copy.source == "global" else None
+            told = sent.transfer(which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=said)
+            land = partial(landed, land, issued(sent, which, blocks, told), machine)
+        machine.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
+    if copy.source == "global":
+        machine.observers.bulk_copy(placed.transfer("load", sent, delivered))
+    return ()
+
+
+def _report_misaligned(sent: Sent, placed: Placement) -> None:
+    if placed.layout:
+        found, what = placed.layout.destination_problems(sent.shared), "copies a box to a place that cannot be: "
+    else:
+        sources = placed.begin[:, 0].astype(np.uint64)
+        found, what = bulk_problems(sent.shared, sources, sent.nbytes), "copies in bulk, and "
+    for problem in found:
+        sent.report("misaligned", "shared", what + problem.clause, problem.lanes)
+
+
+def _land(
+    sent: Sent,
+    which: NDArray[np.bool_],
+    placed: Placement,
+    read: Callable[[], NDArray[Any]],
+    merge: Merge | None,
+    block: NDArray[np.int64],
+    mbarrier: NDArray[np.uint64],
+) -> None:
+    """Write what was copied into shared memory, and complete its bytes."""
+    content = read()
+    for number in np.flatnonzero(which).tolist():
+        write_shared(sent, number, placed, content, merge, int(block[number]))
+    sent.machine.memory.changed()
+    ended = set()
+    for number in np.flatnonzero(which).tolist():
+        word = _shared_words(sent, mbarrier[number], block[number])
+        if word is None or not initialised(word).all():
+            sent.report("mbarrier-misuse", "shared", "copies in bulk to an mbarrier that is not initialised", [number])
+            continue
+        place, before = (int(block[number]), int(mbarrier[number])), word.copy()
+        word[:] = complete_tx(word, sent.nbytes[number : number + 1])
+        if place in ended:
+            sent.report("mbarrier-misuse", "shared", _LATE, [number])
+        elif (contents(word).parity != contents(before).parity).any():
+            ended.add(place)
+
+
+def _shared_words(sent: Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
+    """The mbarrier object at an address of a block's shared memory, as an array of one word."""
+    inside = int(address) & (RANK_BEGIN - 1)
+    array = sent.machine.memory.spaces["shared"].at(inside)
+    if array is None or not 0 <= inside - array.base <= array.writable - 8:
+        return None
+    first = (inside - array.base + int(block) * array.stride) // 8
+    words: NDArray[np.uint64] = array.view(np.dtype(np.uint64))[first : first + 1]
+    return words

@@ -1,0 +1,111 @@
+"""Bulk copies that threads issue, and the places of what they copy in global and in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy
+from mmcore_emulator.isa.asynchronous.bulk_issue import Sent, each_of, sent_by
+from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation
+from mmcore_emulator.machine.asynchronous.tensor_maps import (
+    MAP_BYTES,
+    TensorLayout,
+    box_elements,
+    box_rows,
+    decode,
+    widened,
+)
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The places of the elements of copies; of plain bytes, 16 are an element.
+
+    Attributes:
+        base: address that the offsets in global memory are from.
+        itemsize: bytes of an element.
+        offsets: bytes from the base to each element in the memory outside, [copies, elements].
+        inside: which elements there are outside, [copies, elements].
+        shared: bytes from the copy's address in shared memory to each element, [copies, elements].
+        begin, nbytes: address and bytes of each run of neighbouring bytes outside, [copies, runs].
+        layout: of the tensor; None of plain bytes.
+    """
+
+    base: int
+    itemsize: int
+    offsets: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    shared: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    nbytes: NDArray[np.int64]
+    layout: TensorLayout | None = None
+
+    def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
+        """Return what observers see of the copies as they are sent."""
+        space = sent.machine.memory.spaces["global"]
+        runs = self.begin, self.nbytes
+        return BulkTransfer(action, sent.at, space, sent.lanes, sent.shared, *runs, delivered, self.layout)
+
+    def reach(self, sent: Sent, number: int) -> int:
+        """Return the bytes of shared memory that one copy spans; a swizzle may move chunks past its own."""
+        swizzled = int(self.shared[number].max(initial=0)) + self.itemsize if self.layout else 0
+        return max(int(sent.nbytes[number]), swizzled)
+
+    def origins(self, sent: Sent) -> NDArray[np.int64]:
+        """Return the address in global memory of each 16 bytes in shared memory, [copies, chunks]; 0 for none."""
+        found = np.zeros((len(sent.lanes), -(-int(sent.nbytes.max(initial=0)) // 16)), np.int64)
+        here = self.inside & (self.shared % 16 == 0) & (self.shared < sent.nbytes[:, np.newaxis])
+        found[np.nonzero(here)[0], self.shared[here] // 16] = self.base + self.offsets[here]
+        return found
+
+
+def issue(
+    copy: BulkCopy, machine: Machine, mask: Mask | None, at: Instruction, named: dict[str, list[Values]]
+) -> tuple[Sent, Placement] | None:
+    """Return the copies that the lanes of a mask issue; None, and a violation, where no tensor map fits."""
+    inside, outside = ("source", "target") if copy.target == "global" else ("target", "source")
+    if not copy.axes:
+        sent = sent_by(machine, mask, at, named[inside][0], named["size"][0])
+        return sent, _of_bytes(sent, each_of(machine, sent.lanes, named[outside][0]))
+    address, *places = named["tensor"]
+    layout = _layout(machine, mask, at, address)
+    if layout is None:
+        return None
+    sent = sent_by(machine, mask, at, named[inside][0], layout.nbytes)
+    coordinates = np.stack([each_of(machine, sent.lanes, each) for each in places], axis=-1)
+    problems = layout.copy_problems(copy.axes, coordinates)
+    for problem in problems:
+        sent.report("illegal-address", None, problem.clause, problem.lanes)
+    return None if problems else (sent, _of_boxes(sent, layout, coordinates))
+
+
+def _layout(machine: Machine, mask: Mask | None, at: Instruction, address: Values) -> TensorLayout | None:
+    lanes = machine.batch.spread(mask)
+    (named,) = np.unique(each_of(machine, np.argwhere(lanes), address))[:1]
+    content = machine.memory.content("generic", int(named), MAP_BYTES)
+    layout = decode(content.tobytes()) if content is not None else None
+    if layout is None:
+        text = f"finds no tensor map at address {int(named):#x}"
+        machine.observers.report(LaneViolation("illegal-address", None, at, lanes, lambda _: text))
+    return layout
+
+
+def _of_boxes(sent: Sent, layout: TensorLayout, coordinates: Values) -> Placement:
+    wide, places = widened(layout, coordinates)
+    offsets, inside, shared = box_elements(wide, places, sent.shared)
+    elements = offsets, np.broadcast_to(inside, offsets.shape), np.broadcast_to(shared, offsets.shape)
+    return Placement(layout.address, wide.itemsize, *elements, *box_rows(layout, coordinates), layout)
+
+
+def _of_bytes(sent: Sent, addresses: NDArray[np.uint64]) -> Placement:
+    steps, base = np.arange(0, int(sent.nbytes.max(initial=0)), 16), int(addresses.min(initial=2**63))
+    begin, nbytes = addresses.astype(np.int64)[:, np.newaxis], sent.nbytes[:, np.newaxis]
+    offsets, inside = begin - base + steps, steps < nbytes
+    return Placement(base, 16, offsets, inside, np.broadcast_to(steps, inside.shape), begin, nbytes)

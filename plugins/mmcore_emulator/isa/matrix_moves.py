@@ -1,0 +1,147 @@
+"""``ldmatrix``, ``stmatrix`` and ``movmatrix``: matrices of 8×8 that a warp moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.isa.entries import (
+    CLUSTER_SPACE,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    Opcode,
+    OperandSpec,
+    always,
+    of_opcode,
+)
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.warps import PerWarp
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.tensor_cores.fragments import Registers
+
+_WORD = np.dtype(np.uint32)
+
+
+@dataclass(frozen=True)
+class MatrixMove:
+    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords.
+
+    Attributes:
+        count: of matrices, and of registers.
+        transposed: whether a thread holds neighbours in a column.
+        space: "shared", or "generic" where the opcode does not say.
+    """
+
+    count: int
+    transposed: bool
+    space: str
+
+
+@cache
+def matrix_move(opcode: tuple[str, ...]) -> MatrixMove | None:
+    """What an opcode moves: ``("ldmatrix", "sync", "aligned", "m8n8", "x4", "trans", "shared", "b16")``.
+
+    None for another instruction, and for the shapes of sm_100.
+    """
+    if opcode[1:3] != ("sync", "aligned") or opcode[0] not in ("ldmatrix", "stmatrix") or opcode[-1] != "b16":
+        return None
+    count, *rest = (each for each in opcode[3:-1] if each != "m8n8")
+    transposed, space = "trans" in rest, "shared" if {"shared", "shared::cta"} & set(rest) else "generic"
+    known = count in ("x1", "x2", "x4") and set(rest) <= {"trans", "shared", "shared::cta"}
+    return MatrixMove(int(count[1:]), transposed, space) if known else None
+
+
+def registers_of_rows(rows: Values, transposed: bool = False) -> Registers:
+    """Registers that ``ldmatrix`` makes of loaded matrices ``[W, count, 8, 8]`` of uint16 (PTX ISA 9.7.14.5.15).
+
+    Thread 4r + i holds elements 2i and 2i + 1 of row r, or of column r where ``transposed``.
+    """
+    held = np.ascontiguousarray(rows.swapaxes(2, 3) if transposed else rows).view(np.uint32)
+    return list(held.reshape(len(rows), -1, 32).swapaxes(0, 1))
+
+
+def rows_of_registers(registers: Sequence[NDArray[Any]], transposed: bool = False) -> Values:
+    """Matrices ``[W, count, 8, 8]`` of uint16 that ``stmatrix`` stores (PTX ISA 9.7.14.5.16)."""
+    rows = np.stack(registers, axis=1).view(np.uint16).reshape(-1, len(registers), 8, 8)
+    return rows.swapaxes(2, 3) if transposed else rows
+
+
+def _matrices(opcode: Opcode) -> Execute | None:
+    """``ldmatrix`` and ``stmatrix``."""
+    move, store = matrix_move(opcode), opcode[0] == "stmatrix"
+    if move is None:
+        return None
+    address, registers = OperandSpec("address"), OperandSpec("source" if store else "result", count=move.count)
+    if store:
+        return Execute(partial(_store_matrices, move), (address, registers))
+    return Execute(partial(_load_matrices, move), (registers, address))
+
+
+def _load_matrices(
+    move: MatrixMove, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values]
+) -> Sequence[Values]:
+    """Each thread of those that name rows loads 16 bytes, which are then dealt out."""
+    naming = machine.batch.narrow(mask, machine.special("%laneid") < np.uint32(8 * move.count))
+    words = machine.memory.load(move.space, address[0], _WORD, 4, naming, at)
+
+    def deal(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        lines = np.stack(rows, axis=2)[:, : 8 * move.count].reshape(len(taking), move.count, 8, 4)
+        return registers_of_rows(lines.view(np.uint16), move.transposed)
+
+    dealt: Sequence[Values] = machine.warps.together(deal, words, mask)
+    return dealt
+
+
+def _store_matrices(
+    move: MatrixMove,
+    machine: Machine,
+    mask: Mask | None,
+    at: Instruction,
+    address: list[Values],
+    registers: list[Values],
+) -> Sequence[Values]:
+    def collect(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        lines = np.ascontiguousarray(rows_of_registers(rows, move.transposed)).view(np.uint32)
+        every = np.zeros((len(taking), 32, 4), np.uint32)
+        every[:, : 8 * move.count] = lines.reshape(len(taking), -1, 4)
+        return [every[:, :, word] for word in range(4)]
+
+    words = machine.warps.together(collect, registers, mask)
+    naming = machine.batch.narrow(mask, machine.special("%laneid") < np.uint32(8 * move.count))
+    machine.memory.store(move.space, address[0], words, _WORD, naming, at)
+    return ()
+
+
+def _transpose(machine: Machine, mask: Mask | None, at: Instruction, register: list[Values]) -> list[Values]:
+    """A matrix of 8×8 in the registers of a warp, and the same with rows for columns."""
+
+    def transpose(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        return registers_of_rows(np.ascontiguousarray(rows_of_registers(rows)), transposed=True)
+
+    transposed: list[Values] = machine.warps.together(transpose, register, mask)
+    return transposed
+
+
+def _move_effect(name: str, verb: str) -> Effect:
+    return Effect("matrix move", verb, verb == "writes", members="all", step=name)
+
+
+_TRANSPOSED = Execute(_transpose, (OperandSpec("result"), OperandSpec("source")))
+FAMILY = Family(
+    "Matrices that a warp moves",
+    (
+        Entry("ldmatrix", of_opcode(_matrices), effect=_move_effect("ldmatrix", "reads")),
+        Entry("stmatrix", of_opcode(_matrices), effect=_move_effect("stmatrix", "writes")),
+        Entry("movmatrix", always(_TRANSPOSED), r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
+    ),
+    since=(((9, 0), r"stmatrix\..*"), CLUSTER_SPACE),
+)

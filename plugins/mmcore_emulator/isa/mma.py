@@ -1,0 +1,198 @@
+"""``mma.sync``: products of matrices that a warp holds in registers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TypeAlias
+
+import numpy as np
+
+from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, of_opcode
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.warps import PerWarp
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
+from mmcore_emulator.tensor_cores.elements import bits_of, values
+from mmcore_emulator.tensor_cores.fragments import Fragment
+from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, fragment
+from mmcore_emulator.tensor_cores.summation import multiply_add
+
+Multiply: TypeAlias = Callable[[Values, Values, Values], Values]
+"""Maps the numbers of A ``[W, M, K]``, B ``[W, K, N]`` and C ``[W, M, N]`` to those of D."""
+
+
+@dataclass(frozen=True)
+class MmaKind:
+    """What an ``mma.sync`` multiplies.
+
+    Attributes:
+        shape: M, N and K.
+        layouts: of A and of B, "row" or "col".
+        d, a, b, c: types of elements.
+        satfinite: whether a sum of whole numbers stops at the limits of s32 instead of wrapping around.
+        rounding: of f64: "rn", "rz", "rm" or "rp".
+    """
+
+    shape: Shape
+    layouts: tuple[str, str]
+    d: str
+    a: str
+    b: str
+    c: str
+    satfinite: bool = False
+    rounding: str = "rn"
+
+    def fragments(self) -> tuple[Fragment, Fragment, Fragment, Fragment]:
+        """Of the operands, in the order in which they are written: D, A, B, C."""
+        row, col = self.layouts
+        return self.held("C", self.d), self.held("A", self.a, row), self.held("B", self.b, col), self.held("C", self.c)
+
+    def held(self, matrix: Matrix, type: str, layout: str = "") -> Fragment:
+        """Return the fragment of one operand."""
+        return fragment(matrix, self.shape, type, layout)
+
+    @property
+    def accumulator(self) -> str:
+        """The type of the sums: float32 where C or D has it, which D is then rounded from."""
+        return "f32" if "f32" in (self.c, self.d) else self.d
+
+    @property
+    def register_counts(self) -> tuple[int, int, int, int]:
+        """How many registers the operands have: D, A, B, C."""
+        d, a, b, c = (each.register_count for each in self.fragments())
+        return d, a, b, c
+
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_ROUNDINGS = frozenset({"rn", "rz", "rm", "rp"})
+_INTEGERS = (frozenset({"s8", "u8"}), frozenset({"s4", "u4"}))
+_FLOATS8 = frozenset({"e4m3", "e5m2"})
+SUMS: dict[str, tuple[str, ...]] = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "f64": ("f64",)}
+SUMS |= dict.fromkeys(("e4m3", "e5m2"), ("f16", "f32")) | dict.fromkeys(("s8", "u8", "s4", "u4"), ("s32",))
+
+_MMA_SHAPES: dict[str, tuple[Shape, ...]] = {
+    "f16": ((8, 8, 4), (16, 8, 8), (16, 8, 16)),
+    "bf16": ((16, 8, 8), (16, 8, 16)),
+    "tf32": ((16, 8, 4), (16, 8, 8)),
+    "f64": ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)),
+    **dict.fromkeys(("e4m3", "e5m2"), ((16, 8, 16), (16, 8, 32))),
+    **dict.fromkeys(("s8", "u8"), ((8, 8, 16), (16, 8, 16), (16, 8, 32))),
+    **dict.fromkeys(("s4", "u4"), ((8, 8, 32), (16, 8, 32), (16, 8, 64))),
+}
+"""Shapes of ``mma.sync`` for each type of A and B (PTX ISA 9.7.14.5.14, up to sm_90)."""
+
+
+def shape_named(name: str) -> Shape | None:
+    """M, N and K of a shape as PTX writes it, "m16n8k16"; None for anything else."""
+    found = _SHAPE.fullmatch(name)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+@cache
+def mma_kind(opcode: tuple[str, ...]) -> MmaKind | None:
+    """What an opcode multiplies: ``("mma", "sync", "aligned", "m16n8k16", "row", "col", "f32", "f16", "f16", "f32")``.
+
+    None for another instruction, and for what is not here: single bits, sparse and scaled matrices, ``.kind::``.
+    """
+    if opcode[:3] != ("mma", "sync", "aligned"):
+        return None
+    plain, satfinite, rounding = without_modifiers(opcode[3:])
+    shape = shape_named(plain[0]) if len(plain) == 7 else None
+    if shape is None or not {plain[1], plain[2]} <= {"row", "col"}:
+        return None
+    d, a, b, c = plain[3:]
+    kind = MmaKind(shape, (plain[1], plain[2]), d, a, b, c, satfinite, rounding)
+    known = sound_types(kind) and shape in _MMA_SHAPES[kind.a]
+    volta = kind.a == "f16" and shape == (8, 8, 4)
+    return kind if known and (volta or kind.layouts == ("row", "col")) else None
+
+
+def without_modifiers(parts: tuple[str, ...]) -> tuple[tuple[str, ...], bool, str]:
+    """Parts of an opcode without ``.satfinite`` and rounding, and these."""
+    plain = tuple(part for part in parts if part != "satfinite" and part not in _ROUNDINGS)
+    return plain, "satfinite" in parts, next((part for part in parts if part in _ROUNDINGS), "rn")
+
+
+def sound_types(kind: MmaKind) -> bool:
+    """Whether A and B may be multiplied, and summed in C and D."""
+    alike = kind.a == kind.b or any({kind.a, kind.b} <= types for types in (*_INTEGERS, _FLOATS8))
+    return alike and {kind.c, kind.d} <= set(SUMS.get(kind.a, ()))
+
+
+def product(kind: MmaKind, k: int) -> Execute:
+    """Return what executes a product whose sums have ``k`` terms at most in one step."""
+
+    def bound(capability: Capability) -> Run:
+        types = kind.a, kind.b, kind.accumulator
+        arithmetic = arithmetic_of(capability, "mma", *types, k, c_type=kind.c, saturate=kind.satfinite)
+        return partial(_multiplied, kind, partial(multiply_add, arithmetic=arithmetic))
+
+    return Execute(None, _operands(kind), bound=bound)
+
+
+def exact_product(kind: MmaKind, multiply: Multiply) -> Execute:
+    """Return what executes a product that ``multiply`` computes alike on every compute capability."""
+    return Execute(partial(_multiplied, kind, multiply), _operands(kind))
+
+
+def _operands(kind: MmaKind) -> tuple[OperandSpec, ...]:
+    """Return the operands of a product: D, A, B, C."""
+    roles = ("result", "source", "source", "source")
+    return tuple(
+        OperandSpec(role, register_type(held), held.register_count)
+        for role, held in zip(roles, kind.fragments(), strict=True)
+    )
+
+
+def register_type(fragment: Fragment) -> str:
+    """Return the PTX type of the registers that hold a fragment."""
+    return "f64" if fragment.bits == 64 else "b32"
+
+
+def _multiplied(
+    kind: MmaKind, multiply: Multiply, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
+) -> list[Values]:
+    d, *fragments = kind.fragments()
+    ends = np.cumsum([len(each) for each in operands])
+
+    def compute(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
+        here = np.asarray(taking.any(axis=1))
+        own = rows if here.all() else [each[here] for each in rows]
+        a, b, c = (
+            values(fragment.unpack(own[end - len(each) : end]), type)
+            for fragment, each, end, type in zip(fragments, operands, ends, (kind.a, kind.b, kind.c), strict=True)
+        )
+        made = d.pack(bits_of(multiply(a, b, c), kind.d))
+        return made if here.all() else [_spread(each, here) for each in made]
+
+    together: list[Values] = machine.warps.together(compute, [each for operand in operands for each in operand], mask)
+    return together
+
+
+def _spread(rows: PerWarp, here: PerWarp) -> PerWarp:
+    """Rows of some warps among those of all, zeros elsewhere."""
+    every = np.zeros((len(here), rows.shape[1]), rows.dtype)
+    every[here] = rows
+    return every
+
+
+def _build(opcode: Opcode) -> Execute | None:
+    kind = mma_kind(opcode)
+    return product(kind, kind.shape[2]) if kind else None
+
+
+PRODUCT = Effect("product", members="all")
+FAMILY = Family(
+    "Products of matrices of a warp",
+    (Entry("mma", of_opcode(_build), effect=PRODUCT),),
+    since=(
+        ((9, 0), r"mma\..*\.m16n8k\d+\..*f64.*"),
+        ((8, 9), r"mma\..*\.e[45]m[23]\..*"),
+        ((8, 0), r"mma\..*\.(bf16|tf32|f64)(\..*)?|mma\..*\.(m16n8k16\..*|m16n8k(32|64|128|256)\..*)"),
+    ),
+)

@@ -1,0 +1,249 @@
+"""Copies in im2col mode: forms that ptxas takes, pixels against a walk in plain Python, stores, and misuse."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mmcore_emulator import TensorMap, launch
+from mmcore_emulator.isa.table import semantics_of
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, box_elements, box_rows, decode
+from tests.emulation import Emulated, emulate, function_of, ptx_kernel
+from tests.emulator.ptx_statements import REGISTERS, ptxas_refuses
+from tests.emulator.test_tensor_map_use import BASE, SOURCE, copied
+
+Index = tuple[int, ...]
+
+
+def statements() -> Iterator[str]:
+    for axes in range(2, 6):
+        box = f"[%d1, {{{', '.join(f'%r{axis}' for axis in range(1, axes + 1))}}}]"
+        offsets = f", {{{', '.join(f'%h{axis}' for axis in range(1, max(axes - 1, 2)))}}}"
+        for mode, (hint, policy) in itertools.product(
+            (".im2col", ".im2col_no_offs"), (("", ""), (".L2::cache_hint", ", %d2"))
+        ):
+            further = offsets * (mode == ".im2col")
+            done = f"{mode}.mbarrier::complete_tx::bytes"
+            for place, (many, mask) in itertools.product(
+                ("cta", "cluster"), (("", ""), (".multicast::cluster", ", %h5"))
+            ):
+                load = f"cp.async.bulk.tensor.{axes}d.shared::{place}.global{done}{many}{hint}"
+                yield f"{load} [%r6], {box}, [%r7]{further}{mask}{policy};"
+            store = f"cp.async.bulk.tensor.{axes}d.global.shared::cta{mode}.bulk_group{hint}"
+            yield f"{store} {box}, [%r6]{further}{policy};"
+            reduction = f"cp.reduce.async.bulk.tensor.{axes}d.global.shared::cta.add{mode}.bulk_group{hint}"
+            yield f"{reduction} {box}, [%r6]{further}{policy};"
+            yield f"cp.async.bulk.prefetch.tensor.{axes}d.L2.global{mode}{hint} {box}{further}{policy};"
+
+
+def test_the_emulator_knows_the_forms_that_ptxas_takes() -> None:
+    every = [*statements()]
+    body = function_of(ptx_kernel(f"{{ {REGISTERS} {' '.join(every)} }}")).body
+    bulk = [instruction for instruction in body if "bulk" in instruction.opcode]
+    known = {statement for statement, each in zip(every, bulk, strict=True) if semantics_of(each.opcode)}
+    assert known == {*every} - ptxas_refuses(every, "90a")
+    assert len(known) == 36
+
+
+def walk(layout: TensorLayout, start: Index, offsets: Index) -> Iterator[Index]:
+    """Yield the channel-less index of each pixel, W first, one step after the other."""
+    assert layout.corners is not None
+    position, steps = [*start[1:]], layout.steps or (1,) * layout.rank
+    for _ in range(layout.box[1]):
+        yield (*(each + more for each, more in zip(position, (*offsets, 0), strict=True)),)
+        for axis in range(layout.rank - 2):
+            position[axis] += steps[axis + 1]
+            if position[axis] <= layout.extents[axis + 1] - 1 + layout.corners[1][axis]:
+                break
+            position[axis] = layout.corners[0][axis]
+        else:
+            position[-1] += 1
+
+
+def column(layout: TensorLayout, tensor: NDArray[np.uint16], start: Index, offsets: Index) -> NDArray[np.uint16]:
+    """Return what a copy brings, pixel by pixel; the tensor's axes are N, D, H, W and C."""
+    fill = np.frombuffer(layout.fill, np.uint16)[0]
+    found = np.full(layout.box[::-1], fill, np.uint16)
+    for row, pixel in enumerate(walk(layout, start, offsets)):
+        for channel in range(layout.box[0]):
+            index = (*pixel[::-1], start[0] + channel)
+            if all(0 <= each < size for each, size in zip(index, tensor.shape, strict=True)):
+                found[row, channel] = tensor[index]
+    return found
+
+
+def drawn(rng: np.random.Generator, rank: int) -> tuple[TensorLayout, NDArray[np.uint16], Index, Index]:
+    """Draw a tensor of halves, its map, the coordinates of a copy and its offsets."""
+    shape = *rng.integers(2, 7, rank - 1), 8 * int(rng.integers(1, 4))
+    tensor = rng.integers(1, 2**15, shape, np.uint16)
+    extents = tuple(map(int, shape[::-1]))
+    lower = rng.integers(-3, 2, rank - 2)
+    upper = np.maximum(rng.integers(-3, 3, rank - 2), lower - np.array(extents[1:-1]) + 1)
+    steps = tuple(map(int, rng.integers(1, 4, rank))) if rng.integers(2) else ()
+    layout = TensorLayout(
+        BASE,
+        "float16",
+        extents,
+        tensor.strides[::-1],
+        (8 * int(rng.integers(1, 3)), int(rng.integers(1, 40))),
+        int(rng.choice((0, 32, 64, 128))),
+        steps,
+        bool(rng.integers(2)),
+        (tuple(map(int, lower)), tuple(map(int, upper))),
+    )
+    inside = (int(rng.integers(low, high + 1)) for low, high in layout.pixel_bounds)
+    start = int(rng.integers(-4, extents[0])), *inside, int(rng.integers(-1, extents[-1] + 1))
+    return layout, tensor, start, tuple(map(int, rng.integers(0, 4, rank - 2)))
+
+
+@pytest.mark.parametrize("rank", [3, 4, 5])
+@pytest.mark.parametrize("seed", range(40))
+def test_pixels_are_those_of_a_walk_through_the_bounding_box(rank: int, seed: int) -> None:
+    layout, tensor, start, offsets = drawn(np.random.default_rng(100 * rank + seed), rank)
+    assert layout.problems() == []
+    assert decode(layout.encode()) == layout
+    place, inside, shared = box_elements(layout, np.array([*start, *offsets]), 1024)
+    assert len({*shared.tolist()}) == len(shared) == layout.nbytes // 2
+    fill = np.frombuffer(layout.fill, np.uint16)
+    brought = np.where(inside, tensor.reshape(-1)[np.where(inside, place, 0) // 2], fill)
+    expected = column(layout, tensor, start, offsets)
+    np.testing.assert_array_equal(brought.reshape(expected.shape), expected)
+    _, lengths = box_rows(layout, np.array([*start, *offsets]))
+    assert (lengths == 2 * inside.reshape(expected.shape).sum(1)).all()
+
+
+def load_of(start: Index, offsets: Index) -> str:
+    coordinates, moved = (", ".join(map(str, each)) for each in (start, offsets))
+    done = "mbarrier::complete_tx::bytes"
+    return f"{len(start)}d.shared::cluster.global.im2col.{done} [%0], [%1, {{{coordinates}}}], [%2], {{{moved}}};"
+
+
+@pytest.mark.parametrize("rank", [3, 4, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_kernel_loads_a_column_of_pixels(rank: int, seed: int) -> None:
+    layout, tensor, start, offsets = drawn(np.random.default_rng(900 * rank + seed), rank)
+    layout = TensorLayout(**{**vars(layout), "swizzle": 0})
+    made = copied(layout, tensor, load_of(start, offsets))
+    assert made.violations == []
+    brought = made.arrays[1].view(np.uint16).reshape(layout.box[::-1])
+    np.testing.assert_array_equal(brought, column(layout, tensor, start, offsets))
+
+
+IMAGES = np.random.default_rng(3).integers(1, 999, (2, 4, 5, 8)).astype(np.uint32)
+BOUNDS = ((1, 0), (-1, -1))
+
+
+def images(box: tuple[int, int] = (4, 11), kind: str = "uint32") -> TensorLayout:
+    """Return a map of two images of 4×5 pixels of 8 channels, without the first and last columns and the last row."""
+    return TensorLayout(BASE, kind, IMAGES.shape[::-1], IMAGES.strides[::-1], box, corners=BOUNDS)
+
+
+LAUNCHED = SOURCE.format(nbytes=176, copy=load_of((4, 2, 1, 0), (0, 1)))
+
+
+def test_the_api_takes_axes_in_the_order_of_the_array() -> None:
+    out = np.zeros((11, 4), np.uint32)
+    arguments = IMAGES, out, TensorMap(IMAGES, (11, 4), corners=(BOUNDS[0][::-1], BOUNDS[1][::-1]))
+    assert launch(LAUNCHED, "f", grid=1, block=32, args=arguments, shared_bytes=176).ok
+    assert out[0].tolist() == IMAGES[0, 2, 2, 4:].tolist()
+
+
+STORE = """
+struct __align__(64) Map {{ unsigned long long words[16]; }};
+extern "C" __global__ void f(unsigned *memory, const __grid_constant__ Map map) {{
+    extern __shared__ __align__(1024) unsigned tile[];
+    for (int i = threadIdx.x; i < 44; i += blockDim.x) tile[i] = 1000 + i;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0)
+        asm volatile("{copy} [%1, {{4, 2, 1, 0}}], [%0]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+                     :: "r"((unsigned)__cvta_generic_to_shared(tile)), "l"(&map) : "memory");
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("copy", "adds"),
+    [
+        ("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group", False),
+        ("cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.im2col_no_offs.bulk_group", True),
+    ],
+)
+def test_a_column_is_stored_pixel_by_pixel(copy: str, adds: bool) -> None:
+    made = emulate(STORE.format(copy=copy), IMAGES, images().encode(), architecture="90a", shared_bytes=176)
+    assert made.violations == []
+    expected = IMAGES.copy()
+    for row, (w, h, n) in enumerate(walk(images(), (4, 2, 1, 0), (0, 0))):
+        if n < 2:
+            expected[n, h, w, 4:] = expected[n, h, w, 4:] * adds + 1000 + 4 * row + np.arange(4)
+    np.testing.assert_array_equal(made.arrays[0], expected)
+
+
+MULTICAST = """
+struct __align__(64) Map { unsigned long long words[16]; };
+extern "C" __global__ void f(const unsigned *memory, unsigned *out, const __grid_constant__ Map map) {
+    extern __shared__ __align__(1024) unsigned tile[];
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned into = (unsigned)__cvta_generic_to_shared(tile), at = (unsigned)__cvta_generic_to_shared(&barrier);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(at) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 176;" :: "r"(at) : "memory");
+    }
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    if (threadIdx.x == 0 && blockIdx.x == 1)
+        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+                     ".multicast::cluster.L2::cache_hint [%0], [%1, {4, 1, 0, 0}], [%2], {%3, %4}, %5, %6;"
+                     :: "r"(into), "l"(&map), "r"(at), "h"((unsigned short)1), "h"((unsigned short)2),
+                        "h"((unsigned short)3), "l"(0ull) : "memory");
+    asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }"
+                 :: "r"(at) : "memory");
+    for (int i = threadIdx.x; i < 44; i += blockDim.x) out[44 * blockIdx.x + i] = tile[i];
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+}"""
+
+
+def test_a_column_goes_to_several_blocks_of_a_cluster() -> None:
+    out = np.zeros((2, 11, 4), np.uint32)
+    arguments = IMAGES, out, images().encode()
+    made = emulate(MULTICAST, *arguments, grid=(2,), cluster=(2, 1, 1), architecture="90a", shared_bytes=176)
+    assert made.violations == []
+    for block in made.arrays[1]:
+        for row, (w, h, n) in enumerate(walk(images(), (4, 1, 0, 0), (1, 2))):
+            inside = w < 5 and h < 4 and n < 2
+            assert block[row].tolist() == (IMAGES[n, h, w, 4:].tolist() if inside else [0] * 4)
+
+
+def reported(layout: TensorLayout, copy: str) -> str:
+    made: Emulated = copied(layout, IMAGES, copy)
+    return " ".join(map(str, made.violations))
+
+
+def test_misuse_of_a_map_is_reported() -> None:
+    assert "begins at a pixel outside the bounding box of its tensor map" in reported(
+        images(), load_of((0, 0, 0, 0), (0, 0))
+    )
+    tiled = TensorLayout(BASE, "uint32", IMAGES.shape[::-1], IMAGES.strides[::-1], (4, 2, 2, 1))
+    assert "copies in im2col mode with 4 axes by a tensor map in tiled mode" in reported(
+        tiled, load_of((0, 1, 0, 0), (0, 0))
+    )
+    tile = "4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {0, 1, 0, 0}], [%2];"
+    assert "copies in tiled mode with 4 axes by a tensor map in im2col mode" in reported(images(), tile)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"box": (4, 1025)}, "a column has not between 1 and 1024 pixels"),
+        ({"box": (260, 8)}, "the box's extents are not between 1 and 256"),
+        ({"box": (3, 8)}, "a row of the box has 12 bytes, no multiple of 16"),
+        ({"corners": ((0, -129), (0, 0))}, "a corner is not between -128 and 127"),
+        ({"corners": ((0,), (0,))}, "im2col is for 3 to 5 axes, with corners along all but the first and the last"),
+        ({"corners": ((2, 0), (-3, 0))}, "the bounding box of its pixels is empty"),
+        ({"swizzle": 32, "box": (16, 8)}, "a row of the box has 64 bytes, more than the swizzle's 32"),
+    ],
+)
+def test_what_the_driver_refuses(change: dict[str, object], sentence: str) -> None:
+    assert TensorLayout(**{**vars(images()), **change}).problems() == [sentence]

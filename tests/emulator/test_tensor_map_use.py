@@ -1,0 +1,71 @@
+"""Copies by tensor maps: what lies outside a tensor, and maps that do not fit the instruction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
+from tests.emulation import Emulated, emulate
+
+SOURCE = """
+struct __align__(64) Map {{ unsigned long long words[16]; }};
+extern "C" __global__ void f(const unsigned char *memory, unsigned char *out, const __grid_constant__ Map map) {{
+    extern __shared__ __align__(1024) unsigned char tile[];
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned into = (unsigned)__cvta_generic_to_shared(tile), at = (unsigned)__cvta_generic_to_shared(&barrier);
+    if (threadIdx.x == 0) {{
+        asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(at) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], {nbytes};" :: "r"(at) : "memory");
+        asm volatile("cp.async.bulk.tensor.{copy}"
+                     :: "r"(into), "l"(&map), "r"(at) : "memory");
+    }}
+    __syncthreads();
+    asm volatile("{{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }}"
+                 :: "r"(at) : "memory");
+    for (int i = threadIdx.x; i < {nbytes}; i += blockDim.x) out[i] = tile[i];
+}}"""
+BASE = (1 << 40) + (1 << 39)
+"""Address of the first array on the emulator."""
+
+
+def copied(layout: TensorLayout, memory: NDArray[np.generic], copy: str) -> Emulated:
+    """Run a kernel that copies one box into shared memory and from there to its second array."""
+    out = np.zeros(layout.nbytes, np.uint8)
+    source = SOURCE.format(nbytes=layout.nbytes, copy=copy)
+    return emulate(source, memory, out, layout.encode(), architecture="90a", shared_bytes=layout.nbytes)
+
+
+TILE = "2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {-2, 1}], [%2];"
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("float16", 0x7FFF), ("bfloat16", 0x7FFF), ("float32", 0x7FFFFFFF)])
+@pytest.mark.parametrize("nan", [False, True])
+def test_elements_outside_a_tensor_are_zero_or_nan(kind: str, bits: int, nan: bool) -> None:
+    dtype = np.dtype("u4" if kind == "float32" else "u2")
+    memory = np.random.default_rng(1).integers(1, 2**15, (3, 16)).astype(dtype)
+    strides = dtype.itemsize, dtype.itemsize * 16
+    layout = TensorLayout(BASE, kind, (16, 3), strides, (16, 4), nan=nan)
+    made = copied(layout, memory, TILE)
+    assert made.violations == []
+    expected = np.full((4, 16), bits if nan else 0, dtype)
+    expected[:2, 2:] = memory[1:, :14]
+    np.testing.assert_array_equal(made.arrays[1].view(dtype).reshape(4, 16), expected)
+
+
+@pytest.mark.parametrize("axes", [1, 3])
+def test_a_map_of_other_axes_is_reported(axes: int) -> None:
+    extents, strides, box = (8, 4, 2)[:axes], (4, 32, 128)[:axes], (8, 2, 1)[:axes]
+    layout = TensorLayout(BASE, "float32", extents, strides, box)
+    made = copied(layout, np.zeros(64, np.float32), TILE)
+    assert f"copies in tiled mode with 2 axes by a tensor map in tiled mode with {axes}" in " ".join(
+        map(str, made.violations)
+    )
+
+
+def test_a_swizzle_may_reach_past_the_bytes_of_a_narrow_box() -> None:
+    """Rows of 16 bytes lie behind one another, and chunks change places within lines of 128 bytes."""
+    layout = TensorLayout(BASE, "float32", (4, 90), (4, 16), (4, 9), swizzle=128)
+    made = copied(layout, np.zeros((90, 4), np.float32), TILE)
+    assert "copies 16 bytes past the end of" in " ".join(map(str, made.violations))
