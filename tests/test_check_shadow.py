@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.lanes import WARP, Batch
-from mmcore_emulator.machine.warps import Warps
-from mmcore_emulator.sanitizer.ordering import Clocks, Order
-from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess
+from mmcore_emulator.sanitizer.batch_clocks import BatchClocks
+from mmcore_emulator.sanitizer.last_access import Accesses, LastAccess
+from mmcore_emulator.sanitizer.vector_clocks import HappensBefore
 
 PIECES, LANES, WARPS_OF_BLOCK, WARPS = 3, 4, 2, 4
 """Of each warp only the first lanes do anything."""
@@ -38,12 +38,8 @@ class Threads:
         self.fenced: list[set[int]] = [set() for _ in range(WARPS * LANES)]
         self.pending: list[set[int]] = [set() for _ in range(WARPS * LANES)]
         self.flags: list[set[int]] = [set() for _ in range(FLAGS)]
-        self.warps = Warps(BATCH)
-        self.thread = np.arange(1, 129).reshape(BATCH.shape)
-        self.block = np.arange(128).reshape(BATCH.shape) // 64
-        self.order = Order()
-        self.order.blocks, self.order.block_size = 2, 64
-        self.clocks = Clocks(self.order, BATCH, self.warps, self.thread, self.block)
+        self.order = HappensBefore()
+        self.clocks = BatchClocks(self.order, BATCH)
         self.last = LastAccess(PIECES)
 
     def meet(self, threads: list[int]) -> None:
@@ -115,8 +111,7 @@ class Threads:
         index = np.array([event.piece for event in events])
         thread = np.array([event.thread for event in events])
         lane = thread // LANES * WARP + thread % LANES
-        horizon = self.clocks.horizon.reshape(-1)[lane]
-        who = Accesses(self.clocks, lane + 1, lane // WARP % WARPS_OF_BLOCK, lane // 64, horizon, lane)
+        who = Accesses(self.clocks, lane)
         expected = [self.unordered(event) for event in events]
         found = self.last.unordered_with(index, who).tolist()
         for number, (event, threads) in enumerate(zip(events, expected, strict=True)):
@@ -124,7 +119,7 @@ class Threads:
                 one = np.array([number])
                 acted = [each.thread for each in self.history if each.piece == event.piece]
                 before = {each // LANES * WARP + each % LANES for each in acted}
-                assert self.last.someone_else(index[one], who[one]) - 1 in before - {int(lane[number])}
+                assert self.last.unordered_thread(index[one], who[one]) - 1 in before - {int(lane[number])}
         self.last.note(index, who, 0)
         for event in events:
             self.known[event.thread].add(len(self.history))

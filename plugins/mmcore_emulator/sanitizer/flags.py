@@ -1,4 +1,4 @@
-"""Instructions by which threads tell each other something: strong accesses, and volatile reads that are compared."""
+"""Flags in memory, by which threads synchronise: strong accesses, and volatile reads whose values are compared."""
 
 from __future__ import annotations
 
@@ -8,29 +8,49 @@ from mmcore_emulator.isa.table import destinations, effect, reads
 from mmcore_emulator.ptx.instructions import Instruction
 
 
-def scope(at: Instruction, what: str) -> str:
-    """Return how far an access releases or acquires ("cta" or "gpu"); "" if it does not."""
+def scope(at: Instruction, order: str) -> str:
+    """Return the scope of an instruction's "acquire" or "release": "cta" or "gpu"; "" if it has none."""
     does = effect(at)
-    if does.order.isdisjoint((what, "acq_rel")):
+    if does.order.isdisjoint((order, "acq_rel")):
         return ""
     return "cta" if does.scope == "cta" else "gpu"
 
 
-def seeing(instructions: Sequence[Instruction]) -> frozenset[int]:
-    """The atomics, by identity, whose result somebody reads."""
-    read = {register for each in instructions for register in reads(each)}
-    asking = (each for each in instructions if effect(each).polls == "if read")
-    return frozenset(id(each) for each in asking if not read.isdisjoint(destinations(each)))
+class FlagReads:
+    """The instructions of a kernel that observe what other threads have written to flags.
+
+    Attributes:
+        any: whether there are such instructions.
+    """
+
+    def __init__(self, instructions: Sequence[Instruction]) -> None:
+        self._compared = _compared(instructions)
+        read = {register for at in instructions for register in reads(at)}
+        polling = (at for at in instructions if effect(at).polls == "if read")
+        self._observing = {id(at) for at in polling if not read.isdisjoint(destinations(at))}
+        self.any = bool(self._observing) or any(effect(at).kind == "load" and self.strong(at) for at in instructions)
+
+    def strong(self, at: Instruction) -> bool:
+        """Return whether other threads may write meanwhile what an instruction reads.
+
+        A volatile read reads a flag if its value is compared.
+        """
+        does = effect(at)
+        return id(at) in self._compared if "volatile" in does.order else does.strong
+
+    def observes(self, at: Instruction) -> bool:
+        """Return whether the kernel reads the result of an atomic."""
+        return id(at) in self._observing
 
 
-def compared(instructions: Sequence[Instruction]) -> frozenset[int]:
-    """The volatile reads, by identity, whose values are compared, perhaps after some integer arithmetic."""
-    wanted = {register for each in instructions if effect(each).kind == "compare" for register in reads(each)}
-    passing = [each for each in instructions if effect(each).passes]
+def _compared(instructions: Sequence[Instruction]) -> set[int]:
+    """Return the volatile reads, by identity, whose values are compared, perhaps after integer arithmetic."""
+    compared = {register for at in instructions if effect(at).kind == "compare" for register in reads(at)}
+    passing = [at for at in instructions if effect(at).passes]
     while True:
-        more = {source for each in passing if not wanted.isdisjoint(destinations(each)) for source in reads(each)}
-        if more <= wanted:
+        sources = {source for at in passing if not compared.isdisjoint(destinations(at)) for source in reads(at)}
+        if sources <= compared:
             break
-        wanted |= more
-    loads = (each for each in instructions if effect(each).kind == "load" and "volatile" in effect(each).order)
-    return frozenset(id(each) for each in loads if not wanted.isdisjoint(destinations(each)))
+        compared |= sources
+    loads = (at for at in instructions if effect(at).kind == "load" and "volatile" in effect(at).order)
+    return {id(at) for at in loads if not compared.isdisjoint(destinations(at))}

@@ -8,7 +8,7 @@ Reference: PTX ISA, "wgmma.mma_async" and "wgmma.fence".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import destinations, effect, reads
-from mmcore_emulator.machine.lanes import WARP
-from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.machine.accesses import LaneViolation, always
+from mmcore_emulator.machine.lanes import WARP, Mask
+from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
+from mmcore_emulator.sanitizer.array_access import at_line
+from mmcore_emulator.sanitizer.numbering import Indices, LaneNumbers
 
 _Known = TypeVar("_Known")
 _MOST_GROUPS = 9
@@ -28,6 +31,7 @@ _WARPS = 4
 _EARLY = "uses a register of a product before that is made: wgmma.wait_group is missing, or waits for too few groups"
 _UNFENCED = "multiplies with registers that have been written since the last wgmma.fence"
 _UNFENCED_FIRST = "multiplies with no wgmma.fence before"
+_ALONE = "executes wgmma, and another warp of its warpgroup does not, or less often: the four must do so together"
 
 
 class Misuse(NamedTuple):
@@ -114,30 +118,43 @@ class RegisterUse:
         return self._made[number, id(block)]
 
 
-class Multiplying:
-    """How often each lane of a batch has executed each product, as the four warps of a warpgroup must together."""
+class WgmmaHazards(Observer):
+    """An observer of a batch of blocks.
 
-    def __init__(self, warps: Warps) -> None:
-        self._warps = warps
-        self._times: dict[int, tuple[Instruction, NDArray[np.int64]]] = {}
+    It follows the registers of each lane, and counts how often each lane has executed each product: the four warps of a
+    warpgroup must execute it together.
 
-    def enter(self, lanes: NDArray[np.bool_], block: Block) -> None:
-        """Lanes execute a basic block."""
-        for at in block.instructions:
-            if effect(at).step == "product":
-                times = self._times.setdefault(id(at), (at, np.zeros(lanes.shape, np.int64)))[1]
-                times += lanes
-                break  # of a block, all products are executed as often
+    Args:
+        registers: the use of registers in the launch.
+        numbers: the numbers of the batch's lanes.
+        record: records a hazard.
+    """
 
-    def alone(self) -> Iterator[tuple[Instruction, NDArray[np.bool_]]]:
-        """Products, each with the lanes that have made it more often than others of their warpgroup."""
+    def __init__(self, registers: RegisterUse, numbers: LaneNumbers, record: Callable[[LaneViolation], None]) -> None:
+        self._registers, self._batch, self._warps, self._record = registers, numbers.batch, numbers.warps, record
+        self._states = np.zeros(numbers.batch.shape, np.int32)
+        self._times: dict[int, tuple[Instruction, Indices]] = {}
+
+    def enter(self, block: Block, mask: Mask | None) -> None:
+        lanes = self._batch.spread(mask)
+        product = next((at for at in block.instructions if effect(at).step == "product"), None)
+        if product is not None:  # All products of a block are executed equally often.
+            _, times = self._times.setdefault(id(product), (product, np.zeros(lanes.shape, np.int64)))
+            times += lanes
+        for misuse, misusing in self._registers.enter(self._states, lanes, block):
+            text = always(f"{misuse.clause} (there{at_line(misuse.other)})")
+            self._record(LaneViolation("wgmma-order", None, misuse.at, misusing, text, misuse.other))
+
+    def end(self) -> None:
+        """Report products that some warps of a warpgroup have executed more often than others."""
+        per_block = self._warps.per_block
         for at, times in self._times.values():
-            of_warps = self._warps.rows(times).max(axis=1).reshape(-1, self._warps.per_block)
-            of_warps = np.pad(of_warps, ((0, 0), (0, -self._warps.per_block % _WARPS))).reshape(-1, _WARPS)
-            more = of_warps > of_warps.min(axis=1, keepdims=True)
-            each = more.reshape(self._warps.count // self._warps.per_block, -1)[:, : self._warps.per_block]
-            if each.any():
-                yield at, self._warps.lanes(np.repeat(each.reshape(-1, 1), WARP, axis=1))
+            of_warps = self._warps.rows(times).max(axis=1).reshape(-1, per_block)
+            of_groups = np.pad(of_warps, ((0, 0), (0, -per_block % _WARPS))).reshape(-1, _WARPS)
+            more = (of_groups > of_groups.min(axis=1, keepdims=True)).reshape(len(of_warps), -1)[:, :per_block]
+            if more.any():
+                lanes = self._warps.lanes(np.repeat(more.reshape(-1, 1), WARP, axis=1))
+                self._record(LaneViolation("divergent-wgmma", None, at, lanes, always(_ALONE)))
 
 
 def _reaching(products: Sequence[Instruction], bodies: Sequence[Sequence[Instruction]]) -> frozenset[Register]:
