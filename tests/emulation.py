@@ -20,9 +20,9 @@ from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.machine.violations import Violation
+from mmcore_emulator.ptx.asm_lines import with_first_lines
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
-from mmcore_nvrtc.asm_lines import with_first_lines
 
 
 def compiled(source: str, *options: str, architecture: str) -> Any:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmcore_nvrtc.asm_lines import with_first_lines
+from mmcore_emulator.ptx.asm_lines import with_first_lines
 
 SOURCE = """\
 __device__ void f(int x) {  // asm( opens nothing here

@@ -309,16 +309,17 @@ def test_the_room_behind_a_matrix_may_be_read_as_long_as_nothing_comes_of_it(cu_
     body = "float value = A[threadIdx.x + n * n - 16]; C[threadIdx.x] = threadIdx.x < {limit} ? 2.0f * value : 0.0f;"
     assert found(cu_file, body.format(limit=16), over_read={"A": 16}) == []
     violation = only(found(cu_file, body.format(limit=18), over_read={"A": 16}), "uninitialized-read")
-    assert (violation.array, violation.count, violation.line) == ("C", 2, None)
-    assert "element (0, 16) of C is NaN although A and B are numbers" in violation.message
-    assert only(found(cu_file, body.format(limit=18), over_read={"A": 15}), "out-of-bounds-read").count == 1
+    assert (violation.array, violation.count, violation.line) == ("C", 2, 3)
+    assert "thread (16, 0) of block (0, 0) reads a value that was never set" in violation.message
+    both = found(cu_file, body.format(limit=18), over_read={"A": 15})
+    assert {each.kind: each.count for each in both} == {"out-of-bounds-read": 1, "uninitialized-read": 2}
 
 
 def test_what_was_read_behind_a_matrix_and_copied_as_it_is_has_reached_c(cu_file: Path) -> None:
     kernel = own(cu_file, "int i = threadIdx.x + n * blockIdx.x; C[i] = A[i + 4];", grid=(32,), over_read={"A": 4})
     violation = only(list(check(kernel).violations), "uninitialized-read")
-    assert (violation.array, violation.count) == ("C", 4)
-    assert "element (31, 28) of C is NaN" in violation.message
+    assert (violation.array, violation.count, violation.line) == ("C", 4, 3)
+    assert "thread (28, 0) of block (31, 0) reads a value that was never set" in violation.message
 
 
 def test_a_sum_that_begins_with_nothing_has_reached_c(cu_file: Path) -> None:
@@ -329,8 +330,8 @@ def test_a_sum_that_begins_with_nothing_has_reached_c(cu_file: Path) -> None:
     """
     assert found(cu_file, body.format(begin=" = 0"), grid=(32,)) == []
     violation = only(found(cu_file, body.format(begin=""), grid=(32,)), "uninitialized-read")
-    assert (violation.array, violation.count) == ("C", 32 * 32)
-    assert "element (0, 0) of C is NaN" in violation.message
+    assert (violation.array, violation.count, violation.line) == ("C", 32 * 32, 6)
+    assert "stores to C a value that depends on one that was never set" in violation.message
 
 
 def test_threads_of_different_blocks_race_whatever_barriers_they_pass(cu_file: Path) -> None:

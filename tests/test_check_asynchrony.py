@@ -378,7 +378,7 @@ def hazards(source: str, of: str, **further: Any) -> list[Violation]:
     recorder = Recorder()
 
     def observers(translation: Translation) -> tuple[Checking, ...]:
-        return (Checking(GlobalShadows(2, None), recorder, translation),)  # type: ignore[arg-type]
+        return (Checking(GlobalShadows(2), recorder, translation),)
 
     emulate(source, *arrays, architecture="90a", observers=observers, **{**geometry, **further})
     return [

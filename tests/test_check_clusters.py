@@ -151,7 +151,7 @@ def hazards(source: str, size: int, clusters: int, *out: NDArray[Any]) -> tuple[
     recorder = Recorder()
 
     def observers(translation: Translation) -> tuple[Checking, ...]:
-        return (Checking(GlobalShadows(4, None), recorder, translation),)  # type: ignore[arg-type]
+        return (Checking(GlobalShadows(4), recorder, translation),)
 
     geometry: dict[str, Any] = {"grid": (size * clusters,), "block": (64,), "cluster": (size, 1, 1)}
     out = out or (np.zeros(size * clusters * 64, np.float32),)

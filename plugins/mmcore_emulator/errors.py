@@ -11,6 +11,10 @@ class PtxError(EmulatorError):
     """PTX that cannot be read, or contradicts itself."""
 
 
+class CompileError(EmulatorError):
+    """CUDA C++ that NVRTC does not compile, with NVRTC's log; or NVRTC is not installed."""
+
+
 class UnsupportedInstruction(EmulatorError):
     """An instruction, variable or type that the emulator does not support; the text names it and its line."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore_binaries.ptx import parameter_bytes
-from mmcore_nvrtc.asm_lines import with_first_lines
+from mmcore_emulator.ptx.asm_lines import with_first_lines
 
 _RESOURCES = re.compile(
     r"Compiling entry function '(?P<symbol>[^']+)'.*?"

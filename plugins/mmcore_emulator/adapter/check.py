@@ -20,23 +20,12 @@ from mmcore.verify.verify_launches import rows_of_product
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_emulator.isa.table import effect
-from mmcore_emulator.ptx.instructions import Function
-from mmcore_emulator.ptx.types import TYPE_BYTES
+from mmcore_emulator.sanitizer.access_sizes import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder
+from mmcore_emulator.sanitizer.severity import hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
-
-_ACCESSES = ("load", "store", "atomic", "remote store")
-_WARNINGS = (
-    "overwritten-output",
-    "skipped-barrier",
-    "split-barrier",
-    "phase-waited-twice",
-    "unawaited-copy",
-    "unfenced-mbarrier",
-    "misplaced-array",
-)
+from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 
 
 @dataclass(frozen=True)
@@ -81,12 +70,7 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
         violations = _violations(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
-    # What others wait for in vain is a consequence more often than a cause.
-    violations.sort(key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
-    if any(each.kind == "deadlock" for each in violations):
-        violations = [each for each in violations if each.kind != "unawaited-copy"]
-    warnings = tuple(violation for violation in violations if violation.kind in _WARNINGS)
-    return Check(Launched.of(loaded, device), tuple(each for each in violations if each not in warnings), warnings)
+    return Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
 
 
 def _violations(loaded: LoadedKernel) -> list[Violation]:
@@ -94,11 +78,13 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
     assert isinstance(output, EmulatedBuffer)
-    accesses = (_least_access(module.function(call)) for call in loaded.launches)
-    shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array)
+    accesses = (least_access_bytes(module.function(call)) for call in loaded.launches)
+    inputs = [each.array for name in "AB" if isinstance(each := loaded.buffers[name], EmulatedBuffer)]
+    shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, inputs)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
-    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation))
+    undefined = UndefinedValues(lambda array: array is output.array, marked=True)
+    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), undefined)
     for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
         (checking,) = run.observers
         assert isinstance(checking, Checking)
@@ -134,12 +120,6 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
         "what nobody wrote has reached it, from behind a matrix or between its rows, or from a variable never set"
     )
     return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]
-
-
-def _least_access(function: Function) -> int:
-    """Bytes of the smallest element that a function loads, stores or adds to."""
-    kinds = [effect(at).type for at in function.body if effect(at).kind in _ACCESSES]
-    return min((TYPE_BYTES[kind] for kind in kinds if kind in TYPE_BYTES), default=1)
 
 
 def _unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:

@@ -17,16 +17,17 @@ from mmcore.devices.base import BoundLaunch, Buffer, Call, Device, HostArray, Ma
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
-from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore_binaries.code import ptx_runs
 from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations, tensor_layout
+from mmcore_emulator.api.geometry import check_launch_bounds, cluster_of
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.shadow_domain import ShadowDomain
 from mmcore_emulator.executor.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described
 from mmcore_emulator.machine import dim3
@@ -91,7 +92,7 @@ class EmulatedModule:
         with mmcore_errors():
             self._functions = parse(code.ptx)
         self._module_memory = ModuleMemory(memory)
-        self._translations: dict[tuple[str, bool], Translation] = {}
+        self._translations: dict[tuple[str, bool, ShadowDomain | None], Translation] = {}
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
@@ -119,21 +120,33 @@ class EmulatedModule:
             self.approximate_operations += run.approximate_operations
         return violations
 
-    def runs(self, calls: Sequence[Call], observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute, with an observer that is made for its code."""
+    def runs(
+        self, calls: Sequence[Call], observer: Callable[[Translation], Observer], domain: ShadowDomain | None = None
+    ) -> Iterator[KernelLaunch]:
+        """Yield the launches, each ready to execute, with an observer that is made for its code.
+
+        Args:
+            calls: the calls; those of libraries are left out.
+            observer: makes the observer.
+            domain: what is computed beside each register and memory element.
+        """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
         for call in launches:
             with mmcore_errors():
-                launch = self._launch(call, observer, progress)
+                launch = self._launch(call, observer, progress, domain)
             yield launch
 
     def _launch(
-        self, call: BoundLaunch, observer: Callable[[Translation], Observer], progress: Progress
+        self,
+        call: BoundLaunch,
+        observer: Callable[[Translation], Observer],
+        progress: Progress,
+        domain: ShadowDomain | None,
     ) -> KernelLaunch:
         launch, function = call.launch, self.function(call)
-        translation = self._translation(call)
-        _check_threads(function, launch.block_dim)
+        translation = self._translation(call, domain)
+        check_launch_bounds(function, dim3.Dim3(*launch.block_dim))
         values = [self._argument_bytes(argument) for argument in call.arguments]
         _check_parameters(function, values)
         resident = _resident_blocks(call, translation, self._properties)
@@ -152,7 +165,7 @@ class EmulatedModule:
             progress,
             resident,
             leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-            cluster=dim3.Dim3(*_cluster(launch, function, self._properties)),
+            cluster=_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
             registers=call.function.registers if function.bounds_registers else 0,
             write=partial(say, end=""),
@@ -180,12 +193,12 @@ class EmulatedModule:
             self._maps[content] = self._memory.define("a tensor map", len(content), content)
         return self._maps[content].base.to_bytes(8, "little")
 
-    def _translation(self, call: BoundLaunch) -> Translation:
-        known_by = call.function.symbol, call.launch.cooperative
+    def _translation(self, call: BoundLaunch, domain: ShadowDomain | None) -> Translation:
+        known_by = call.function.symbol, call.launch.cooperative, domain
         if known_by not in self._translations:
             function = self.function(call)
             addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
-            self._translations[known_by] = translate(function, addresses, self._properties.compute_capability)
+            self._translations[known_by] = translate(function, addresses, self._properties.compute_capability, domain)
         return self._translations[known_by]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
@@ -216,30 +229,19 @@ def _resident_blocks(call: BoundLaunch, translation: Translation, properties: De
     return properties.multiprocessors * max(1, fitting)
 
 
-def _check_threads(function: Function, block: Dim3) -> None:
-    """What the source says of its blocks (``__launch_bounds__``) holds on a GPU too."""
-    most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
-    if block.size > most or block.size != exactly:
-        bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
-        raise LaunchError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
-
-
 def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
     taken, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in values]
     if taken != given:
         raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
 
 
-def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -> Dim3:
+def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -> dim3.Dim3:
     """Blocks of a cluster, of which the grid must have whole ones, as the launch or the source says."""
-    cluster = Dim3(*(launch.cluster or function.cluster or (1, 1, 1)))
+    asked = dim3.Dim3(*launch.cluster) if launch.cluster else None
+    cluster = cluster_of(function, asked, dim3.Dim3(*launch.grid_dim))
     if cluster.size > 1 and properties.compute_capability < _CLUSTERS_SINCE:
         has = ".".join(map(str, properties.compute_capability))
         raise Unsupported(f"{function.name} is launched in clusters of {cluster}, which compute capability {has} lacks")
-    if function.cluster and tuple(cluster) != function.cluster:
-        raise LaunchError(f"{function.name} is made for clusters of {Dim3(*function.cluster)}, not of {cluster}")
-    if any(blocks % inside for blocks, inside in zip(launch.grid_dim, cluster, strict=True)):
-        raise LaunchError(f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}")
     return cluster
 
 
@@ -321,7 +323,9 @@ def check_emulates(device: Device, what: str) -> None:
         raise NoDevice(f"{device.name} cannot {what}; the device 'auto' is one that can")
 
 
-def emulated_runs(loaded: LoadedKernel, observer: Callable[[Translation], Observer]) -> Iterator[KernelLaunch]:
+def emulated_runs(
+    loaded: LoadedKernel, observer: Callable[[Translation], Observer], domain: ShadowDomain | None = None
+) -> Iterator[KernelLaunch]:
     """The launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
-    return loaded.module.runs(loaded.calls, observer)
+    return loaded.module.runs(loaded.calls, observer, domain)

@@ -37,7 +37,7 @@ class BlockBatchExecutor:
         self._watching = [(each, each.begin(batch)) for each in launch.observers]
         self.machine = BatchMachine(launch, batch, [own for _, own in self._watching if own is not None])
         self._steps = launch.translation.steps
-        self._registers = list(launch.translation.registers)
+        self._registers = launch.translation.registers.copy()
         # The lanes that wait to enter each step; None stands for all lanes of the batch.
         self._ready: dict[int, Mask | None] = {0: None}
         # Likewise of steps that ask for values that other threads may have written, and have asked already: they

@@ -9,6 +9,8 @@ from __future__ import annotations
 from mmcore_emulator.errors import PtxError
 from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
 from mmcore_emulator.executor.operand_code import NOWHERE, OperandCode
+from mmcore_emulator.executor.shadow_code import ShadowCode
+from mmcore_emulator.executor.shadow_domain import ShadowDomain
 from mmcore_emulator.isa.barriers import reduction
 from mmcore_emulator.isa.entries import Capability, Compute, Execute, Move, OperandSpec, Wait
 from mmcore_emulator.isa.table import check_supported, decode, destinations, effect, unsupported
@@ -27,16 +29,25 @@ class CodeGenerator:
         symbols: addresses of variables and parameters, by symbol.
         read: the registers that the function reads at all.
         capability: the compute capability that it is to run on.
+        domain: what is computed beside each register; None for nothing.
     """
 
-    def __init__(self, symbols: dict[str, int], read: frozenset[Register], capability: Capability) -> None:
+    def __init__(
+        self,
+        symbols: dict[str, int],
+        read: frozenset[Register],
+        capability: Capability,
+        domain: ShadowDomain | None = None,
+    ) -> None:
         self._code = OperandCode(symbols)
         self._capability = capability
         self._read = read
+        self._shadows = None if domain is None else ShadowCode(domain, self._code)
 
     def initial_registers(self) -> Registers:
         """Return the value of every register before anything is written to it."""
-        return self._code.initial_registers()
+        shadows = [] if self._shadows is None else self._shadows.initial()
+        return Registers(self._code.initial_registers(), shadows)
 
     def compile(self, block: Block) -> CompiledBlock:
         """Compile one block.
@@ -53,11 +64,15 @@ class CodeGenerator:
         end = decode(block.end) if block.end is not None else None
         wait = end if isinstance(end, Wait) else None
         result = self._result(block, wait)
+        shadows = self._shadows
+        if shadows is not None and block.end is not None and not block.gathers:
+            shadows.end(block.end, wait)
         entering = sorted(code.slot(register) for register in block.live_in)
         leaving = sorted(code.slot(register) for register in block.defines & block.live_out)
         lines = [
             "def run(registers, mask, keep, machine):",
             *(f"    r{slot} = registers[{slot}]" for slot in entering),
+            *(f"    s{slot} = registers.shadows[{slot}]" for slot in entering if shadows is not None),
             *(f"    {line}" for line in body),
         ]
         if leaving:
@@ -65,6 +80,8 @@ class CodeGenerator:
             lines += [f"        registers[{slot}] = mask.merge(r{slot}, registers[{slot}])" for slot in leaving]
             lines.append("    else:")
             lines += [f"        registers[{slot}] = r{slot}" for slot in leaving]
+        if shadows is not None:
+            lines += [f"    {line}" for line in shadows.leave(leaving)]
         lines.append(f"    return {result}")
         namespace = code.namespace
         exec(compile("\n".join(lines), "<translated PTX>", "exec"), namespace)
@@ -100,7 +117,7 @@ class CodeGenerator:
         vote = "None"
         if wait.barrier.action == "red":
             vote = self._code.source(end, operands.pop(), "pred") if len(operands) > 2 else "None"
-            operands = operands[1:]
+            operands = operands[1:] if vote != "None" else []
         if len(operands) not in ((2,) if wait.barrier.action == "arrive" else (1, 2)):
             raise unsupported(end)
         number, *count = [self._code.source(end, operand, "u32") for operand in operands]
@@ -128,6 +145,8 @@ class CodeGenerator:
         guard, code = instruction.guard, self._code
         if guard is not None:
             code.lines.append(f"wanted = {'~' * instruction.negated}{code.name(guard)}")
+            if self._shadows is not None:
+                self._shadows.depend(instruction, guard)
         semantics = check_supported(instruction, self._capability)
         if isinstance(semantics, Execute):
             self._execute(instruction, semantics)
@@ -163,8 +182,12 @@ class CodeGenerator:
         if found.also:
             code.lines.append(f"results = {value}")
             values = ["results[0]", "results[1]"]
+        if self._shadows is not None:
+            self._shadows.compute(instruction, found, sources)
         for target, each, kind in zip(targets, values, (found.result, found.also), strict=False):
             code.assign(instruction, target, each, kind)
+            if self._shadows is not None:
+                self._shadows.assign(instruction, target, "shadow", kind)
 
     def _execute(self, instruction: Instruction, found: Execute) -> None:
         code, operands = self._code, list(instruction.operands)
@@ -192,20 +215,28 @@ class CodeGenerator:
             run, results = found.unread, []
         arguments = ("machine", self._mask(instruction), code.value(instruction), *given)
         code.lines.append(f"results = {code.value(run)}({', '.join(arguments)})")
+        if self._shadows is not None:
+            self._shadows.execute(instruction, found, arguments, results)
         for position, (register, kind) in enumerate(results):
             code.assign(instruction, register, f"results[{position}]", kind)
+            if self._shadows is not None:
+                self._shadows.assign(instruction, register, f"shadows[{position}]", kind)
 
     def _move(self, instruction: Instruction, kind: str) -> None:
         """``mov``: of registers as they are, or of parts side by side, the first in the lowest bits."""
         if len(instruction.operands) != 2:
             raise unsupported(instruction)
         target, source = instruction.operands
+        if self._shadows is not None:
+            self._shadows.move(instruction, target, source, kind)
         if isinstance(source, tuple):
             self._pack(instruction, target, source, kind)
         elif isinstance(target, tuple):
             self._unpack(instruction, target, source, kind)
         else:
             self._code.assign(instruction, target, self._code.source(instruction, source, kind), kind)
+        if self._shadows is not None:
+            self._shadows.moved(instruction, target)
 
     def _pack(self, instruction: Instruction, target: Operand, parts: tuple[Operand, ...], kind: str) -> None:
         code = self._code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,7 +13,23 @@ from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction
 
-Registers: TypeAlias = list[Values]
+
+class Registers(list[Values]):
+    """The values of a function's registers, by number.
+
+    Attributes:
+        shadows: their second values, if a shadow domain computes any.
+    """
+
+    def __init__(self, values: Iterable[Values], shadows: Iterable[Values | None] = ()) -> None:
+        super().__init__(values)
+        self.shadows = [*shadows]
+
+    def copy(self) -> Registers:
+        """Return registers with the same values."""
+        return Registers(self, self.shadows)
+
+
 Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Machine], Any]
 
 

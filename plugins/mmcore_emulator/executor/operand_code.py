@@ -41,6 +41,11 @@ class OperandCode:
         """Return the value of every register before anything is written to it."""
         return [_never_set(NUMPY[register.type]) for register in self.slots]
 
+    def shadow(self, operand: Operand) -> str:
+        """Return the variable of a source operand's shadow; "None" for a constant."""
+        register = operand.register if isinstance(operand, Negated) else operand
+        return f"s{self.slot(register)}" if isinstance(register, Register) else "None"
+
     def slot(self, register: Register) -> int:
         """Return the number of a register."""
         return self.slots.setdefault(register, len(self.slots))

@@ -10,6 +10,7 @@ from mmcore_emulator.executor.codegen import CodeGenerator
 from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
 from mmcore_emulator.executor.control_flow import behind, blocks_of, gathered
 from mmcore_emulator.executor.layout import Layout, lay_out
+from mmcore_emulator.executor.shadow_domain import ShadowDomain
 from mmcore_emulator.isa.architectures import shared_begin
 from mmcore_emulator.isa.table import reads
 from mmcore_emulator.ptx.blocks import Block
@@ -42,7 +43,10 @@ _NONE: Mapping[str, int] = MappingProxyType({})
 
 
 def translate(
-    function: Function, module_addresses: Mapping[str, int] = _NONE, capability: tuple[int, int] = (9, 0)
+    function: Function,
+    module_addresses: Mapping[str, int] = _NONE,
+    capability: tuple[int, int] = (9, 0),
+    domain: ShadowDomain | None = None,
 ) -> Translation:
     """Translate one function.
 
@@ -50,6 +54,7 @@ def translate(
         function: the function.
         module_addresses: where the module's variables lie in device memory, by symbol.
         capability: the compute capability that it is to run on.
+        domain: what is computed beside each register and memory element; None for nothing.
 
     Raises:
         UnsupportedInstruction: naming the mnemonic and its line in the .cu file.
@@ -59,6 +64,6 @@ def translate(
     layout = lay_out(function, shared_begin(capability))
     read = {register for instruction in function.body for register in reads(instruction)}
     symbols = {**layout.addresses, **layout.parameters, **module_addresses}
-    generator = CodeGenerator(symbols, frozenset(read), capability)
+    generator = CodeGenerator(symbols, frozenset(read), capability, domain)
     steps = [generator.compile(block) for block in blocks_of(function)]
     return Translation(steps, generator.initial_registers(), layout)

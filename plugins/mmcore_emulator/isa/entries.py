@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from mmcore_emulator.machine.barriers import BarrierKind
 from mmcore_emulator.numerics.floats import Values
 
@@ -44,6 +46,8 @@ class Compute:
         result: PTX type of the result.
         also: PTX type of the second result, if ``compute`` returns two.
         approximate: whether the result's bits are not specified.
+        rule: how bits of the result depend on those of the sources: "and", "or", "xor", "not", "shift" (by the second
+            source), "select" (by the third); "" if each may depend on all.
     """
 
     compute: Function
@@ -51,11 +55,27 @@ class Compute:
     result: str
     also: str = ""
     approximate: bool = False
+    rule: str = ""
 
     @property
     def operands(self) -> tuple[OperandSpec, ...]:
         """The operands in the order in which they are written."""
         return OperandSpec("result", self.result, 0), *(OperandSpec("source", each) for each in self.sources)
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """A load or store of registers.
+
+    Attributes:
+        kind: "load" or "store"; the address is the first operand, the elements of a store are the second.
+        space: the memory, as of :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`.
+        dtype: type of the elements.
+    """
+
+    kind: str
+    space: str
+    dtype: np.dtype[np.generic]
 
 
 @dataclass(frozen=True)
@@ -67,6 +87,8 @@ class Execute:
         operands: in the order in which they are written; optional ones are the last.
         required: how many operands there must be; all by default.
         unread: what executes it where no result is read, if that is another function.
+        memory: the access, if that is all that it does.
+        shuffle: the function that moves the first source between the lanes of a warp, if that is all that it does.
         bound: for arithmetic that differs by architecture: returns ``run`` for a compute capability.
     """
 
@@ -74,6 +96,8 @@ class Execute:
     operands: tuple[OperandSpec, ...] = ()
     required: int = -1
     unread: Run | None = None
+    memory: MemoryAccess | None = None
+    shuffle: Callable[..., Sequence[Values]] | None = None
     bound: Callable[[Capability], Run] | None = None
 
 

@@ -64,7 +64,7 @@ FAMILY = Family(
             r"(fence|membar)\.proxy\.async(\.(shared::(cta|cluster)|global))?",
         ),
         Entry(
-            "fence.proxy.generic",
+            "fence.proxy.tensormap::generic",
             always(Execute(nothing)),
             rf"fence\.proxy\.(async|alias)(::generic)?\.(acquire|release)\.{_RESTRICTED}"
             r"|fence\.proxy\.tensormap::generic\.(acquire|release|acq_rel)\.\w+",

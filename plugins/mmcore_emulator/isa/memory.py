@@ -20,6 +20,7 @@ from mmcore_emulator.isa.entries import (
     Entry,
     Execute,
     Family,
+    MemoryAccess,
     Move,
     Opcode,
     OperandSpec,
@@ -88,8 +89,11 @@ def _load(opcode: Opcode) -> Execute | None:
     if access is None:
         return None
     policy = (IGNORED,) * (POLICY in opcode)
+    memory = MemoryAccess("load", access.space, NUMPY[access.type])
     run = partial(_loaded, access.space, NUMPY[access.type], access.elements)
-    return Execute(run, (OperandSpec("result", access.type, access.elements), OperandSpec("address"), *policy))
+    return Execute(
+        run, (OperandSpec("result", access.type, access.elements), OperandSpec("address"), *policy), memory=memory
+    )
 
 
 def _loaded(
@@ -109,8 +113,11 @@ def _store(opcode: Opcode) -> Execute | None:
     if access is None or access.space in ("param", "const"):
         return None
     policy = (IGNORED,) * (POLICY in opcode)
+    memory = MemoryAccess("store", access.space, NUMPY[access.type])
     run = partial(_stored, access.space, NUMPY[access.type])
-    return Execute(run, (OperandSpec("address"), OperandSpec("source", access.type, access.elements), *policy))
+    return Execute(
+        run, (OperandSpec("address"), OperandSpec("source", access.type, access.elements), *policy), memory=memory
+    )
 
 
 def _stored(

@@ -59,6 +59,23 @@ FAMILIES: tuple[Family, ...] = (
 )
 """All families of instructions."""
 
+REFUSED = {
+    "mma.sp": "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+    "wgmma.mma_async.sp": "wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16",
+    "wgmma b1": "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc",
+    "wmma b1": "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",
+    "cp.async.bulk.tensor im2col": (
+        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+    ),
+    "multimem": "multimem.ld_reduce.relaxed.sys.global.add.f32",
+    "fma.oob": "fma.rn.oob.f16",
+    "cvta.u32": "cvta.to.global.u32",
+    "alloca": "alloca.u64",
+    "tex": "tex.2d.v4.f32.f32",
+    "suld": "suld.b.1d.b32.trap",
+    "vadd4": "vadd4.u32.u32.u32",
+}
+"""Instructions of PTX that are not supported, with an opcode of each."""
 GATHER = "gather"
 """First part of an opcode at which threads of a warp wait for others; the opcode of what they then execute follows."""
 

@@ -7,6 +7,7 @@ and Data Movement (shfl).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -35,6 +36,10 @@ def _together(
     return machine.warps.together(compute, [source for (source,) in sources], mask)
 
 
+def _shuffle(compute: Callable[..., tuple[PerWarp, ...]]) -> Execute:
+    return replace(_execute(compute, ("b32", "u32", "u32", "u32"), "b32|pred"), shuffle=compute)
+
+
 def _collective(opcode: Opcode) -> Execute | None:
     return _table().get(".".join(opcode))
 
@@ -46,10 +51,7 @@ def _execute(compute: Callable[..., tuple[PerWarp, ...]], sources: tuple[str, ..
 
 @cache
 def _table() -> Mapping[str, Execute]:
-    found = {
-        f"shfl.sync.{mode}.b32": _execute(partial(_shuffled, mode), ("b32", "u32", "u32", "u32"), "b32|pred")
-        for mode in ("up", "down", "bfly", "idx")
-    }
+    found = {f"shfl.sync.{mode}.b32": _shuffle(partial(_shuffled, mode)) for mode in ("up", "down", "bfly", "idx")}
     votes: dict[str, Callable[[PerWarp, PerWarp], Any]] = {
         "all": lambda votes, members: (votes | ~members).all(axis=2),
         "any": lambda votes, members: (votes & members).any(axis=2),

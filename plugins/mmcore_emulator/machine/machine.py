@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from typing import Protocol
 
 from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight
 from mmcore_emulator.machine.asynchronous.thread_copies import ThreadCopies
@@ -75,7 +73,7 @@ class Machine(Protocol):
     def clock(self, name: str) -> Values:
         """Return a clock: the thread instructions that the batch has executed."""
 
-    def print(self, lanes: NDArray[Any], text: Format, arguments: Sequence[Values]) -> None:
+    def print(self, lanes: Values, text: Format, arguments: Sequence[Values]) -> None:
         """Print a format from some lanes (all axes in full), with the arguments of its conversions."""
 
     def approximate(self, mask: Mask | None) -> None:

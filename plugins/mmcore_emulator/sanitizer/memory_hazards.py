@@ -184,7 +184,7 @@ class MemoryHazards(Observer):
             if accesses.access.sent is not None:  # A bulk copy lands: no barrier orders it.
                 racing |= races.check_overtaking(accesses, last, self._issued[accesses.access.sent])
             racing |= races.check(accesses, last)
-        if accesses.access.space == "global" and accesses.array.label in ("A", "B"):
+        if accesses.access.space == "global" and self._launch.shadows.is_input(accesses.array):
             every = np.ones(accesses.index.shape, np.bool_)
             self._report("input-overwritten", accesses, every, ", which the kernel may only read")
         if accesses.array is self._launch.shadows.output and not atomic:

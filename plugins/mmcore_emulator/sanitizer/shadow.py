@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from mmcore_emulator.machine.memory.arrays import Array
@@ -51,11 +53,18 @@ class Shadow:
 
 
 class GlobalShadows:
-    """Shadows of all arrays in device memory, which outlive a launch."""
+    """Shadows of all arrays in device memory, which outlive a launch.
 
-    def __init__(self, piece: int, output: Array) -> None:
+    Attributes:
+        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.access_sizes.least_access_bytes`.
+        output: the array in which each element should be stored once; None for none.
+    """
+
+    def __init__(self, piece: int, output: Array | None = None, inputs: Iterable[Array] = ()) -> None:
+        """Shadows of arrays; ``inputs`` are those that kernels must not write to."""
         self.piece = piece
         self.output = output
+        self._inputs = frozenset(array.base for array in inputs)
         self._shadows: dict[int, Shadow] = {}
 
     def of(self, array: Array) -> Shadow:
@@ -66,6 +75,10 @@ class GlobalShadows:
             # A launch rule may declare that a kernel reads past a matrix.
             shadow.written[array.writable // self.piece : array.readable // self.piece] = True
         return self._shadows[array.base]
+
+    def is_input(self, array: Array) -> bool:
+        """Return whether kernels must not write to an array."""
+        return array.base in self._inputs
 
     def begin_launch(self) -> None:
         """Forget the accesses of earlier launches."""

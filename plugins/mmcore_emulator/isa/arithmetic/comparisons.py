@@ -158,7 +158,10 @@ def _told(truth: Values, kind: str) -> Values:
 def _selections() -> Iterator[tuple[str, Compute]]:
     """``selp`` and ``slct``, by their opcodes."""
     for kind in _SELECTED:
-        yield f"selp.{kind}", Compute(lambda a, b, chosen: np.where(chosen, a, b), (kind, kind, "pred"), kind)
+        yield (
+            f"selp.{kind}",
+            Compute(lambda a, b, chosen: np.where(chosen, a, b), (kind, kind, "pred"), kind, rule="select"),
+        )
         yield f"slct.{kind}.s32", Compute(_of_sign, (kind, kind, "s32"), kind)
         yield f"slct.{kind}.f32", Compute(_of_sign, (kind, kind, "f32"), kind)
         yield f"slct.ftz.{kind}.f32", Compute(lambda a, b, c: _of_sign(a, b, flushed(c)), (kind, kind, "f32"), kind)

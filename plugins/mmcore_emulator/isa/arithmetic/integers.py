@@ -214,8 +214,9 @@ def dot_product_of_two(first: int, a: Values, b: Values, c: Values) -> Values:
 
 
 def _exact() -> Iterator[tuple[str, Compute]]:
+    rules = {"shl": "shift", "shr": "shift", **{name: name for name in ("and", "or", "xor", "not")}}
     for opcode, compute, sources, result in _wrapping():
-        yield opcode, Compute(compute, sources, result)
+        yield opcode, Compute(compute, sources, result, rule=rules.get(opcode.partition(".")[0], ""))
     yield from _with_carries()
 
 

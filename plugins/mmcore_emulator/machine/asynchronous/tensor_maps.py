@@ -28,7 +28,8 @@ MOST_AXES = 5
 
 _BY_SIZE = {1: ("uint8",), 2: ("uint16", "float16", "bfloat16"), 4: ("uint32", "int32", "float32")}
 _BY_SIZE[8] = ("uint64", "int64", "float64")
-_KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
+KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
+"""Bytes of each element type, by numpy's name or "bfloat16"."""
 _NAN = {"float16": "7fff", "bfloat16": "7fff", "float32": "7fffffff", "float64": "7fffffffffffffff"}
 _MAGIC = b"mmcoreTM"
 _CONTENT = struct.Struct("<8sQ4B5I5Q5H5B")
@@ -62,7 +63,7 @@ class TensorLayout:
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
-        return np.dtype(self.kind).itemsize if self.kind.startswith("V") else _KINDS[self.kind]
+        return np.dtype(self.kind).itemsize if self.kind.startswith("V") else KINDS[self.kind]
 
     @property
     def rank(self) -> int:
@@ -90,7 +91,7 @@ class TensorLayout:
     def encode(self) -> bytes:
         """The 128 bytes that a kernel gets and hands on, by their address, without looking at them."""
         content = _CONTENT.pack(
-            *(_MAGIC, self.address, tuple(_KINDS).index(self.kind), self.rank, SPANS.index(self.swizzle), self.nan),
+            *(_MAGIC, self.address, tuple(KINDS).index(self.kind), self.rank, SPANS.index(self.swizzle), self.nan),
             *_padded(extent - 1 for extent in self.extents),
             *_padded(self.strides),
             *_padded(self.box),
@@ -142,7 +143,7 @@ def decode(content: bytes) -> TensorLayout | None:
     extents, strides, box, steps = (tuple(numbers[first : first + rank]) for first in range(0, 20, MOST_AXES))
     return TensorLayout(
         address=address,
-        kind=tuple(_KINDS)[kind],
+        kind=tuple(KINDS)[kind],
         extents=tuple(extent + 1 for extent in extents),
         strides=strides,
         box=box,

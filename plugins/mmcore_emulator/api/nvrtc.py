@@ -1,0 +1,104 @@
+"""CUDA C++ to PTX by NVRTC, with source lines.
+
+cuda.core's ``Program`` cannot be used: before it makes PTX it asks the driver for its version, and the emulator runs
+where there is no driver.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+from mmcore_emulator.api.host_headers import HOST_HEADERS
+from mmcore_emulator.errors import CompileError
+from mmcore_emulator.ptx.asm_lines import with_first_lines
+
+_HEADERS = ("cudart", "nvcc", "cccl")
+
+
+class Compiled(NamedTuple):
+    """PTX, and the symbol of the kernel that a name expression names ("" without one)."""
+
+    ptx: str
+    symbol: str
+
+
+def compile_cuda(source: str, file: str, architecture: str, options: Sequence[str], expression: str = "") -> Compiled:
+    """Compile CUDA C++ to PTX.
+
+    Args:
+        source: the source.
+        file: its path; headers are looked for beside it, and hazards have its name.
+        architecture: what to compile for, "90a".
+        options: further options of NVRTC, such as "-DTILE=16" or "-I/folder".
+        expression: a C++ expression that names an instance of a template, such as "scale<float>".
+
+    Raises:
+        CompileError: NVRTC rejects the source, and the text has its log; or NVRTC is not installed.
+    """
+    nvrtc = _nvrtc()
+    flags = [f"-arch=compute_{architecture}", "-lineinfo", *(f"-I{folder}" for folder in header_folders()), *options]
+    names, contents = [[each.encode() for each in part] for part in (HOST_HEADERS, HOST_HEADERS.values())]
+    name = file.replace('"', "'")  # PTX has it in quotes
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), len(names), contents, names)
+    try:
+        if expression:
+            nvrtc.nvrtcAddNameExpression(program, expression.encode())
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
+        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            log = _text(nvrtc, "ProgramLog", program).strip() or result.name
+            raise CompileError(f"{os.path.basename(file)} does not compile:\n{log}")
+        ptx = with_first_lines(_text(nvrtc, "PTX", program), name, source)
+        symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())[1].decode() if expression else ""
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+    return Compiled(ptx, symbol)
+
+
+def _text(nvrtc: ModuleType, what: str, program: object) -> str:
+    """Return a text that NVRTC holds: "PTX" or "ProgramLog"."""
+    _, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
+    content = bytes(max(size, 1))
+    getattr(nvrtc, f"nvrtcGet{what}")(program, content)
+    return content.rstrip(b"\0").decode(errors="replace")
+
+
+def _nvrtc() -> ModuleType:
+    """Return NVRTC's bindings, with the library loaded.
+
+    Raises:
+        CompileError: one of them is not installed.
+    """
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        install = "python -m pip install cuda-bindings 'cuda-toolkit[nvrtc]'"
+        raise CompileError(
+            f"NVRTC, which compiles CUDA C++, cannot be loaded ({reason}); {install} brings it; PTX needs no compiler"
+        ) from None
+    bindings: ModuleType = nvrtc
+    return bindings
+
+
+@functools.cache
+def header_folders() -> tuple[str, ...]:
+    """Return the folders of CUDA's own headers that are installed, those of Python packages first."""
+    try:
+        from cuda.pathfinder import find_nvidia_header_directory
+    except ImportError:
+        return ()
+    folders: list[str] = []
+    for library in _HEADERS:
+        try:
+            folder = find_nvidia_header_directory(library)
+        except RuntimeError:  # a library that this version of cuda-pathfinder does not know
+            continue
+        # CUDA 13 has its C++ headers in a folder of their own.
+        folders += [each for each in (folder, folder and os.path.join(folder, "cccl")) if each and os.path.isdir(each)]
+    return tuple(dict.fromkeys(folders))

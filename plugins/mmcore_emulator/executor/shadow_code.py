@@ -1,0 +1,108 @@
+"""The statements that compute shadows beside the values of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmcore_emulator.executor.operand_code import NOWHERE, OperandCode
+from mmcore_emulator.executor.shadow_domain import Shadow, ShadowDomain
+from mmcore_emulator.isa.entries import Compute, Execute, Wait
+from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
+
+
+class ShadowCode:
+    """Writes shadow statements by the rules of a domain; ``s3`` is the shadow of the register ``r3``."""
+
+    def __init__(self, domain: ShadowDomain, code: OperandCode) -> None:
+        self._domain = domain
+        self._code = code
+        self._name = code.value(domain)
+
+    def initial(self) -> list[Shadow]:
+        """Return the shadow of every register before anything is written to it."""
+        return [self._domain.unset(NUMPY[register.type]) for register in self._code.slots]
+
+    def compute(self, instruction: Instruction, semantics: Compute, sources: Sequence[str]) -> None:
+        """Write ``shadow = …`` for an instruction that computes from registers."""
+        shadows = [self._code.shadow(each) for each in instruction.operands[1:]]
+        registers = [each for each in shadows if each != "None"]
+        if not registers:
+            self._code.lines.append("shadow = None")
+            return
+        defined = " and ".join(f"{each} is None" for each in registers)
+        rule = self._code.value(self._domain.compute(semantics))
+        call = f"{rule}(({', '.join(sources)},), ({', '.join(shadows)},))"
+        self._code.lines.append(f"shadow = None if {defined} else {call}")
+
+    def execute(
+        self,
+        instruction: Instruction,
+        semantics: Execute,
+        arguments: Sequence[str],
+        results: Sequence[tuple[Operand, str]],
+    ) -> None:
+        """Write ``shadows = …`` for an instruction on the machine."""
+        rule = self._domain.execute(semantics)
+        if rule is None:
+            self._code.lines.append(f"shadows = {[None] * len(results)}")
+            return
+        shadows = []
+        for spec, operand in zip(semantics.operands, instruction.operands, strict=False):
+            if spec.role in ("source", "both", "address", "tensor"):
+                parts = operand if isinstance(operand, tuple) else (operand,)
+                shadows.append(f"[{', '.join(map(self._code.shadow, parts))}]")
+        machine, mask, at, *operands = arguments
+        given = f"[{', '.join(operands)}], [{', '.join(shadows)}]"
+        self._code.lines.append(f"shadows = {self._code.value(rule)}({machine}, {mask}, {at}, {given}, results)")
+
+    def move(self, instruction: Instruction, target: Operand, source: Operand, kind: str) -> None:
+        """Write ``shadows = …`` for ``mov``, before its registers change."""
+        dtype = self._code.value(NUMPY[kind])
+        if isinstance(source, tuple):
+            parts = ", ".join(map(self._code.shadow, source))
+            self._code.lines.append(f"shadows = [{self._name}.pack(({parts},), {dtype})]")
+        elif isinstance(target, tuple):
+            self._code.lines.append(f"shadows = {self._name}.unpack({self._code.shadow(source)}, {len(target)})")
+        else:
+            self._code.lines.append(f"shadows = [{self._code.shadow(source)}]")
+
+    def moved(self, instruction: Instruction, target: Operand) -> None:
+        """Assign the shadows of ``mov``."""
+        for position, register in enumerate(target if isinstance(target, tuple) else (target,)):
+            self.assign(instruction, register, f"shadows[{position}]", "")
+
+    def assign(self, instruction: Instruction, register: Operand, shadow: str, kind: str) -> None:
+        """Write the assignment of a register's shadow, of a result of PTX type ``kind``."""
+        if register == NOWHERE or not isinstance(register, Register):
+            return
+        name, want = self._code.shadow(register), NUMPY[register.type]
+        if kind and NUMPY[kind].itemsize < want.itemsize:
+            extended = want if NUMPY[kind].kind != "i" else NUMPY[f"s{8 * want.itemsize}"]
+            shadow = f"{self._name}.resize({shadow}, {self._code.value(extended)})"
+        if instruction.guard is not None:
+            shadow = f"{self._name}.merge(wanted, {shadow}, {name})"
+        self._code.lines.append(f"{name} = {shadow}")
+
+    def depend(self, instruction: Instruction, guard: Register) -> None:
+        """Note that the execution of an instruction depends on its guard."""
+        at = self._code.value(instruction)
+        self._code.lines.append(f"{self._name}.branch(machine, mask, {at}, {self._code.shadow(guard)})")
+
+    def end(self, end: Instruction, wait: Wait | None) -> None:
+        """Write what the instruction that ends a block needs."""
+        if end.guard is not None:
+            self.depend(end, end.guard)
+        if wait is not None and wait.barrier is not None and wait.barrier.action == "red":
+            target = end.operands[0]
+            if isinstance(target, Register):
+                self._code.lines.append(f"registers.shadows[{self._code.slot(target)}] = None")
+
+    def leave(self, leaving: Sequence[int]) -> list[str]:
+        """Return the statements that write shadows back to the register file."""
+        merged = (
+            f"    registers.shadows[{slot}] = {self._name}.merge(mask.lanes, s{slot}, registers.shadows[{slot}])"
+            for slot in leaving
+        )
+        kept = [f"    registers.shadows[{slot}] = s{slot}" for slot in leaving]
+        return ["if keep:", *merged, "else:", *kept] if leaving else []

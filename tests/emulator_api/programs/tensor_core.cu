@@ -1,0 +1,16 @@
+// D = A B + C of 16 by 16 elements, on the tensor cores by one warp.
+#include <mma.h>
+
+using namespace nvcuda::wmma;
+
+extern "C" __global__ void tensor_core(const half* a, const half* b, const float* c, float* d)
+{
+    fragment<matrix_a, 16, 16, 16, half, row_major> of_a;
+    fragment<matrix_b, 16, 16, 16, half, row_major> of_b;
+    fragment<accumulator, 16, 16, 16, float> sum;
+    load_matrix_sync(of_a, a, 16);
+    load_matrix_sync(of_b, b, 16);
+    load_matrix_sync(sum, c, 16, mem_row_major);
+    mma_sync(sum, of_a, of_b, sum);
+    store_matrix_sync(d, sum, 16, mem_row_major);
+}

@@ -1,0 +1,19 @@
+// The transpose through a tile in shared memory; its padding column spreads the rows over the banks.
+#ifdef NO_PADDING
+constexpr int PADDING = 0;
+#else
+constexpr int PADDING = 1;
+#endif
+
+template <typename T>
+__global__ void transpose(const T* in, T* out, int height, int width)
+{
+    __shared__ T tile[32][32 + PADDING];
+    int row = blockIdx.y * 32 + threadIdx.y, column = blockIdx.x * 32 + threadIdx.x;
+    if (row < height && column < width)
+        tile[threadIdx.y][threadIdx.x] = in[row * width + column];
+    __syncthreads();
+    row = blockIdx.x * 32 + threadIdx.y, column = blockIdx.y * 32 + threadIdx.x;
+    if (row < width && column < height)
+        out[row * height + column] = tile[threadIdx.x][threadIdx.y];
+}

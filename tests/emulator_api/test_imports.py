@@ -1,0 +1,74 @@
+"""The emulator's folders: each imports only those before it, and only the adapter imports mmcore."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import mmcore_emulator
+from mmcore_emulator.isa.table import REFUSED, semantics_of
+
+ROOT = Path(mmcore_emulator.__file__).parent
+ORDER = (
+    *("errors", "numerics", "ptx", "tensor_cores", "machine", "isa", "executor"),
+    *("sanitizer", "profiler", "explain", "api", "adapter"),
+)
+
+
+def imported(module: Path) -> list[str]:
+    """The modules that a module imports, wherever in it."""
+    nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+    return [
+        name
+        for node in nodes
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [each.name for each in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    ]
+
+
+@pytest.mark.parametrize("folder", ORDER)
+def test_a_folder_imports_only_those_before_it(folder: str) -> None:
+    before = ORDER[: ORDER.index(folder) + 1]
+    for module in [ROOT / f"{folder}.py"] if folder == "errors" else sorted((ROOT / folder).rglob("*.py")):
+        for name in imported(module):
+            package, *path = name.split(".")
+            if package == "mmcore_emulator":
+                assert path[0] in before, f"{module} imports {name}"
+            else:
+                assert folder == "adapter" or not package.startswith("mmcore"), f"{module} imports {name}"
+
+
+def test_every_folder_has_its_place_in_the_order() -> None:
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == {*ORDER} - {"errors"}
+
+
+def test_what_the_table_names_as_not_supported_is_not() -> None:
+    assert [name for name, opcode in REFUSED.items() if semantics_of(tuple(opcode.split(".")))] == []
+
+
+def test_opcodes_are_looked_at_in_the_table_alone() -> None:
+    # ptx/ puts functions that are called, parameters and carries into other instructions, before any is decoded;
+    # explain/ titles its pictures with opcodes.
+    outside = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in ("isa", "ptx", "explain")]
+    uses = Counter(
+        path.relative_to(ROOT).as_posix()
+        for path in outside
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "opcode" and isinstance(node.ctx, ast.Load)
+    )
+    # The instruction that a barrier of a warp stands for, and its name in a message.
+    assert uses == {"executor/control_flow.py": 1, "executor/divergence.py": 1}
+
+
+def test_a_machine_has_no_part_of_unknown_type() -> None:
+    tree = ast.parse((ROOT / "machine/machine.py").read_text(encoding="utf-8"))
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "Any"]
