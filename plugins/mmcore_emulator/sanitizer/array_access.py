@@ -14,8 +14,8 @@ from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.last_access import Accesses
-from mmcore_emulator.sanitizer.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.shadow import Shadow
 
 Text: TypeAlias = str | Callable[[int], str]
@@ -66,8 +66,3 @@ class ArrayAccess:
 def verb(at: Instruction) -> str:
     """Return what an instruction does to memory."""
     return effect(at).verb or "writes"
-
-
-def at_line(at: Instruction | None) -> str:
-    """Return the place of an instruction as the end of a clause; an empty string if it has no line."""
-    return f" at {at.source}:{at.line}" if at is not None and at.line else ""

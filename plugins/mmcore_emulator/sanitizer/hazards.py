@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,17 +19,16 @@ from mmcore_emulator.machine.observer import Observer, Observers
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.sanitizer.array_access import at_line
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
-from mmcore_emulator.sanitizer.asynchronous.shared_report import SharedReport
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
-from mmcore_emulator.sanitizer.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.flags import FlagReads
-from mmcore_emulator.sanitizer.memory_hazards import LaunchMemory, MemoryHazards
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
+from mmcore_emulator.sanitizer.happens_before.flags import FlagReads
+from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import HappensBefore
+from mmcore_emulator.sanitizer.memory_hazards import MemoryHazards
 from mmcore_emulator.sanitizer.pdl_hazards import EarlyAccesses
-from mmcore_emulator.sanitizer.recording import BatchRecorder, Recorder
+from mmcore_emulator.sanitizer.recording import BatchRecorder, Record, Recorder, SharedReport, at_line
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
-from mmcore_emulator.sanitizer.vector_clocks import HappensBefore
 
 _MEANINGS = {
     "out-of-bounds-read": "a GPU would give it anything, or stop the launch",
@@ -63,57 +62,53 @@ class Checking(Observer):
         instructions = [at for block in translation.blocks for at in block.instructions]
         flag_reads = FlagReads(instructions)
         self._recorder, self._order = recorder, HappensBefore()
-        self._memory = LaunchMemory(shadows, translation.layout, flag_reads)
+        self._layout = translation.layout
+        self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, InstructionNumbers())
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
         self.talking = flag_reads.any
         shadows.begin_launch()
-        recorder.add(_misplaced(translation.layout))
+        recorder.add(_misplaced(self._layout))
 
     def begin(self, batch: Batch) -> BatchHazards:
         recorder, clocks = self._recorder.of(batch), BatchClocks(self._order, batch)
         record = recorder.record
         early = None if self.early_reads is None else EarlyAccesses(batch, self.early_reads, record)
-        ending: list[Asynchrony | WgmmaHazards] = []
+        observers: list[Observer] = [BarrierHazards(clocks, record)]
         if self._asynchronous:
-            ending.append(Asynchrony(clocks, SharedReport(clocks.numbers, self._memory.layout, record)))
+            observers.append(Asynchrony(clocks, SharedReport(clocks.numbers, self._layout, record)))
         if not self._registers.idle:
-            ending.append(WgmmaHazards(self._registers, clocks.numbers, record))
-        memory = MemoryHazards(self._memory, clocks, early, record)
-        return BatchHazards([BarrierHazards(clocks, record), *ending, memory], ending, recorder)
+            observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
+        return BatchHazards([*observers, self._memory_hazards(clocks, early, record)], recorder)
 
     def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
-        assert isinstance(own, BatchHazards)
-        own.end()
+        assert own is not None
+        own.ran(batch, thread_instructions, own)
 
 
 class BatchHazards(Observers):
-    """The observers of a batch of blocks; those that are ``ending`` have more to report when the batch has ended."""
+    """The observers of a batch of blocks, which report and record hazards."""
 
-    def __init__(
-        self, observers: Sequence[Observer], ending: Sequence[Asynchrony | WgmmaHazards], recorder: BatchRecorder
-    ) -> None:
+    def __init__(self, observers: Sequence[Observer], recorder: BatchRecorder) -> None:
         super().__init__(observers, recorder.record)
-        self._ending, self._recorder = ending, recorder
+        self._recorder = recorder
 
     def violation(self, found: LaneViolation) -> None:
         super().violation(found)
-        meaning = _MEANINGS.get(found.kind)
-        if meaning is not None:
+        if meaning := _MEANINGS.get(found.kind):
             found = replace(found, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", found.text))
         self._recorder.record(found)
 
-    def end(self) -> None:
-        """Report what is wrong when the threads of the batch have ended or are stuck."""
-        for observer in self._ending:
-            observer.end()
+    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+        for observer in self._observers:
+            observer.ran(batch, thread_instructions, own)
         self._recorder.end()
 
 
 class BarrierHazards(Observer):
     """An observer of barriers and fences of a batch, which advances its clocks."""
 
-    def __init__(self, clocks: BatchClocks, record: Callable[[LaneViolation], None]) -> None:
+    def __init__(self, clocks: BatchClocks, record: Record) -> None:
         self._clocks, self._batch, self._record = clocks, clocks.numbers.batch, record
 
     def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:

@@ -1,24 +1,21 @@
 """The last accesses to each piece of an array, and whether later accesses are ordered after them.
 
-Two accesses are ordered if one thread makes both, if the clock of the later thread includes the earlier access
-(:mod:`~mmcore_emulator.sanitizer.batch_clocks`), or if they are in different launches. All others may happen in either
-order or at once.
+Two accesses are ordered if one thread makes both, if the clock of the later thread includes the earlier access,
+or if they are in different launches. All others may happen in either order or at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import WARP
-from mmcore_emulator.machine.warps import BIT, EVERY_LANE
-from mmcore_emulator.sanitizer.batch_clocks import BatchClocks, Masks
-from mmcore_emulator.sanitizer.numbering import Flags, Indices
-from mmcore_emulator.sanitizer.vector_clocks import Epoch
+from mmcore_emulator.machine.warps import EVERY_LANE
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import Epoch
 
 NO_THREAD = 0
 _SEVERAL = -2
@@ -27,50 +24,25 @@ _EPOCH = np.dtype([("block", np.int32), ("warps", np.uint32), ("lanes", np.uint3
 Epochs = NDArray[np.void]
 
 
-@dataclass(frozen=True)
 class Accesses:
     """Accesses of lanes to pieces, one entry for each piece of each lane.
 
     Attributes:
         clocks: the clocks of the batch.
         lane: numbers of the lanes.
+        thread, block, slot: numbers of each lane; see LaneNumbers.
+        horizon: time of the latest barrier of each lane's block.
+        lane_bit, warp_bit: bit of each lane in a mask of its warp, and of its warp in a mask of its block.
     """
 
-    clocks: BatchClocks
-    lane: Indices
+    def __init__(self, clocks: BatchClocks, lane: Indices) -> None:
+        self.clocks, self.lane, numbers = clocks, lane, clocks.numbers
+        self.thread, self.block, self.slot = numbers.thread[lane], numbers.block[lane], numbers.slot[lane]
+        self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
+        self.horizon = clocks.horizon[lane]
 
     def __getitem__(self, chosen: Flags | Indices | slice) -> Accesses:
         return Accesses(self.clocks, self.lane[chosen])
-
-    @cached_property
-    def thread(self) -> Indices:
-        """The number of each lane's thread in the grid, from 1."""
-        return self.clocks.numbers.thread[self.lane]
-
-    @cached_property
-    def block(self) -> Indices:
-        """The number of each lane's block in the grid."""
-        return self.clocks.numbers.block[self.lane]
-
-    @cached_property
-    def slot(self) -> Indices:
-        """The number of each lane when lanes are counted warp by warp."""
-        return self.clocks.numbers.slot[self.lane]
-
-    @cached_property
-    def horizon(self) -> Indices:
-        """The time of the latest barrier of each lane's block."""
-        return self.clocks.horizon[self.lane]
-
-    @property
-    def lane_bit(self) -> Masks:
-        """The bit of each lane in a mask of its warp."""
-        return BIT[self.slot % WARP]
-
-    @property
-    def warp_bit(self) -> Masks:
-        """The bit of each lane's warp in a mask of its block."""
-        return BIT[self.slot // WARP % self.clocks.numbers.warps.per_block]
 
     def unordered_lanes(self, earlier: Epochs) -> Masks:
         """Return the lanes of each one's own warp that an epoch has, and that its clock does not include."""

@@ -2,65 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 import numpy as np
 
 from mmcore_emulator.executor.layout import Layout
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation
+from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.sanitizer.array_access import ArrayAccess
-from mmcore_emulator.sanitizer.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.flags import FlagReads, scope
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
+from mmcore_emulator.sanitizer.happens_before.flags import FlagReads, scope
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
 from mmcore_emulator.sanitizer.last_access import Accesses, LastAccess
-from mmcore_emulator.sanitizer.numbering import Flags, InstructionNumbers
 from mmcore_emulator.sanitizer.pdl_hazards import EarlyAccesses
 from mmcore_emulator.sanitizer.races import Races
+from mmcore_emulator.sanitizer.recording import Record
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
-
-
-@dataclass(frozen=True)
-class LaunchMemory:
-    """The parts of a launch that its accesses to memory need.
-
-    Attributes:
-        shadows: the shadows of global memory.
-        layout: the layout of shared memory.
-        flag_reads: the instructions that read flags.
-        instructions: the instructions that have accessed memory.
-    """
-
-    shadows: GlobalShadows
-    layout: Layout
-    flag_reads: FlagReads
-    instructions: InstructionNumbers = field(default_factory=InstructionNumbers)
 
 
 class MemoryHazards(Observer):
     """An observer of a batch of blocks.
 
     Args:
-        launch: the launch.
+        shadows: the shadows of global memory.
+        layout: the layout of shared memory.
+        flag_reads: the instructions that read flags.
+        instructions: numbers of the instructions that have accessed memory in the launch.
         clocks: the clocks of the batch.
         early: the check of accesses before the previous launch is over; None where it is over.
-        record: records a hazard.
     """
 
     def __init__(
         self,
-        launch: LaunchMemory,
+        shadows: GlobalShadows,
+        layout: Layout,
+        flag_reads: FlagReads,
+        instructions: InstructionNumbers,
         clocks: BatchClocks,
         early: EarlyAccesses | None,
-        record: Callable[[LaneViolation], None],
+        record: Record,
     ) -> None:
-        self._launch, self._clocks, self._early, self._record = launch, clocks, early, record
+        self._global, self._layout, self._flag_reads, self._instructions = shadows, layout, flag_reads, instructions
+        self._clocks, self._early, self._record = clocks, early, record
         self._order, self._numbers, self._batch = clocks.order, clocks.numbers, clocks.numbers.batch
-        self._races = Races(self._batch, launch.instructions, record)
+        self._races = Races(self._batch, instructions, record)
         self._shared: dict[int, Shadow] = {}
         # The times at which bulk copies to global memory were issued.
         self._issued: dict[BulkTransfer, int] = {}
@@ -93,7 +83,7 @@ class MemoryHazards(Observer):
         memory, copied = transfer.memory, transfer.nbytes > 0
         ranges = np.unique(transfer.begin[copied] >> memory.range_bits).tolist()
         arrays = [memory.at(number << memory.range_bits) for number in ranges]
-        if not any(array is not None and self._launch.shadows.of(array).changed for array in arrays):
+        if not any(array is not None and self._global.of(array).changed for array in arrays):
             return
         for begin, nbytes in zip(transfer.begin.T, transfer.nbytes.T, strict=True):
             for size in np.unique(nbytes[nbytes > 0]).tolist():
@@ -113,36 +103,35 @@ class MemoryHazards(Observer):
             aligned = lanes & ((address & np.uint64(access.nbytes - 1)) == 0)
         for number in np.unique(ranges[lanes]).tolist():
             array = access.memory.at(number << access.memory.range_bits)
-            if array is not None:
-                size = array.permits("read" if access.kind in ("load", "fetch") else "write")
+            size = 0 if array is None else array.permits("read" if access.kind in ("load", "fetch") else "write")
+            if array is not None and size >= access.nbytes:
                 begin, end = np.uint64(array.base), np.uint64(array.base + size - access.nbytes)
                 inside = aligned & (ranges == np.uint64(number)) & (address >= begin) & (address <= end)
-                if size >= access.nbytes and inside.any():
-                    shared_name = self._launch.layout.shared_name(array.base) if access.space == "shared" else ""
-                    piece = self._launch.shadows.piece
-                    steps = np.arange(access.nbytes // piece)
-                    index = np.broadcast_to(array.index(address, piece), self._batch.shape)[inside]
-                    yield ArrayAccess(
-                        access,
-                        array,
-                        shared_name or array.label,
-                        self._shadow(access.space, array),
-                        address,
-                        (index[:, np.newaxis] + steps).reshape(-1),
-                        Accesses(self._clocks, np.repeat(np.flatnonzero(inside), len(steps))),
-                    )
+                if inside.any():
+                    yield self._accesses(access, array, address, inside)
+
+    def _accesses(self, access: Access, array: Array, address: Values, inside: Flags) -> ArrayAccess:
+        piece, shared_name = self._global.piece, ""
+        if access.space == "shared":
+            shared_name = self._layout.shared_name(array.base)
+        steps = np.arange(access.nbytes // piece)
+        index = (np.broadcast_to(array.index(address, piece), inside.shape)[inside][:, np.newaxis] + steps).reshape(-1)
+        who = Accesses(self._clocks, np.repeat(np.flatnonzero(inside), len(steps)))
+        return ArrayAccess(
+            access, array, shared_name or array.label, self._shadow(access.space, array), address, index, who
+        )
 
     def _shadow(self, space: str, array: Array) -> Shadow:
         if space == "global":
-            return self._launch.shadows.of(array)
+            return self._global.of(array)
         if array.base not in self._shared:
-            self._shared[array.base] = Shadow(array, self._launch.shadows.piece)
+            self._shared[array.base] = Shadow(array, self._global.piece)
         return self._shared[array.base]
 
     def _load(self, accesses: ArrayAccess) -> None:
         shadow, at = accesses.shadow, accesses.at
         self._check_written(accesses)
-        strong, number = self._launch.flag_reads.strong(at), self._launch.instructions.number(at)
+        strong, number = self._flag_reads.strong(at), self._instructions.number(at)
         earlier: tuple[LastAccess, ...] = (*shadow.stores, *(() if strong else (shadow.strong_stores,)))
         if "nc" in effect(at).order:
             self._races.check_stale(accesses, *earlier)
@@ -164,14 +153,14 @@ class MemoryHazards(Observer):
             if does.step == "inval":
                 races.check(accesses, *shadow.loads)
             else:
-                shadow.loads.note(accesses.index, accesses.who, self._launch.instructions.number(accesses.at))
+                shadow.loads.note(accesses.index, accesses.who, self._instructions.number(accesses.at))
             return
         if does.kind in ("remote store", "copy", "bulk copy") and kind != "copy":
             # It lands now; :meth:`_copy` has checked it when it was issued.
             if atomic:
                 races.check(accesses, *shadow.stores)
             return
-        strong, number = atomic or does.strong, self._launch.instructions.number(accesses.at)
+        strong, number = atomic or does.strong, self._instructions.number(accesses.at)
         if atomic:
             self._check_written(accesses)
         racing = np.zeros(accesses.index.shape, np.bool_) if strong else self._check_colliding(accesses)
@@ -184,10 +173,10 @@ class MemoryHazards(Observer):
             if accesses.access.sent is not None:  # A bulk copy lands: no barrier orders it.
                 racing |= races.check_overtaking(accesses, last, self._issued[accesses.access.sent])
             racing |= races.check(accesses, last)
-        if accesses.access.space == "global" and self._launch.shadows.is_input(accesses.array):
+        if accesses.access.space == "global" and self._global.is_input(accesses.array):
             every = np.ones(accesses.index.shape, np.bool_)
             self._report("input-overwritten", accesses, every, ", which the kernel may only read")
-        if accesses.array is self._launch.shadows.output and not atomic:
+        if accesses.array is self._global.output and not atomic:
             lost = shadow.unread[accesses.index] & ~racing
             text = " a second time; what was there has never been read, and is lost"
             self._report("overwritten-output", accesses, lost, text)
@@ -195,7 +184,7 @@ class MemoryHazards(Observer):
         if not strong:
             shadow.stores.note(accesses.index, accesses.who, number)
             return
-        observes = self._launch.flag_reads.observes(accesses.at)
+        observes = self._flag_reads.observes(accesses.at)
         shadow.strong_stores.note_in_turn(accesses.index, accesses.who, number, stores=True, observes=observes)
         if kind != "copy":
             self._synchronise(accesses, reads=observes, writes=True)
@@ -210,7 +199,7 @@ class MemoryHazards(Observer):
             self._check_written(accesses)
         self._races.check(accesses, *shadow.loads, *shadow.stores)
         if does.kind == "copy":  # It is ordered after what its thread has done before.
-            shadow.stores.note(accesses.index, accesses.who, self._launch.instructions.number(accesses.at))
+            shadow.stores.note(accesses.index, accesses.who, self._instructions.number(accesses.at))
         shadow.write(accesses.index)
 
     def _fetch(self, accesses: ArrayAccess) -> None:
@@ -221,7 +210,7 @@ class MemoryHazards(Observer):
 
     def _synchronise(self, accesses: ArrayAccess, *, reads: bool, writes: bool) -> None:
         """Let strong accesses, one after the other, acquire and release clocks by flags."""
-        if not self._launch.flag_reads.any:
+        if not self._flag_reads.any:
             return
         acquires, releases = scope(accesses.at, "acquire"), scope(accesses.at, "release")
         # Each batch has its own shared memory.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mmcore_emulator.machine.asynchronous.events import GridAwaited
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.sanitizer.array_access import ArrayAccess
+from mmcore_emulator.sanitizer.recording import Record
 
 _TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
 
@@ -21,10 +22,9 @@ class EarlyAccesses:
     Args:
         batch: the batch.
         readable: the arrays that may be read before.
-        record: records a hazard.
     """
 
-    def __init__(self, batch: Batch, readable: Collection[Array], record: Callable[[LaneViolation], None]) -> None:
+    def __init__(self, batch: Batch, readable: Collection[Array], record: Record) -> None:
         self._batch, self._readable, self._record = batch, readable, record
         self._waited = np.zeros(batch.shape, np.bool_)
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from mmcore_emulator.executor.kernel_launch import place
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.array_access import ArrayAccess, at_line, verb
+from mmcore_emulator.sanitizer.array_access import ArrayAccess, verb
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
 from mmcore_emulator.sanitizer.last_access import LastAccess
-from mmcore_emulator.sanitizer.numbering import Flags, InstructionNumbers
+from mmcore_emulator.sanitizer.recording import Record, at_line
 
 _Describe: TypeAlias = Callable[[ArrayAccess, LastAccess, Instruction, int], str]
 
@@ -26,10 +26,9 @@ class Races:
     Args:
         batch: the batch.
         instructions: the instructions that have accessed memory, by the numbers in LastAccess.
-        record: records a hazard.
     """
 
-    def __init__(self, batch: Batch, instructions: InstructionNumbers, record: Callable[[LaneViolation], None]) -> None:
+    def __init__(self, batch: Batch, instructions: InstructionNumbers, record: Record) -> None:
         self._batch, self._instructions, self._record = batch, instructions, record
 
     def check(self, accesses: ArrayAccess, *earlier: LastAccess) -> Flags:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
+from mmcore_emulator.executor.layout import Layout
 from mmcore_emulator.machine.accesses import LaneViolation
-from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
+from mmcore_emulator.machine.lanes import WARP, Batch
 from mmcore_emulator.machine.violations import Violation
-from mmcore_emulator.sanitizer.numbering import Flags
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
 
+Record: TypeAlias = Callable[[LaneViolation], None]
+"""A function that records a violation."""
 _Line: TypeAlias = tuple[str | None, int | None]
 _Key: TypeAlias = tuple[str, str | None, _Line, _Line | None]
 
@@ -64,3 +69,44 @@ class BatchRecorder:
         """Count the threads of each violation."""
         for key, lanes in self._lanes.items():
             self._counts[key] += int(lanes.sum())
+
+
+class SharedReport:
+    """Reports of hazards in the shared memory of a batch's blocks."""
+
+    def __init__(self, numbers: LaneNumbers, layout: Layout, record: Record) -> None:
+        self._numbers, self._layout, self._record = numbers, layout, record
+
+    def add(
+        self, kind: str, at: Instruction, lanes: Indices | list[int], text: str, other: Instruction | None = None
+    ) -> None:
+        """Report what lanes do in an instruction, and the other instruction that is involved."""
+        batch = self._numbers.batch
+        marked = np.zeros(batch.lanes, np.bool_)
+        marked[lanes] = True
+        where = f" ({at_line(other).strip()})" if at_line(other) else ""
+
+        def of_lane(lane: tuple[int, ...]) -> str:
+            warp = int(self._numbers.thread_in_block[np.ravel_multi_index(lane, batch.shape)]) // WARP
+            return f"(warp {warp}) {text}{where}"
+
+        self._record(LaneViolation(kind, "shared", at, marked.reshape(batch.shape), of_lane, other))
+
+    def name(self, word: int) -> str:
+        """Return the array that a word is in, as the source calls it, and the byte in it."""
+        inside = word * 4 % BLOCK_BYTES
+        bases = [*(base for base, _ in self._layout.shared), self._layout.dynamic_shared]
+        before = [(base & (BLOCK_BYTES - 1), base) for base in bases if base & (BLOCK_BYTES - 1) <= inside]
+        begin, base = max(before, default=(0, 0))
+        return f"{self._layout.shared_name(base) or 'shared memory'} (byte {inside - begin})"
+
+    def block_name(self, number: int) -> str:
+        """Return the index of a block of the batch."""
+        lane = int(np.flatnonzero(self._numbers.block_in_batch == number)[0])
+        block, _ = self._numbers.batch.of_number(int(self._numbers.thread[lane]) - 1)
+        return f"({', '.join(map(str, block if block.z else block[:2]))})"
+
+
+def at_line(at: Instruction | None) -> str:
+    """Return the place of an instruction as the end of a clause; an empty string if it has no line."""
+    return f" at {at.source}:{at.line}" if at is not None and at.line else ""

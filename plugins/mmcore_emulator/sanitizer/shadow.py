@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from mmcore_emulator.machine.memory.arrays import Array
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.last_access import NO_THREAD, Accesses, LastAccesses, LastStrongStores
-from mmcore_emulator.sanitizer.numbering import Flags, Indices
 
 
 class Shadow:

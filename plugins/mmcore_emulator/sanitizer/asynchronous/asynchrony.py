@@ -9,32 +9,19 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, LaneViolation
-from mmcore_emulator.machine.asynchronous.events import (
-    BLOCK_BYTES,
-    ArrivalSent,
-    Arrived,
-    Committed,
-    Event,
-    Issued,
-    Landed,
-    Made,
-    Passed,
-    ProxyFenced,
-    Transfer,
-    Waited,
-)
-from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.asynchronous import events
+from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.asynchronous.in_flight import InFlight
-from mmcore_emulator.sanitizer.asynchronous.mbarrier_clocks import MbarrierClocks
 from mmcore_emulator.sanitizer.asynchronous.proxies import Proxies
-from mmcore_emulator.sanitizer.asynchronous.shared_report import SharedReport
-from mmcore_emulator.sanitizer.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.event_clocks import EventClocks
-from mmcore_emulator.sanitizer.numbering import Indices
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
+from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks
+from mmcore_emulator.sanitizer.happens_before.mbarrier_clocks import MbarrierClocks
+from mmcore_emulator.sanitizer.happens_before.numbering import Indices
+from mmcore_emulator.sanitizer.recording import SharedReport
 
 _TWICE = "waits for a phase of the mbarrier {} for which it has waited already: what it waits for may be the next one"
 _LEFT = "accesses shared memory of block {}, which may have ended by then: a cluster barrier behind it is missing"
@@ -61,45 +48,45 @@ class Asynchrony(Observer):
         self._remote_accesses: dict[tuple[int, int], tuple[int, Instruction, int]] = {}
         self._deadlocked: set[int] = set()
 
-    def event(self, event: Event) -> None:
+    def event(self, event: events.Event) -> None:
         now, numbers = self._order.tick(), self._numbers
         match event:
-            case Issued(transfer):
+            case events.Issued(transfer):
                 self._any_issued = True
                 self._issue(transfer)
-            case Landed(transfer):
+            case events.Landed(transfer):
                 assert transfer.mbarriers is not None
                 self._in_flight.land(transfer, transfer.mbarriers)
                 self._proxies.forget(transfer.words[transfer.words >= 0])
                 if effect(transfer.at).kind != "bulk copy":
                     self._proxies.write(transfer.words, transfer.lanes[:, 0], transfer.at, now)
-            case Committed(kind, mask):
+            case events.Committed(kind, mask):
                 self._in_flight.commit(kind, numbers.lanes(mask))
-            case Waited(kind, most, mask):
+            case events.Waited(kind, most, mask):
                 self._in_flight.wait_for_groups(kind, most, numbers.lanes(mask))
-            case Made(places, mask):
+            case events.Made(places, mask):
                 made = np.unique(places.reshape(-1)[numbers.lanes(mask)]).tolist()
                 self._mbarriers.reset(made)
                 for place in made:
                     self._parities.pop(place, None)
-            case ArrivalSent(_, mask):
+            case events.ArrivalSent(_, mask):
                 self._mbarriers.send(event, numbers.lanes(mask))
-            case Arrived(sent):
+            case events.Arrived(sent):
                 lanes = numbers.lanes(sent.mask)
                 places = sent.places.reshape(-1)[lanes]
-                self._reach(lanes, places // BLOCK_BYTES, sent.at)
+                self._reach(lanes, places // events.BLOCK_BYTES, sent.at)
                 self._mbarriers.deliver(sent, places)
-            case Passed(places, parity, mask, at, relaxed):
+            case events.Passed(places, parity, mask, at, relaxed):
                 lanes = numbers.lanes(mask)
                 places = places.reshape(-1)[lanes]
                 self._check_phases(lanes, places, numbers.flat(parity)[lanes], at)
                 self._proxies.synchronise(lanes, now)
                 self._mbarriers.wait(lanes, places, relaxed)
                 self._in_flight.pass_phase(lanes, places)
-            case ProxyFenced(mask, _):
+            case events.ProxyFenced(mask, _):
                 self._proxies.fence(numbers.lanes(mask), now)
 
-    def _issue(self, transfer: Transfer) -> None:
+    def _issue(self, transfer: events.Transfer) -> None:
         if not transfer.writes:
             self._in_flight.read(transfer.at, transfer.words, transfer.lanes)
             self._proxies.check_reads(transfer)
@@ -127,7 +114,7 @@ class Asynchrony(Observer):
         if array is None or array.copies is None or not array.stride:
             return
         owner = self._numbers.flat(array.copies // np.uint64(array.stride))[lanes].astype(np.int64)
-        first = (owner * BLOCK_BYTES + (address.astype(np.int64) & (BLOCK_BYTES - 1))) // 4
+        first = (owner * events.BLOCK_BYTES + (address.astype(np.int64) & (events.BLOCK_BYTES - 1))) // 4
         words = first[:, np.newaxis] + np.arange(max(1, access.nbytes // 4))
         now = self._order.tick()
         self._reach(lanes, owner, access.at)
@@ -163,8 +150,7 @@ class Asynchrony(Observer):
             self._events.acquire(reaching, self._numbers.block_in_batch[reaching], _REMOTE, self._order.now)
             self._remote_accesses[owner, block] = int(reaching[0]), at, self._order.now
 
-    def end(self) -> None:
-        """Report blocks that may have ended before others accessed their memory, and transfers in flight."""
+    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
         for (owner, block), (lane, at, time) in self._remote_accesses.items():
             lanes = np.flatnonzero(self._numbers.block_in_batch == owner)
             times = self._events.of_kind(lanes, np.full(len(lanes), block), _REMOTE)

@@ -19,9 +19,9 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS
 from mmcore_emulator.machine.lanes import WARP
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.asynchronous.origins import Origins
-from mmcore_emulator.sanitizer.asynchronous.shared_report import SharedReport
-from mmcore_emulator.sanitizer.event_clocks import EventClocks, Kind
-from mmcore_emulator.sanitizer.numbering import Indices
+from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Kind
+from mmcore_emulator.sanitizer.happens_before.numbering import Indices
+from mmcore_emulator.sanitizer.recording import SharedReport
 
 _WARPGROUP = 4 * WARP
 _NONE = np.zeros((0, 0), np.int64)

@@ -9,8 +9,8 @@ import numpy as np
 
 from mmcore_emulator.machine.asynchronous.events import BLOCK_WORDS, Transfer
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.asynchronous.shared_report import SharedReport
-from mmcore_emulator.sanitizer.numbering import Flags, Indices, InstructionNumbers, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, InstructionNumbers, LaneNumbers
+from mmcore_emulator.sanitizer.recording import SharedReport
 
 _UNFENCED = "reads {} asynchronously, which threads have written before: fence.proxy.async between is missing"
 _UNFENCED_MBARRIER = (

@@ -8,7 +8,7 @@ Reference: PTX ISA, "wgmma.mma_async" and "wgmma.fence".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import destinations, effect, reads
 from mmcore_emulator.machine.accesses import LaneViolation, always
-from mmcore_emulator.machine.lanes import WARP, Mask
+from mmcore_emulator.machine.lanes import WARP, Batch, Mask
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
-from mmcore_emulator.sanitizer.array_access import at_line
-from mmcore_emulator.sanitizer.numbering import Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import Indices, LaneNumbers
+from mmcore_emulator.sanitizer.recording import Record, at_line
 
 _Known = TypeVar("_Known")
 _MOST_GROUPS = 9
@@ -121,16 +121,14 @@ class RegisterUse:
 class WgmmaHazards(Observer):
     """An observer of a batch of blocks.
 
-    It follows the registers of each lane, and counts how often each lane has executed each product: the four warps of a
-    warpgroup must execute it together.
+    It follows the registers of each lane, and counts how often each lane has executed each product.
 
     Args:
         registers: the use of registers in the launch.
         numbers: the numbers of the batch's lanes.
-        record: records a hazard.
     """
 
-    def __init__(self, registers: RegisterUse, numbers: LaneNumbers, record: Callable[[LaneViolation], None]) -> None:
+    def __init__(self, registers: RegisterUse, numbers: LaneNumbers, record: Record) -> None:
         self._registers, self._batch, self._warps, self._record = registers, numbers.batch, numbers.warps, record
         self._states = np.zeros(numbers.batch.shape, np.int32)
         self._times: dict[int, tuple[Instruction, Indices]] = {}
@@ -145,8 +143,8 @@ class WgmmaHazards(Observer):
             text = always(f"{misuse.clause} (there{at_line(misuse.other)})")
             self._record(LaneViolation("wgmma-order", None, misuse.at, misusing, text, misuse.other))
 
-    def end(self) -> None:
-        """Report products that some warps of a warpgroup have executed more often than others."""
+    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+        # The four warps of a warpgroup must execute each product together.
         per_block = self._warps.per_block
         for at, times in self._times.values():
             of_warps = self._warps.rows(times).max(axis=1).reshape(-1, per_block)

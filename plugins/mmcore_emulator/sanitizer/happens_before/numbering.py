@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.warps import Warps
+from mmcore_emulator.machine.lanes import WARP, Batch, Mask
+from mmcore_emulator.machine.warps import BIT, Warps
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -24,6 +24,7 @@ class LaneNumbers:
         block: number in the grid of each lane's block.
         block_in_batch: number in the batch of that block.
         slot: number of each lane when lanes are counted warp by warp.
+        lane_bit, warp_bit: bit of each lane in a mask of its warp, and of its warp in a mask of its block.
         rank: rank in its cluster of each block of the batch.
         cluster: number of that cluster: the least number in the grid among its blocks.
         grid_number: number in the grid of each block of the batch.
@@ -35,6 +36,7 @@ class LaneNumbers:
         self.block, self.block_in_batch = self.flat(batch.number_in_grid()), self.flat(batch.block_index())
         self.thread = self.block * batch.block.size + self.thread_in_block + 1
         self.slot = self.warps.place.reshape(-1)
+        self.lane_bit, self.warp_bit = BIT[self.thread_in_block % WARP], BIT[self.thread_in_block // WARP]
         self.rank, self.cluster, self.grid_number = (np.zeros(batch.extent.size, np.int64) for _ in range(3))
         self.rank[self.block_in_batch] = self.flat(batch.special("%cluster_ctarank"))
         self.cluster[self.block_in_batch] = self.flat(batch.by_cluster(np.min, self.block.reshape(batch.shape)))

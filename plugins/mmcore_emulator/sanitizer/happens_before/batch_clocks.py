@@ -1,8 +1,6 @@
 """Clocks of the threads of a batch of blocks: what happens before their next accesses, by barriers, fences and flags.
 
-Within a warp each thread has a time for every other thread; within a block, for every warp. The clocks that threads
-acquire from flags are in :mod:`~mmcore_emulator.sanitizer.vector_clocks`, those from mbarriers in
-:mod:`~mmcore_emulator.sanitizer.event_clocks`.
+Within a warp each thread has a time for every other thread; within a block, for every warp.
 """
 
 from __future__ import annotations
@@ -16,12 +14,13 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch
 from mmcore_emulator.machine.warps import BIT, groups
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.sanitizer.event_clocks import EventClocks
-from mmcore_emulator.sanitizer.numbering import Flags, Indices, LaneNumbers
-from mmcore_emulator.sanitizer.vector_clocks import SCOPES, HappensBefore, VectorClock, join
+from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import SCOPES, HappensBefore, VectorClock, join
 
 Masks = NDArray[np.uint32]
 Times = NDArray[np.int32]
+_BARRIERS = 16
 
 
 class _Arrival(NamedTuple):
@@ -56,7 +55,8 @@ class BatchClocks:
         self._fenced, self._fenced_before_barrier = (
             {scope: np.zeros(batch.lanes, np.int64) for scope in SCOPES} for _ in range(2)
         )
-        self._arrivals: dict[tuple[int, int], list[_Arrival]] = {}
+        self._arrivals: dict[int, list[_Arrival]] = {}
+        self._event_arrivals: Released = {}
         self._warps_joined = False
 
     def by_rank(self, lanes: Indices) -> Iterator[tuple[int, Indices | slice]]:
@@ -89,7 +89,7 @@ class BatchClocks:
                     self.order.join(self.threads(self._warps.lane_numbers[warp, group[warp]]))
         if self.events is not None:
             members = np.flatnonzero(lanes)
-            self.events.join_warps(members, self.numbers.flat(named)[members].astype(np.int64))
+            self.events.join(members, (self.numbers.slot // WARP << WARP | self.numbers.flat(named))[members])
 
     def barrier(self, lanes: Values, number: Values, count: Values) -> None:
         """Join the clocks of lanes that leave a barrier of their block, of which ``count`` threads (0 for all) are."""
@@ -97,19 +97,24 @@ class BatchClocks:
         lanes, number, count = (np.broadcast_to(values, self._batch.shape) for values in (lanes, number, count))
         together = lanes & (number == number.max(axis=THREAD_AXES, keepdims=True))
         whole = lanes & ((count == 0) | together.all(axis=THREAD_AXES, keepdims=True))
-        lanes, number, whole = lanes.reshape(-1), number.reshape(-1), whole.reshape(-1)
+        lanes, barriers, whole = lanes.reshape(-1), self._barriers(number), whole.reshape(-1)
         self.horizon[whole] = now
         for scope, fenced in self._fenced.items():
             self._fenced_before_barrier[scope][whole] = fenced[whole]
         if self.order.any_acquired or self._arrivals or not whole.all():
-            for block in np.unique(self.numbers.block[lanes]).tolist():
-                in_block = lanes & (self.numbers.block == block)
-                for each in np.unique(number[in_block]).tolist():
-                    members = np.flatnonzero(in_block & (number == each))
-                    self._join_block(members, self._arrivals.pop((block, each), []), bool(whole[members].all()))
+            for barrier in np.unique(barriers[lanes]).tolist():
+                members = np.flatnonzero(lanes & (barriers == barrier))
+                self._join_block(members, self._arrivals.pop(barrier, []), bool(whole[members].all()))
         if self.events is not None:
             members = np.flatnonzero(lanes)
-            self.events.barrier(members, number[members].astype(np.int64))
+            self.events.join(members, barriers[members])
+            self.events.acquire_released(self._event_arrivals, members, barriers[members])
+            for barrier in np.unique(barriers[members]).tolist():
+                self._event_arrivals.pop(barrier, None)
+
+    def _barriers(self, number: Values) -> Indices:
+        """Return the number in the batch of the barrier that each lane names by its number in the block."""
+        return self.numbers.block_in_batch * _BARRIERS + self.numbers.flat(number)
 
     def _join_block(self, lanes: Indices, arrivals: list[_Arrival], whole: bool) -> None:
         warps = np.unique(self.numbers.slot[lanes] // WARP)
@@ -148,15 +153,14 @@ class BatchClocks:
     def arrive(self, lanes: Values, number: Values) -> None:
         """Release the clocks of lanes at a barrier of their block, at which they do not wait."""
         times, now = self._times_of_warps(), self.order.tick()
-        numbers, arriving = self.numbers.flat(number), np.flatnonzero(self.numbers.flat(lanes))
-        for lane, thread in zip(arriving.tolist(), self.threads(arriving), strict=True):
-            warp = int(self.numbers.slot[lane] // WARP)
+        arriving = np.flatnonzero(self.numbers.flat(lanes))
+        barriers, warps = self._barriers(number)[arriving], self.numbers.slot[arriving] // WARP
+        for barrier, warp, thread in zip(barriers.tolist(), warps.tolist(), self.threads(arriving), strict=True):
             released = times[warp].copy()
             released[warp % self._warps.per_block] = now
-            arrivals = self._arrivals.setdefault((int(self.numbers.block[lane]), int(numbers[lane])), [])
-            arrivals.append(_Arrival(released, self.order.released(thread)))
+            self._arrivals.setdefault(barrier, []).append(_Arrival(released, self.order.released(thread)))
         if self.events is not None:
-            self.events.arrive_at_barrier(arriving, numbers[arriving].astype(np.int64))
+            self.events.release(self._event_arrivals, self.events.clock[arriving], barriers)
 
     def _times_of_warps(self) -> Times:
         if self._warp_times is None:

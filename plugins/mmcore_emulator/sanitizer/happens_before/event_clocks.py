@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import WARP
-from mmcore_emulator.sanitizer.numbering import Flags, Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
 
 Kind: TypeAlias = tuple[str, int]
 """("mbarrier", place in its block), ("wgmma", number of a warpgroup), ("bulk", thread) or ("remote", 0)."""
@@ -22,7 +22,6 @@ Rows: TypeAlias = NDArray[np.int32]
 """Clocks of lanes: [lanes, columns]."""
 Released: TypeAlias = dict[int, NDArray[np.int32]]
 """The joined clocks that lanes have released at each barrier or mbarrier."""
-_BARRIERS = 16
 
 
 class EventClocks:
@@ -39,7 +38,6 @@ class EventClocks:
         self._columns: dict[tuple[int, Kind], int] = {}
         self._first_thread: int | None = None
         self.clock: Rows = np.zeros((numbers.batch.lanes, 0), np.int32)
-        self._at_barriers: Released = {}
 
     def columns(self, blocks: Indices, kind: Kind) -> Indices:
         """Return the columns of a kind of events, one for each of some blocks."""
@@ -103,24 +101,6 @@ class EventClocks:
         if self.clock.shape[1]:
             _, index, joined = _joined(self.clock[lanes], groups)
             self.clock[lanes] = joined[index]
-
-    def join_warps(self, lanes: Indices, named: Indices) -> None:
-        """Join the clocks of lanes that leave barriers of their warps, at which they have named masks."""
-        self.join(lanes, (self.numbers.slot[lanes] // WARP << WARP) | named)
-
-    def barrier(self, lanes: Indices, number: Indices) -> None:
-        """Join the clocks of lanes that leave barriers of their blocks, by number."""
-        groups = self.numbers.block_in_batch[lanes] * _BARRIERS + number
-        self.join(lanes, groups)
-        if self._at_barriers:
-            self.acquire_released(self._at_barriers, lanes, groups)
-            for group in np.unique(groups).tolist():
-                self._at_barriers.pop(group, None)
-
-    def arrive_at_barrier(self, lanes: Indices, number: Indices) -> None:
-        """Release the clocks of lanes at barriers of their blocks, at which they do not wait."""
-        groups = self.numbers.block_in_batch[lanes] * _BARRIERS + number
-        self.release(self._at_barriers, self.clock[lanes], groups)
 
     def with_threads(self, lanes: Indices, times: Indices) -> Rows:
         """Let lanes acquire the times of all threads of their blocks, [lanes, threads], and return their clocks."""

@@ -1,10 +1,9 @@
 """Vector clocks of a launch's threads, and the flags in memory by which threads synchronise.
 
 Time advances with every event that orders accesses. A time in a vector clock means that all accesses before that time
-happen before what follows. The clocks here are those that threads acquire from flags: a thread releases its clock by a
-strong write (with a release, or after a fence), and another acquires it by a strong read (with an acquire, or before a
-fence). Barriers of blocks and warps are in :mod:`~mmcore_emulator.sanitizer.batch_clocks`. Reference: PTX ISA, "Memory
-Consistency Model" (release and acquire patterns, causality order).
+happen before what follows. A thread releases its clock by a strong write (with a release, or after a fence), and
+another acquires it by a strong read (with an acquire, or before a fence). Reference: PTX ISA, "Memory Consistency
+Model" (release and acquire patterns, causality order).
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mmcore_emulator.machine.asynchronous.events import ArrivalSent
-from mmcore_emulator.sanitizer.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.event_clocks import EventClocks, Released, Rows
-from mmcore_emulator.sanitizer.numbering import Flags, Indices
-from mmcore_emulator.sanitizer.vector_clocks import EMPTY, VectorClock, join
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
+from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released, Rows
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import EMPTY, VectorClock, join
 
 
 class _Arrival(NamedTuple):
