@@ -25,15 +25,7 @@ Epochs = NDArray[np.void]
 
 
 class Accesses:
-    """Accesses of lanes to pieces, one entry for each piece of each lane.
-
-    Attributes:
-        clocks: the clocks of the batch.
-        lane: numbers of the lanes.
-        thread, block, slot: numbers of each lane; see LaneNumbers.
-        horizon: time of the latest barrier of each lane's block.
-        lane_bit, warp_bit: bit of each lane in a mask of its warp, and of its warp in a mask of its block.
-    """
+    """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers."""
 
     def __init__(self, clocks: BatchClocks, lane: Indices) -> None:
         self.clocks, self.lane, numbers = clocks, lane, clocks.numbers
@@ -53,9 +45,6 @@ class Accesses:
         clocks, earlier = self.clocks, earlier.copy()
         same_block = earlier["block"] == self.block
         unordered: Flags = np.asarray(~(same_block & (earlier["time"] < self.horizon)))
-        in_warp = np.flatnonzero(unordered & same_block & (earlier["warps"] == self.warp_bit))
-        if in_warp.size:
-            unordered[in_warp] = self[in_warp].unordered_lanes(earlier[in_warp]) != 0
         in_block = np.flatnonzero(unordered & same_block)
         if in_block.size:
             epochs, accesses = earlier[in_block], self[in_block]
@@ -82,13 +71,14 @@ class LastAccess:
     taken to be later than it was, or by more threads.
 
     Attributes:
-        at: number of the instruction that accessed each piece.
+        thread: a thread that accessed each piece.
+        at: number of the instruction with which it did.
         empty: whether there have been no accesses.
     """
 
     def __init__(self, pieces: int) -> None:
         # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
-        self._thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
+        self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
         self._epochs: Epochs = np.zeros(pieces, _EPOCH)
         self._block, self._warps, self._lanes, self._time = (self._epochs[name] for name in Epoch._fields)
         self.at = np.zeros(pieces, np.int32)
@@ -98,7 +88,7 @@ class LastAccess:
         """Return which of some pieces have been accessed."""
         if self.empty:
             return np.zeros(index.shape, np.bool_)
-        return np.asarray(self._thread[index] != NO_THREAD)
+        return np.asarray(self.thread[index] != NO_THREAD)
 
     def made_since(self, time: int, index: Indices) -> Flags:
         """Return which of some pieces have been accessed at a time or later."""
@@ -119,10 +109,6 @@ class LastAccess:
         """Return which of some pieces threads of other blocks have accessed."""
         return np.asarray(self._block[index] != who.block)
 
-    def some_thread(self, piece: int) -> int:
-        """Return a thread that has accessed a piece."""
-        return int(self._thread[piece])
-
     def unordered_thread(self, index: Indices, who: Accesses) -> int:
         """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
         (piece,), (thread,), (slot,) = index.tolist(), who.thread.tolist(), who.slot.tolist()
@@ -130,20 +116,20 @@ class LastAccess:
             (lanes,) = who.unordered_lanes(self._epochs[index]).tolist()
             first = (lanes & -lanes).bit_length() - 1
             return int(thread - slot % WARP + first)
-        return int(self._another[piece] if self._thread[piece] == thread else self._thread[piece])
+        return int(self._another[piece] if self.thread[piece] == thread else self.thread[piece])
 
     def note(self, index: Indices, who: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
         replaced = ~self.unordered_with(index, who)
         fresh, accesses = index[replaced], who[replaced]
-        self._thread[fresh], self._block[fresh] = accesses.thread, accesses.block
+        self.thread[fresh], self._block[fresh] = accesses.thread, accesses.block
         self._lanes[fresh] = self._warps[fresh] = 0
         self.at[fresh] = at
         self._time[index] = who.clocks.order.now
         np.bitwise_or.at(self._lanes, index, who.lane_bit)
         np.bitwise_or.at(self._warps, index, who.warp_bit)
         self._block[index[self._block[index] != who.block]] = _SEVERAL
-        others = self._thread[index] != who.thread
+        others = self.thread[index] != who.thread
         self._another[index[others]] = who.thread[others]
         self.empty = False
 

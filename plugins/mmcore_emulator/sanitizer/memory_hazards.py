@@ -111,22 +111,16 @@ class MemoryHazards(Observer):
                     yield self._accesses(access, array, address, inside)
 
     def _accesses(self, access: Access, array: Array, address: Values, inside: Flags) -> ArrayAccess:
-        piece, shared_name = self._global.piece, ""
-        if access.space == "shared":
-            shared_name = self._layout.shared_name(array.base)
+        piece = self._global.piece
+        if access.space == "global":
+            name, shadow = array.label, self._global.of(array)
+        else:
+            name = self._layout.shared_name(array.base) or array.label
+            shadow = self._shared.get(array.base) or self._shared.setdefault(array.base, Shadow(array, piece))
         steps = np.arange(access.nbytes // piece)
         index = (np.broadcast_to(array.index(address, piece), inside.shape)[inside][:, np.newaxis] + steps).reshape(-1)
         who = Accesses(self._clocks, np.repeat(np.flatnonzero(inside), len(steps)))
-        return ArrayAccess(
-            access, array, shared_name or array.label, self._shadow(access.space, array), address, index, who
-        )
-
-    def _shadow(self, space: str, array: Array) -> Shadow:
-        if space == "global":
-            return self._global.of(array)
-        if array.base not in self._shared:
-            self._shared[array.base] = Shadow(array, self._global.piece)
-        return self._shared[array.base]
+        return ArrayAccess(access, array, name, shadow, address, index, who)
 
     def _load(self, accesses: ArrayAccess) -> None:
         shadow, at = accesses.shadow, accesses.at

@@ -98,5 +98,5 @@ class Races:
 
     def _earlier(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
         """Return a clause on an earlier access: its thread, what it does, and its line."""
-        thread = place(*self._batch.of_number(last.some_thread(int(accesses.index[entry])) - 1))
+        thread = place(*self._batch.of_number(int(last.thread[accesses.index[entry]]) - 1))
         return f"{thread} {verb(earlier)}{at_line(earlier)}"

@@ -84,7 +84,7 @@ class SharedReport:
         batch = self._numbers.batch
         marked = np.zeros(batch.lanes, np.bool_)
         marked[lanes] = True
-        where = f" ({at_line(other).strip()})" if at_line(other) else ""
+        where = f" ({line[1:]})" if (line := at_line(other)) else ""
 
         def of_lane(lane: tuple[int, ...]) -> str:
             warp = int(self._numbers.thread_in_block[np.ravel_multi_index(lane, batch.shape)]) // WARP

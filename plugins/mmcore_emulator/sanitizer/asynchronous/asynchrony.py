@@ -29,19 +29,13 @@ _REMOTE = ("remote", 0)
 
 
 class Asynchrony(Observer):
-    """An observer of a batch of blocks.
-
-    Args:
-        clocks: the clocks of the batch, which get clocks of events.
-        report: the report of hazards.
-    """
+    """An observer of a batch of blocks, which adds clocks of events to the batch's clocks."""
 
     def __init__(self, clocks: BatchClocks, report: SharedReport) -> None:
         self._numbers, self._order, self._report = clocks.numbers, clocks.order, report
         self._events = clocks.events = EventClocks(clocks.numbers)
         self._in_flight, self._proxies = InFlight(self._events, report), Proxies(clocks.numbers, report)
         self._mbarriers = MbarrierClocks(clocks, self._events)
-        self._any_issued = False
         # The parity of the phase after the last one that each lane has waited for, by mbarrier.
         self._parities: dict[int, NDArray[np.int8]] = {}
         # The last access of each block to another's memory, by their numbers: its lane, instruction and time.
@@ -51,9 +45,14 @@ class Asynchrony(Observer):
     def event(self, event: events.Event) -> None:
         now, numbers = self._order.tick(), self._numbers
         match event:
+            case events.Issued(transfer) if transfer.writes:
+                self._in_flight.begin_write(transfer)
+                if transfer.mbarriers is not None and effect(transfer.at).kind == "bulk copy":
+                    self._proxies.check_mbarriers(transfer, transfer.mbarriers)
             case events.Issued(transfer):
-                self._any_issued = True
-                self._issue(transfer)
+                self._in_flight.read(transfer.at, transfer.words, transfer.lanes)
+                self._proxies.check_reads(transfer)
+                self._in_flight.begin_read(transfer)
             case events.Landed(transfer):
                 assert transfer.mbarriers is not None
                 self._in_flight.land(transfer, transfer.mbarriers)
@@ -86,16 +85,6 @@ class Asynchrony(Observer):
             case events.ProxyFenced(mask, _):
                 self._proxies.fence(numbers.lanes(mask), now)
 
-    def _issue(self, transfer: events.Transfer) -> None:
-        if not transfer.writes:
-            self._in_flight.read(transfer.at, transfer.words, transfer.lanes)
-            self._proxies.check_reads(transfer)
-            self._in_flight.begin_read(transfer)
-            return
-        self._in_flight.begin_write(transfer)
-        if transfer.mbarriers is not None and effect(transfer.at).kind == "bulk copy":
-            self._proxies.check_mbarriers(transfer, transfer.mbarriers)
-
     def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
         now = self._order.tick()
         for _, mask in left:
@@ -121,7 +110,7 @@ class Asynchrony(Observer):
         lands = does.kind in ("copy", "bulk copy") and does.step != "reduce"
         if lands:
             self._in_flight.land_copies_of_threads(words)
-        elif self._any_issued:
+        elif self._in_flight.any:
             check = self._in_flight.read if access.kind == "load" else self._in_flight.write
             check(access.at, words, lanes[:, np.newaxis])
         if lands or (access.kind != "load" and (does.kind != "mbarrier" or does.step == "init")):

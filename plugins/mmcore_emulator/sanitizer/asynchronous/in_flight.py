@@ -66,12 +66,7 @@ class _Landing(NamedTuple):
 
 
 class InFlight:
-    """The transfers of a batch of blocks.
-
-    Args:
-        clocks: the event clocks of the batch.
-        report: the report of hazards.
-    """
+    """The transfers of a batch of blocks."""
 
     def __init__(self, clocks: EventClocks, report: SharedReport) -> None:
         self._clocks, self._report = clocks, report
@@ -87,6 +82,11 @@ class InFlight:
         self._landings: dict[int, _Landing] = {}
         self._landings_at: dict[int, int] = {}
         self._groups: dict[str, Indices] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether there have been transfers."""
+        return len(self._transfers) > 1
 
     def begin_write(self, transfer: Transfer) -> None:
         """Begin copies to shared memory."""

@@ -1,19 +1,17 @@
-"""Registers that ``wgmma`` works on, followed through a function: which are used before they may be; who multiplies.
+"""Hazards of the registers of ``wgmma``, and of warps that execute it without the others of their warpgroup.
 
-An instruction that is not ``wgmma`` may not touch accumulators, or A's registers, from ``wgmma.mma_async`` on until
-``wgmma.wait_group`` has waited for its group; and what it has written, ``wgmma`` may only use behind ``wgmma.fence``.
-Moves are the compiler's: their target stands for their source.
-Reference: PTX ISA, "wgmma.mma_async" and "wgmma.fence".
+Other instructions may not use accumulators, or A's registers, between ``wgmma.mma_async`` and the
+``wgmma.wait_group`` that waits for its group; ``wgmma`` may use what they have written only after ``wgmma.fence``. The
+compiler's moves are followed: the target stands for the source. Reference: PTX ISA, "wgmma.mma_async", "wgmma.fence".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import destinations, effect, reads
 from mmcore_emulator.machine.accesses import LaneViolation, always
@@ -35,7 +33,7 @@ _ALONE = "executes wgmma, and another warp of its warpgroup does not, or less of
 
 
 class Misuse(NamedTuple):
-    """An instruction that uses registers too early, what it meets with, and a clause on that."""
+    """An instruction that uses registers too early, the other instruction that is involved, and a clause on both."""
 
     at: Instruction
     other: Instruction
@@ -43,7 +41,7 @@ class Misuse(NamedTuple):
 
 
 class _Flight(NamedTuple):
-    """A register of a product under way: groups committed since, the product, and whether its sum goes there."""
+    """A register of a product in flight: groups committed since, the product, and whether it is an accumulator."""
 
     age: int
     by: Instruction
@@ -52,81 +50,58 @@ class _Flight(NamedTuple):
 
 @dataclass
 class _State:
-    """What a thread has done with registers.
+    """The registers of a thread.
 
     Attributes:
         written: registers written since the last ``wgmma.fence``.
-        flying: registers of products under way.
-        fenced: whether there has been a ``wgmma.fence``.
-        fenced_here: whether there has been one in the basic block that it executes.
+        flying: registers of products in flight.
+        fenced, fenced_in_block: whether there has been a ``wgmma.fence``, and one in the current basic block.
     """
 
     written: dict[Register, Instruction] = field(default_factory=dict)
     flying: dict[Register, _Flight] = field(default_factory=dict)
     fenced: bool = False
-    fenced_here: bool = False
-
-    def copy(self) -> _State:
-        return _State(dict(self.written), dict(self.flying), self.fenced)
+    fenced_in_block: bool = False
 
     @property
     def key(self) -> object:
-        """What equals that of a state in which the same goes wrong later."""
+        """A key that is equal for states that allow the same instructions."""
         written = frozenset((register, id(at)) for register, at in self.written.items())
         flying = frozenset((register, age, id(by), summed) for register, (age, by, summed) in self.flying.items())
         return written, flying, self.fenced
 
 
 class RegisterUse:
-    """How the threads of a launch use registers of ``wgmma``: each is in one of few states, by number; 0 at first."""
+    """The states of registers that threads of a launch reach, by number; each thread begins in state 0."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         bodies = [block.instructions for block in blocks]
-        products = [each for body in bodies for each in body if effect(each).step == "product"]
+        products = [at for body in bodies for at in body if effect(at).step == "product"]
         self._followed = _reaching(products, bodies)
         self._states = [_State()]
         self._numbers = {self._states[0].key: 0}
-        self._made: dict[tuple[int, int], tuple[int, list[Misuse]]] = {}
+        self._after: dict[tuple[int, int], tuple[int, list[Misuse]]] = {}
 
     @property
     def idle(self) -> bool:
         """Whether the kernel has no ``wgmma``."""
         return not self._followed
 
-    def enter(
-        self, states: NDArray[np.int32], lanes: NDArray[np.bool_], block: Block
-    ) -> Iterator[tuple[Misuse, NDArray[np.bool_]]]:
-        """What lanes do wrong in a basic block, and which of them; their ``states`` become those behind it."""
-        before = states[lanes]
-        after = before.copy()
-        for number in np.unique(before).tolist():
-            new, misuses = self._behind(number, block)
-            after[before == number] = new
-            if misuses:
-                own = lanes & (states == number)
-                yield from ((misuse, own) for misuse in misuses)
-        states[lanes] = after
-
-    def _behind(self, number: int, block: Block) -> tuple[int, list[Misuse]]:
-        if (number, id(block)) not in self._made:
-            state = self._states[number].copy()
-            misuses = [each for at in block.instructions for each in _follow(state, at, self._followed)]
+    def after(self, number: int, block: Block) -> tuple[int, list[Misuse]]:
+        """Return the state after a basic block that is entered in a state, and the misuses in the block."""
+        if (number, id(block)) not in self._after:
+            before = self._states[number]
+            state = _State(dict(before.written), dict(before.flying), before.fenced)
+            misuses = [misuse for at in block.instructions for misuse in _follow(state, at, self._followed)]
             new = self._numbers.setdefault(state.key, len(self._states))
             if new == len(self._states):
                 self._states.append(state)
-            self._made[number, id(block)] = new, misuses
-        return self._made[number, id(block)]
+            self._after[number, id(block)] = new, misuses
+        return self._after[number, id(block)]
 
 
 class WgmmaHazards(Observer):
-    """An observer of a batch of blocks.
-
-    It follows the registers of each lane, and counts how often each lane has executed each product.
-
-    Args:
-        registers: the use of registers in the launch.
-        numbers: the numbers of the batch's lanes.
-    """
+    """An observer of the states of a batch's lanes, and of how often each has executed each product."""
 
     def __init__(self, registers: RegisterUse, numbers: LaneNumbers, record: Record) -> None:
         self._registers, self._batch, self._warps, self._record = registers, numbers.batch, numbers.warps, record
@@ -134,14 +109,17 @@ class WgmmaHazards(Observer):
         self._times: dict[int, tuple[Instruction, Indices]] = {}
 
     def enter(self, block: Block, mask: Mask | None) -> None:
-        lanes = self._batch.spread(mask)
+        lanes, before = self._batch.spread(mask), self._states.copy()
         product = next((at for at in block.instructions if effect(at).step == "product"), None)
         if product is not None:  # All products of a block are executed equally often.
             _, times = self._times.setdefault(id(product), (product, np.zeros(lanes.shape, np.int64)))
             times += lanes
-        for misuse, misusing in self._registers.enter(self._states, lanes, block):
-            text = always(f"{misuse.clause} (there{at_line(misuse.other)})")
-            self._record(LaneViolation("wgmma-order", None, misuse.at, misusing, text, misuse.other))
+        for number in np.unique(before[lanes]).tolist():
+            entering = lanes & (before == number)
+            self._states[entering], misuses = self._registers.after(number, block)
+            for misuse in misuses:
+                text = always(f"{misuse.clause} (there{at_line(misuse.other)})")
+                self._record(LaneViolation("wgmma-order", None, misuse.at, entering, text, misuse.other))
 
     def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
         # The four warps of a warpgroup must execute each product together.
@@ -156,32 +134,31 @@ class WgmmaHazards(Observer):
 
 
 def _reaching(products: Sequence[Instruction], bodies: Sequence[Sequence[Instruction]]) -> frozenset[Register]:
-    """The registers of products, and those that are moved to and from them."""
-    found = {register for each in products for operand in each.operands[:2] for register in _registers(operand)}
-    moves = [each for body in bodies for each in body if effect(each).kind == "move"]
+    """Return the registers of products, and those that are moved to and from them."""
+    registers = {register for at in products for operand in at.operands[:2] for register in _registers(operand)}
+    moves = [{*reads(at), *destinations(at)} for body in bodies for at in body if effect(at).kind == "move"]
     while True:
-        both = [{*reads(each), *destinations(each)} for each in moves]
-        more = {register for pair in both if not found.isdisjoint(pair) for register in pair}
-        if more <= found:
-            return frozenset(found)
-        found |= more
+        moved = {register for move in moves if not registers.isdisjoint(move) for register in move}
+        if moved <= registers:
+            return frozenset(registers)
+        registers |= moved
 
 
 def _follow(state: _State, at: Instruction, followed: frozenset[Register]) -> list[Misuse]:
-    """What an instruction does wrong with the registers that are followed; the state becomes that behind it."""
+    """Advance a state over an instruction, and return how that misuses the registers that are followed."""
     if effect(at).kind == "warpgroup":
         return _follow_wgmma(state, at)
     sources = followed.intersection(reads(at))
     targets = [register for register in destinations(at) if register in followed]
     if effect(at).kind == "move" and len(sources) == len(targets) == 1:
         (source,) = sources
-        _stand_for(state.written, targets[0], source)
-        _stand_for(state.flying, targets[0], source)
+        _move(state.written, targets[0], source)
+        _move(state.flying, targets[0], source)
         return []
     # A constant that the compiler has moved behind a fence was written before.
-    constant = effect(at).kind == "move" and not any(reads(at)) and state.fenced_here
-    early = [state.flying[each].by for each in sources if each in state.flying and state.flying[each].summed]
-    early += [state.flying[each].by for each in targets if each in state.flying]
+    constant = effect(at).kind == "move" and not any(reads(at)) and state.fenced_in_block
+    early = _accumulating(state, sources)
+    early += [state.flying[register].by for register in targets if register in state.flying]
     for register in targets:
         state.flying.pop(register, None)
         if not constant:
@@ -189,26 +166,29 @@ def _follow(state: _State, at: Instruction, followed: frozenset[Register]) -> li
     return [Misuse(at, early[0], _EARLY)] if early else []
 
 
-def _stand_for(known: dict[Register, _Known], target: Register, source: Register) -> None:
-    """Let a register be what another is."""
+def _move(known: dict[Register, _Known], target: Register, source: Register) -> None:
     known.pop(target, None)
     if source in known:
         known[target] = known[source]
+
+
+def _accumulating(state: _State, registers: Iterable[Register]) -> list[Instruction]:
+    """Return the products in flight that accumulate in registers."""
+    flights = [state.flying[register] for register in registers if register in state.flying]
+    return [flight.by for flight in flights if flight.summed]
 
 
 def _follow_wgmma(state: _State, at: Instruction) -> list[Misuse]:
     match effect(at).step:
         case "fence":
             state.written.clear()
-            state.fenced = state.fenced_here = True
+            state.fenced = state.fenced_in_block = True
         case "commit":
-            state.flying = {
-                register: flight._replace(age=min(flight.age + 1, _MOST_GROUPS))
-                for register, flight in state.flying.items()
-            }
+            for register, flight in state.flying.items():
+                state.flying[register] = flight._replace(age=min(flight.age + 1, _MOST_GROUPS))
         case "wait":
             most = at.operands[0].bits if isinstance(at.operands[0], Constant) else 0
-            state.flying = {each: flight for each, flight in state.flying.items() if flight.age <= most}
+            state.flying = {register: flight for register, flight in state.flying.items() if flight.age <= most}
         case "product":
             return _follow_product(state, at)
     return []
@@ -217,19 +197,19 @@ def _follow_wgmma(state: _State, at: Instruction) -> list[Misuse]:
 def _follow_product(state: _State, at: Instruction) -> list[Misuse]:
     sums, *sources = (_registers(operand) for operand in at.operands[:2])
     matrix = sources[0] if len(sources[0]) > 1 else []
-    found = []
-    changed = [state.written[each] for each in (*sums, *matrix) if each in state.written]
+    misuses = []
+    changed = [state.written[register] for register in (*sums, *matrix) if register in state.written]
     if changed:
-        found.append(Misuse(at, changed[0], _UNFENCED))
+        misuses.append(Misuse(at, changed[0], _UNFENCED))
     elif not state.fenced:
-        found.append(Misuse(at, at, _UNFENCED_FIRST))
-    early = [state.flying[each].by for each in matrix if each in state.flying and state.flying[each].summed]
-    if early:
-        found.append(Misuse(at, early[0], _EARLY))
-    state.flying |= {each: _Flight(0, at, summed=False) for each in matrix}
-    state.flying |= {each: _Flight(0, at, summed=True) for each in sums}
-    return found
+        misuses.append(Misuse(at, at, _UNFENCED_FIRST))
+    if early := _accumulating(state, matrix):
+        misuses.append(Misuse(at, early[0], _EARLY))
+    state.flying |= dict.fromkeys(matrix, _Flight(0, at, summed=False))
+    state.flying |= dict.fromkeys(sums, _Flight(0, at, summed=True))
+    return misuses
 
 
 def _registers(operand: Operand) -> list[Register]:
-    return [each for each in (operand if isinstance(operand, tuple) else (operand,)) if isinstance(each, Register)]
+    operands = operand if isinstance(operand, tuple) else (operand,)
+    return [register for register in operands if isinstance(register, Register)]

@@ -53,7 +53,7 @@ class EventClocks:
 
     def of_kind(self, lanes: Indices, blocks: Indices, kind: Kind) -> NDArray[np.int32]:
         """Return the numbers of a kind of events of some blocks in the clocks of lanes, one block for each lane."""
-        columns = self.columns(blocks, kind)
+        columns = self.columns(blocks, kind)  # They may make the clocks wider.
         return self.clock[lanes, columns]
 
     def acquire(self, lanes: Indices, blocks: Indices, kind: Kind, numbers: Indices | int) -> None:

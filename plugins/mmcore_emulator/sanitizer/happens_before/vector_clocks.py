@@ -181,17 +181,12 @@ class HappensBefore:
             )
         if clock.get(("block", epoch.block), 0) > time:
             return True
-        warps = -(-self.block_size // WARP)
+        warps, first = -(-self.block_size // WARP), epoch.block * self.block_size + 1
+        accessing = [warp for warp in range(warps) if epoch.warps >> warp & 1]
+        others = [warp for warp in accessing if clock.get(("warp", epoch.block * warps + warp), 0) <= time]
         return all(
-            clock.get(("warp", epoch.block * warps + warp), 0) > time
-            or all(
-                other == thread or clock.get(("thread", other), 0) > time
-                for other in self._threads_of(epoch.block, warp, epoch.lanes)
-            )
-            for warp in range(warps)
-            if epoch.warps >> warp & 1
+            first + number == thread or clock.get(("thread", first + number), 0) > time
+            for warp in others
+            for number in range(warp * WARP, min(warp * WARP + WARP, self.block_size))
+            if epoch.lanes >> number % WARP & 1
         )
-
-    def _threads_of(self, block: int, warp: int, lanes: int) -> list[int]:
-        first, count = block * self.block_size + warp * WARP + 1, min(WARP, self.block_size - warp * WARP)
-        return [first + lane for lane in range(count) if lanes >> lane & 1]
