@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.lanes import WARP, Batch
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.last_access import Accesses, LastAccess
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import HappensBefore
+from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess
 
 PIECES, LANES, WARPS_OF_BLOCK, WARPS = 3, 4, 2, 4
 """Of each warp only the first lanes do anything."""

@@ -15,8 +15,7 @@ from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
-from mmcore_emulator.sanitizer.last_access import Accesses
-from mmcore_emulator.sanitizer.shadow import Shadow
+from mmcore_emulator.sanitizer.shadow import Accesses, Shadow
 
 Text: TypeAlias = str | Callable[[int], str]
 """A text on an entry, perhaps made from its number."""

@@ -18,11 +18,10 @@ from mmcore_emulator.sanitizer.array_access import ArrayAccess
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.flags import FlagReads, scope
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
-from mmcore_emulator.sanitizer.last_access import Accesses, LastAccess
 from mmcore_emulator.sanitizer.pdl_hazards import EarlyAccesses
 from mmcore_emulator.sanitizer.races import Races
 from mmcore_emulator.sanitizer.recording import Record
-from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
+from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
 
 
 class MemoryHazards(Observer):

@@ -14,8 +14,8 @@ from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.array_access import ArrayAccess, verb
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
-from mmcore_emulator.sanitizer.last_access import LastAccess
 from mmcore_emulator.sanitizer.recording import Record, at_line
+from mmcore_emulator.sanitizer.shadow import LastAccess
 
 _Describe: TypeAlias = Callable[[ArrayAccess, LastAccess, Instruction, int], str]
 

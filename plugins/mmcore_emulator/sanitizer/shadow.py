@@ -1,14 +1,203 @@
-"""Shadow memory: what has happened to each array, piece by piece."""
+"""Shadow memory: the last accesses to each piece of an array, and whether later accesses are ordered after them.
+
+Two accesses are ordered if one thread makes both, if the clock of the later thread includes the earlier access,
+or if they are in different launches. All others may happen in either order or at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mmcore_emulator.machine.lanes import WARP
 from mmcore_emulator.machine.memory.arrays import Array
+from mmcore_emulator.machine.warps import EVERY_LANE
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
-from mmcore_emulator.sanitizer.last_access import NO_THREAD, Accesses, LastAccesses, LastStrongStores
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import Epoch
+
+_NO_THREAD = 0
+_SEVERAL = -2
+_EPOCH = np.dtype([("block", np.int32), ("warps", np.uint32), ("lanes", np.uint32), ("time", np.int32)])
+"""An Epoch as an array's element."""
+Epochs = NDArray[np.void]
+
+
+class Accesses:
+    """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers."""
+
+    def __init__(self, clocks: BatchClocks, lane: Indices) -> None:
+        self.clocks, self.lane, numbers = clocks, lane, clocks.numbers
+        self.thread, self.block, self.slot = numbers.thread[lane], numbers.block[lane], numbers.slot[lane]
+        self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
+        self.horizon = clocks.horizon[lane]
+
+    def __getitem__(self, chosen: Flags | Indices | slice) -> Accesses:
+        return Accesses(self.clocks, self.lane[chosen])
+
+    def unordered_lanes(self, earlier: Epochs) -> Masks:
+        """Return the lanes of each one's own warp that an epoch has, and that its clock does not include."""
+        return self.clocks.unordered_lanes(self.slot, earlier["lanes"] & ~self.lane_bit, earlier["time"])
+
+    def unordered_with(self, earlier: Epochs) -> Flags:
+        """Return which accesses are not ordered after earlier ones, an epoch for each."""
+        clocks, earlier = self.clocks, earlier.copy()
+        same_block = earlier["block"] == self.block
+        unordered: Flags = np.asarray(~(same_block & (earlier["time"] < self.horizon)))
+        in_block = np.flatnonzero(unordered & same_block)
+        if in_block.size:
+            epochs, accesses = earlier[in_block], self[in_block]
+            warps = clocks.unordered_warps(accesses.slot, epochs["warps"], epochs["time"])
+            warps &= ~np.where(accesses.unordered_lanes(epochs), np.uint32(0), accesses.warp_bit)
+            unordered[in_block], earlier["warps"][in_block] = warps != 0, warps
+        if clocks.events is not None:
+            left = np.flatnonzero(unordered)
+            unordered[left] = ~clocks.events.ordered(self.lane[left], earlier[left])
+        if clocks.order.any_acquired:
+            for entry in np.flatnonzero(unordered).tolist():
+                epoch = Epoch(*earlier[entry].tolist())
+                if epoch.warps & (epoch.warps - 1):
+                    epoch = epoch._replace(lanes=int(EVERY_LANE))
+                unordered[entry] = not clocks.order.has_acquired(int(self.thread[entry]), epoch)
+        return unordered
+
+
+class LastAccess:
+    """The last accesses of one kind to each piece of an array, as far as later accesses need them.
+
+    Where unordered threads have accessed a piece, one thread stands for all of them, with masks of their lanes and
+    warps and the time of the latest access; of threads of several blocks only that time is kept. So an access may be
+    taken to be later than it was, or by more threads.
+
+    Attributes:
+        thread: a thread that accessed each piece.
+        at: number of the instruction with which it did.
+        empty: whether there have been no accesses.
+    """
+
+    def __init__(self, pieces: int) -> None:
+        # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
+        self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
+        self._epochs: Epochs = np.zeros(pieces, _EPOCH)
+        self._block, self._warps, self._lanes, self._time = (self._epochs[name] for name in Epoch._fields)
+        self.at = np.zeros(pieces, np.int32)
+        self.empty = True
+
+    def made(self, index: Indices) -> Flags:
+        """Return which of some pieces have been accessed."""
+        if self.empty:
+            return np.zeros(index.shape, np.bool_)
+        return np.asarray(self.thread[index] != _NO_THREAD)
+
+    def made_since(self, time: int, index: Indices) -> Flags:
+        """Return which of some pieces have been accessed at a time or later."""
+        return np.asarray(self.made(index) & (self._time[index] >= time))
+
+    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
+        """Return which accesses are not ordered after earlier ones to the same piece."""
+        unordered = self.made(index)
+        if self.empty:
+            return unordered
+        unordered &= (self._block[index] != who.block) | (self._time[index] >= who.horizon)
+        left = np.flatnonzero(unordered)
+        if left.size:
+            unordered[left] = who[left].unordered_with(self._epochs[index[left]])
+        return unordered
+
+    def by_other_blocks(self, index: Indices, who: Accesses) -> Flags:
+        """Return which of some pieces threads of other blocks have accessed."""
+        return np.asarray(self._block[index] != who.block)
+
+    def unordered_thread(self, index: Indices, who: Accesses) -> int:
+        """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
+        (piece,), (thread,), (slot,) = index.tolist(), who.thread.tolist(), who.slot.tolist()
+        if self._block[piece] == who.block[0] and self._warps[piece] == who.warp_bit[0]:
+            (lanes,) = who.unordered_lanes(self._epochs[index]).tolist()
+            first = (lanes & -lanes).bit_length() - 1
+            return int(thread - slot % WARP + first)
+        return int(self._another[piece] if self.thread[piece] == thread else self.thread[piece])
+
+    def note(self, index: Indices, who: Accesses, at: int) -> None:
+        """Remember accesses by the instruction of a number; several may be to one piece."""
+        replaced = ~self.unordered_with(index, who)
+        fresh, accesses = index[replaced], who[replaced]
+        self.thread[fresh], self._block[fresh] = accesses.thread, accesses.block
+        self._lanes[fresh] = self._warps[fresh] = 0
+        self.at[fresh] = at
+        self._time[index] = who.clocks.order.now
+        np.bitwise_or.at(self._lanes, index, who.lane_bit)
+        np.bitwise_or.at(self._warps, index, who.warp_bit)
+        self._block[index[self._block[index] != who.block]] = _SEVERAL
+        others = self.thread[index] != who.thread
+        self._another[index[others]] = who.thread[others]
+        self.empty = False
+
+
+class LastAccesses:
+    """The last accesses of one kind to each piece of an array, apart for each rank of a block in its cluster.
+
+    Only the blocks of one cluster access a piece of shared memory, and only one of these blocks has a rank.
+    """
+
+    def __init__(self, pieces: int) -> None:
+        self._pieces = pieces
+        self._by_rank: dict[int, LastAccess] = {}
+
+    def __iter__(self) -> Iterator[LastAccess]:
+        return iter(self._by_rank.values())
+
+    def note(self, index: Indices, who: Accesses, at: int) -> None:
+        """Remember accesses by the instruction of a number; several may be to one piece."""
+        for rank, entries in who.clocks.by_rank(who.lane):
+            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(index[entries], who[entries], at)
+
+
+class LastStrongStores(LastAccess):
+    """The last strong stores of each thread to each piece: flags and counters, which many threads change."""
+
+    def __init__(self, pieces: int) -> None:
+        super().__init__(pieces)
+        self._by_thread: dict[int, dict[int, Epoch]] = {}
+        self._observed: dict[tuple[int, int], int] = {}
+
+    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
+        unordered = super().unordered_with(index, who)
+        left = {
+            entry: self._not_acquired(int(index[entry]), int(who.thread[entry]), who.clocks)
+            for entry in np.flatnonzero(unordered).tolist()
+        }
+        while left:  # Compare each access with one more thread's stores.
+            epochs = {entry: epoch for entry, others in left.items() if (epoch := next(others, None)) is not None}
+            unordered[[entry for entry in left if entry not in epochs]] = False
+            entries = np.array(list(epochs), np.int64)
+            ordered = ~who[entries].unordered_with(np.array(list(epochs.values()), _EPOCH))
+            left = {entry: left[entry] for entry in entries[ordered].tolist()}
+        return unordered
+
+    def _not_acquired(self, piece: int, thread: int, clocks: BatchClocks) -> Iterator[Epoch]:
+        """Yield the stores of other threads to a piece that a thread has neither observed nor acquired from flags."""
+        observed = self._observed.get((thread, piece), 0)
+        for other, epoch in self._by_thread[piece].items():
+            if other != thread and epoch.time >= observed and not clocks.order.has_acquired(thread, epoch):
+                yield epoch
+
+    def note_in_turn(self, index: Indices, who: Accesses, at: int, *, stores: bool, observes: bool) -> None:
+        """Remember accesses that are made one after the other: stores, and accesses that observe others' stores.
+
+        What a thread has observed is ordered before all that it does to the same piece later.
+        """
+        order = who.clocks.order
+        if stores:
+            self.note(index, who, at)
+        columns = (index, who.thread, who.block, who.warp_bit, who.lane_bit)
+        for piece, thread, block, warp, lane in zip(*(column.tolist() for column in columns), strict=True):
+            now = order.tick()
+            if observes:
+                self._observed[thread, piece] = now
+            if stores:
+                self._by_thread.setdefault(piece, {})[thread] = Epoch(block, warp, lane, now)
 
 
 class Shadow:
@@ -48,8 +237,8 @@ class Shadow:
     def colliding(self, index: Indices, who: Accesses) -> Flags:
         """Return which accesses of one instruction are to a piece that another thread accesses in it."""
         self._scratch[index] = who.thread
-        self._scratch[index[self._scratch[index] != who.thread]] = NO_THREAD
-        return np.asarray(self._scratch[index] == NO_THREAD)
+        self._scratch[index[self._scratch[index] != who.thread]] = _NO_THREAD
+        return np.asarray(self._scratch[index] == _NO_THREAD)
 
 
 class GlobalShadows:
