@@ -12,15 +12,25 @@ from cuda.bindings import nvrtc
 from numpy.typing import NDArray
 
 from mmcore.deadline import Deadline
+from mmcore_emulator.errors import EmulatorError as EmulatorError
+from mmcore_emulator.errors import PtxError as PtxError
+from mmcore_emulator.errors import UnsupportedInstruction as UnsupportedInstruction
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translate import Translation, translate
-from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.isa.architectures import CAPABILITIES as CAPABILITIES
+from mmcore_emulator.isa.table import least_capability as least_capability
+from mmcore_emulator.isa.table import operation
+from mmcore_emulator.machine.dim3 import Dim3 as Dim3
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.machine.violations import Violation
+from mmcore_emulator.machine.violations import Violation as Violation
+from mmcore_emulator.numerics.floats import from_bfloat16 as from_bfloat16
+from mmcore_emulator.numerics.floats import to_bfloat16 as to_bfloat16
+from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.asm_lines import with_first_lines
+from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
 
@@ -138,3 +148,55 @@ def ptx_kernel(body: str, *, module: str = "", directives: str = "") -> str:
 def words(body: str, data: Sequence[int] = (0,) * 32, *, block: Sequence[int] = (32,), module: str = "") -> Emulated:
     """Run :func:`ptx_kernel` on an array of 32-bit words."""
     return emulate("", np.array(data, np.uint32), block=block, text=ptx_kernel(body, module=module))
+
+
+def dtype_of(kind: str) -> np.dtype[Any]:
+    """Return the numpy type that holds numbers of a PTX type."""
+    return NUMPY[kind]
+
+
+def operand_types(opcode: str, results: int = 1) -> tuple[tuple[str, ...], str] | None:
+    """Return the PTX types of an opcode's operands and of its result, or None for an unknown opcode."""
+    known = operation(tuple(opcode.split(".")), results)
+    return (tuple(known.sources), known.result) if known else None
+
+
+def computed(opcode: str, *operands: Any, results: int = 1) -> list[NDArray[np.uint64]]:
+    """Return the results of an opcode, applied without a launch; operands and results are bits."""
+    known = operation(tuple(opcode.split(".")), results)
+    assert known is not None, opcode
+    sources = []
+    for operand, kind in zip(operands, known.sources, strict=True):
+        bits = np.atleast_1d(np.asarray(operand, np.uint64))
+        sources.append(bits.astype(np.bool_) if kind == "pred" else bits.astype(f"u{NUMPY[kind].itemsize}"))
+        sources[-1] = sources[-1].view(NUMPY[kind])
+    with np.errstate(all="ignore"):
+        made = known.compute(*sources)
+    made = [np.asarray(each) for each in (made if results > 1 else [made])]
+    assert made[0].dtype == NUMPY[known.result], (opcode, made[0].dtype)
+    return [each.view(f"u{each.itemsize}").astype(np.uint64) for each in made]
+
+
+def translated(text: str, *, architecture: str = "90") -> str:
+    """Translate the functions of PTX text; return the error that refuses it, or an empty text."""
+    try:
+        for function in parse(text).values():
+            translate(function, capability=divmod(int(architecture), 10))
+    except EmulatorError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def refused_statement(statement: str, *, module: str = "", architecture: str = "90") -> str:
+    """Return the error with which the emulator refuses a statement before it runs, or an empty text."""
+    return translated(ptx_kernel(statement, module=module), architecture=architecture)
+
+
+def parsed_statements(statements: Sequence[str]) -> list[tuple[tuple[str, ...], int, int]]:
+    """Return the opcode and the numbers of results and of operands of each statement, as the emulator reads them."""
+    body = with_carries(function_of(ptx_kernel("\n".join(statements)))).body[-1 - len(statements) : -1]
+    firsts = [instruction.operands[0] for instruction in body]
+    return [
+        (instruction.opcode, len(first) if isinstance(first, tuple) else 1, len(instruction.operands) - 1)
+        for instruction, first in zip(body, firsts, strict=True)
+    ]

@@ -1,0 +1,7 @@
+// A warp must not come to bar.sync, which is aligned, at two places.
+// expect: divergent-barrier at line 5
+// expect: divergent-barrier at line 6
+extern "C" __global__ void f(int* out) {
+    if (threadIdx.x % 2) { asm volatile("bar.sync 0;" ::: "memory"); out[threadIdx.x] = 1; }
+    else { asm volatile("bar.sync 0;" ::: "memory"); out[threadIdx.x] = 2; }
+}

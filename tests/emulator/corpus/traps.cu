@@ -1,0 +1,15 @@
+// A trap is a violation of the threads that come to it.
+// with STATEMENT, NAME: __trap(); -> trap | __brkpt(); -> breakpoint
+// with ARCH: 75 | 90 | 100
+// launch: architecture="ARCH"
+// P[t] = int(t % 5 != 3)
+// [str(each) for each in run.violations] = [
+//     "trap: thread (3, 0) of block (0, 0) comes to a NAME at test.cu:12"]
+// expect: trap at line 12
+extern "C" __global__ void f(int* out) {
+    const int t = threadIdx.x;
+    if (t % 5 == 3)
+        STATEMENT
+    __syncthreads();
+    out[t] = 1;
+}

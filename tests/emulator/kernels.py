@@ -1,0 +1,19 @@
+"""Kernels of tests that do more than the corpus does, and arguments of those with tensor cores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+
+def kernel_source(name: str) -> str:
+    """Return the source of a kernel in sources/."""
+    return (Path(__file__).parent / "sources" / f"{name}.cu").read_text(encoding="utf-8").rstrip()
+
+
+PIPELINE, HANDING_ON, WARPGROUP = map(kernel_source, ("pipeline", "handing_on", "warpgroup"))
+RNG = np.random.default_rng(3)
+A = RNG.integers(-8, 9, (16, 64)).astype(np.float16)
+B = RNG.integers(-8, 9, (64, 8)).astype(np.float16)
+STEPS = RNG.integers(-9, 9, (3, 64)).astype(np.float32)

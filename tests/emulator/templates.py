@@ -1,0 +1,39 @@
+"""Texts with alternatives, which stand for many opcodes or statements.
+
+``<a|b>`` stands for each of its alternatives, ``$1`` for the choice in the first pair of angle brackets, ``$2`` for the
+choice in the second. ``<INT>`` and the other names of :data:`SETS` stand for the alternatives listed there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+SETS = {
+    "INT": "u16|s16|u32|s32|u64|s64",
+    "INT8": "u8|s8|u16|s16|u32|s32|u64|s64",
+    "BITS": "b16|b32|b64",
+    "HALF": "f16|f16x2|bf16|bf16x2",
+    "FLOAT": "f16|bf16|f32|f64",
+    "WAY": "rn|rz|rm|rp",
+    "SINGLE": "b16|b32|b64|INT|f32|f64|f16|bf16",
+    "COMPARE": "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|ltu|num|nan",
+}
+
+
+def expanded(templates: str) -> list[str]:
+    """Return the texts that lines of templates stand for, without comments (``#``) and repetitions."""
+    lines = (line.partition("#")[0].strip() for line in templates.splitlines())
+    return list(dict.fromkeys(text for line in lines if line for text in _expanded(line)))
+
+
+def _alternatives(text: str) -> list[str]:
+    return [choice for each in text.split("|") for choice in (_alternatives(SETS[each]) if each in SETS else [each])]
+
+
+def _expanded(template: str) -> Iterator[str]:
+    texts = re.split(r"<([^<>]*)>", template)
+    for choices in itertools.product(*map(_alternatives, texts[1::2])):
+        text = "".join(itertools.chain(*itertools.zip_longest(texts[::2], choices, fillvalue="")))
+        yield re.sub(r"\$(\d)", lambda found, chosen=choices: chosen[int(found[1]) - 1], text)  # type: ignore[misc]

@@ -1,0 +1,167 @@
+"""Conversions: integers and floats of every width, rounded in every direction, saturated, extended."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.emulation import computed, words
+from tests.emulator.numbers import (
+    FORMATS,
+    RNG,
+    assert_computes,
+    cases,
+    drawn,
+    finite,
+    rounded,
+    same,
+    signed,
+    types_of,
+    value,
+    width,
+)
+from tests.emulator.templates import expanded
+
+ROUNDED = """
+cvt.<WAY>.<f16|bf16>.<f32|f64>
+cvt.<WAY>.f32.f64
+cvt.<WAY>.f16.bf16
+cvt.<WAY>.bf16.f16
+cvt.<rn|rz|rna>.tf32.f32
+cvt.f64.f16
+cvt.f32.bf16
+cvt.rn.ftz.f32.f64
+cvt.<WAY>.<f16|f32|f64>.<INT8>
+cvt.<WAY>.bf16.<INT>
+"""
+
+
+@pytest.mark.parametrize("opcode", expanded(ROUNDED))
+def test_a_number_is_rounded_once(opcode: str) -> None:
+    (_, *how, to, of), ((kind,), result) = opcode.split("."), types_of(opcode)
+    column = finite(of, 500) if of in FORMATS else drawn(width(of))
+    if "ftz" in how:  # numbers near the least normal one of float32
+        near = RNG.integers(-(2**31), 2**31, 100) + 0x3810000000000000 | RNG.integers(0, 2, 100) << 63
+        column[:100] = near.view(np.uint64)
+    for bits, operand in zip(computed(opcode, column)[0], column, strict=True):
+        whole = signed(int(operand), width(kind)) if of[0] == "s" else int(operand)
+        number = Fraction(value(int(operand), of)) if of in FORMATS else Fraction(whole)
+        found = value(int(bits), "f32" if to == "tf32" else result)
+        if number:
+            assert same(found, rounded(number, to, how[0] if how else "rn", flush="ftz" in how)), number
+        else:
+            assert found == 0
+
+
+@pytest.mark.parametrize(
+    ("opcode", "case"),
+    cases("""
+        cvt.rzi.s32.f32 | -2.9 = -2 | 3e9 = 2**31-1 | -3e9 = -2**31 | nan = 0
+        cvt.rzi.u32.f32 | -1.5 = 0 | nan = 0
+        cvt.rzi.s16.f32 | nan = 0
+        cvt.rzi.u32.f64 | 4e9 = 4000000000 | nan = 2**31
+        cvt.rzi.s64.f64 | 1e300 = 2**63-1 | nan = -2**63
+        cvt.rzi.s64.f32 | nan = -2**63
+        cvt.rzi.u64.f32 | nan = 2**63
+        cvt.rzi.s32.f64 | nan = -2**31
+        cvt.<u16|s16>.u32 | 0x12345 = 0x2345
+        cvt.s64.s32 | -5 = -5
+        cvt.u64.u32 | -1 = 2**32-1
+        cvt.s8.s32 | 200 = -56
+        cvt.rn.f32.s32 | 2**24+1 = 2**24
+        cvt.rn.f32.f64 | 1+2**-24 = 1
+        cvt.f64.f32 | 0.5 = 0.5
+        cvt.rn.f16.f32 | 65520 = inf | 0xFFC00000 = 0x7FFF
+        cvt.f32.f16 | nan = nan
+        cvt.f32.bf16 | 0x7F80 = inf | 0xFF80 = -inf
+        cvt.rn.bf16.f32 | inf = inf | -inf = -inf | 0xFFC00000 = 0x7FFF | 3.4e38 = inf
+        cvt.rn.f32.f64 | 0x7FF8000000000000 = 0x7FC00000 | 0xFFFFFFFFFFFFFFFF = 0xFFFFFFFF  # a NaN keeps what fits
+        cvt.rn.f16.f64 | 0x7FF8000000000000 = 0x7E00 | 0xFFFFFFFFFFFFFFFF = 0xFFFF
+        cvt.rna.tf32.f32 | 1+2**-11 = 0x3F802000 | inf = 0x7F800000 | nan = 0x7FFFFFFF
+        cvt.rn.tf32.f32 | 1+2**-11 = 0x3F800000 | 1+3*2**-11 = 0x3F804000
+        cvt.rz.tf32.f32 | 1+2**-11 = 0x3F800000
+        cvt.rn.f16x2.f32 | 3 7 = 0x42004700
+        cvt.rn.relu.f16.f32 | -3 = 0.0
+        cvt.rn.satfinite.f16.f32 | 1e6 = 65504 | -inf = -65504
+        cvt.rz.f16.f32 | 1e6 = 65504
+        cvt.rz.bf16.f32 | 3.4e38 = 3.3895313892515355e38
+        cvt.sat.f32.f16 | -1 = 0.0
+        cvt.rpi.f16.f16 | 1.25 = 2
+        cvt.rmi.bf16.bf16 | -1.25 = -2
+        cvt.rn.ftz.f32.f64 | 0x380FFFFFE0000000 = 0x00000000 | 0xB80FFFFFF0000000 = 0x80800000  # as ptxas has them
+        cvt.rn.f32.f64 | 0x380FFFFFE0000000 = 0x00800000
+        cvt.ftz.f64.f32 | 0x80000001 = 0x8000000000000000
+        cvt.ftz.f32.f16 | 0x0001 = 0x33800000  # no subnormal float32
+        cvt.rpi.ftz.s32.f32 | 0x00000001 = 0
+        cvt.rpi.s32.f32 | 0x00000001 = 1
+        cvt.rni.<f32|f64>.$1 | 0.25 = 0.0 | 1.5 = 2 | 2.5 = 2 | -0.5 = -0.0 | -2.5 = -2 | -0.0 = -0.0
+        cvt.rzi.<f32|f64>.$1 | 0.25 = 0.0 | 1.5 = 1 | 2.5 = 2 | -0.5 = -0.0 | -2.5 = -2 | -0.0 = -0.0
+        cvt.rmi.<f32|f64>.$1 | 0.25 = 0.0 | 1.5 = 1 | 2.5 = 2 | -0.5 = -1 | -2.5 = -3 | -0.0 = -0.0
+        cvt.rpi.<f32|f64>.$1 | 0.25 = 1 | 1.5 = 2 | 2.5 = 3 | -0.5 = -0.0 | -2.5 = -2 | -0.0 = -0.0
+        cvt.<rni|rzi|rmi|rpi>.<f32|f64>.$2 | inf = inf | 2**23+1 = 2**23+1
+        cvt.rni.s32.<f32|f64> | 0.25 = 0 | 1.5 = 2 | 2.5 = 2 | -0.5 = 0 | -2.5 = -2 | 2**23+1 = 2**23+1 | -0.0 = 0
+        cvt.rzi.s32.<f32|f64> | 0.25 = 0 | 1.5 = 1 | 2.5 = 2 | -0.5 = 0 | -2.5 = -2 | 2**23+1 = 2**23+1 | -0.0 = 0
+        cvt.rmi.s32.<f32|f64> | 0.25 = 0 | 1.5 = 1 | 2.5 = 2 | -0.5 = -1 | -2.5 = -3 | 2**23+1 = 2**23+1 | -0.0 = 0
+        cvt.rpi.s32.<f32|f64> | 0.25 = 1 | 1.5 = 2 | 2.5 = 3 | -0.5 = 0 | -2.5 = -2 | 2**23+1 = 2**23+1 | -0.0 = 0
+        cvt.rn.satfinite.e4m3x2.f32 | nan -inf = 0x7FFE
+        cvt.rn.satfinite.e5m2x2.f32 | nan -inf = 0x7FFB
+    """),
+)
+def test_special_values(opcode: str, case: str) -> None:
+    assert_computes(opcode, case)
+
+
+@pytest.mark.parametrize(
+    ("conversion", "source", "expected"),
+    [
+        ("cvt.s8.s32 %r2, %r3", 0x1234_5680, 0xFFFFFF80),
+        ("cvt.u8.u32 %r2, %r3", 0x1234_5680, 0x80),
+        ("cvt.s32.s8 %r2, %r3", 0x1234_5680, 0xFFFFFF80),
+        ("cvt.s32.s16 %r2, %r3", 0x1234_8000, 0xFFFF8000),
+        ("cvt.u32.u16 %r2, %r3", 0x1234_8000, 0x8000),
+        ("cvt.u16.u32 %r2, %r3", 0x1234_8000, 0x8000),
+        ("cvt.s16.s32 %r2, %r3", 0x1234_8000, 0xFFFF8000),
+    ],
+)
+def test_a_narrow_conversion_extends_by_its_type(conversion: str, source: int, expected: int) -> None:
+    out = words(f"ld.global.u32 %r3, [%d1]; {conversion}; st.global.u32 [%d1], %r2;", [source], block=(1,)).arrays[0]
+    assert out[0] == expected
+
+
+@pytest.mark.parametrize(("kind", "infinite"), [("e4m3", 0x7F), ("e5m2", 0x7C)])
+def test_every_number_of_8_bits_comes_back(kind: str, infinite: int) -> None:
+    every = np.arange(256, dtype=np.uint64)
+    halves = computed(f"cvt.rn.f16x2.{kind}x2", every | (every[::-1] << np.uint64(8)))[0]
+    precision, least = FORMATS[kind]
+    for bits, found in zip(range(256), halves & np.uint64(0xFFFF), strict=True):
+        magnitude, field = bits & 0x7F, (bits & 0x7F) >> (precision - 1)
+        significand = magnitude & (2 ** (precision - 1) - 1) | (field > 0) << (precision - 1)
+        exact = significand * Fraction(2) ** (max(field, 1) - 1 + least - precision + 1)
+        number = value(int(found), "f16")
+        if magnitude > infinite or magnitude == 0x7F:
+            assert math.isnan(number)
+        elif kind == "e5m2" and magnitude == infinite:
+            assert math.isinf(number)
+        else:
+            assert number == float(exact) * (-1 if bits & 0x80 else 1)
+    assert (halves >> np.uint64(16) == (halves & np.uint64(0xFFFF))[::-1]).all()
+    back = computed(f"cvt.rn.satfinite.{kind}x2.f16x2", halves)[0]
+    normal = [bits for bits in range(256) if bits & 0x7F < infinite]
+    assert [int(back[bits]) & 0xFF for bits in normal] == normal
+
+
+@pytest.mark.parametrize(("kind", "largest"), [("e4m3", 448), ("e5m2", 57344)])
+def test_numbers_of_8_bits_are_rounded_and_never_infinite(kind: str, largest: int) -> None:
+    column = finite("f32", 2000)
+    found = computed(f"cvt.rn.satfinite.{kind}x2.f32", column, column[::-1])[0]
+    wide = computed(f"cvt.rn.f16x2.{kind}x2", found)[0]
+    for bits, operand in zip(wide >> np.uint64(16), column, strict=True):
+        number = value(int(operand), "f32")
+        expected = max(-largest, min(largest, rounded(Fraction(number), kind))) if number else 0
+        assert value(int(bits), "f16") == expected, number
+    relu = computed(f"cvt.rn.satfinite.relu.{kind}x2.f32", column, column[::-1])[0]
+    sign = found & np.uint64(0x8080)
+    assert (relu == (found & ~((sign >> np.uint64(7)) * np.uint64(0xFF)))).all()

@@ -1,0 +1,208 @@
+"""Arithmetic of floats: exact results rounded once in every direction, zeros, NaN, subnormal numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.emulation import computed, words
+from tests.emulator.numbers import RNG, assert_computes, bits_of, cases, finite, rounded, same, types_of, value, width
+from tests.emulator.templates import expanded
+
+EXACT: dict[str, Callable[..., Fraction]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "fma": lambda a, b, c: a * b + c,
+    "mad": lambda a, b, c: a * b + c,
+    "div": lambda a, b: a / b,
+    "rcp": lambda a: 1 / a,
+}
+ROUNDED = """
+<add|sub|mul>.<f16|f32|f64>
+<add|sub|mul|fma>.rn.<f16|bf16>
+<add|sub|mul|fma|mad|div|rcp>.<WAY>.<f32|f64>
+<add|sub|mul|add.rn|fma.rn|div.rn|rcp.rn>.ftz.f32
+"""
+
+
+def flushed(number: Fraction, opcode: str) -> Fraction:
+    return Fraction(0) if ".ftz" in opcode and abs(number) < Fraction(2) ** -126 else number
+
+
+def operands_of(opcode: str) -> list[NDArray[np.uint64]]:
+    """Return operands; some sums nearly cancel, and some products are near the least normal float32 number."""
+    name, (types, kind) = opcode.split(".")[0], types_of(opcode)
+    columns = [finite(kind, 600) for _ in types]
+    if name in ("fma", "mad"):
+        factors = zip(*(each[::3] for each in columns[:2]), strict=True)
+        products = [bits_of(-value(int(a), kind) * value(int(b), kind), kind) for a, b in factors]
+        columns[2][::3] = [bits if math.isfinite(value(bits, kind)) else 0 for bits in products]
+    if ".ftz" in opcode and name in ("mul", "fma"):
+        a = RNG.integers(0x20000000, 0x20800000, 120)
+        least = (np.float32(2.0**-126) / a.astype(np.uint32).view(np.float32)).view(np.uint32)
+        sign = RNG.integers(0, 2, 120) << 31
+        columns[0][:120], columns[1][:120] = a, least + RNG.integers(-2, 3, 120) | sign
+        if name == "fma":
+            columns[2][:120] = sign
+    return columns
+
+
+@pytest.mark.parametrize("opcode", expanded(ROUNDED))
+def test_a_result_is_the_exact_one_rounded_once(opcode: str) -> None:
+    name, way, *_ = opcode.split(".")
+    columns, kind, compared = operands_of(opcode), types_of(opcode)[1], 0
+    for bits, row in zip(computed(opcode, *columns)[0], zip(*columns, strict=True), strict=True):
+        numbers = [flushed(Fraction(value(int(each), kind)), opcode) for each in row]
+        if name in ("div", "rcp") and numbers[-1] == 0:
+            continue
+        exact, found = EXACT[name](*numbers), value(int(bits), kind)
+        if exact:
+            expected = rounded(exact, kind, way if way in ("rz", "rm", "rp") else "rn", flush=".ftz" in opcode)
+            assert same(found, expected), (row, found, expected)
+            compared += 1
+        else:
+            assert found == 0
+    assert compared > 200
+
+
+@pytest.mark.parametrize("opcode", expanded("sqrt.<rz|rm|rp>.<f32|f64>"))
+def test_every_direction_of_roots(opcode: str) -> None:
+    _, way, kind = opcode.split(".")
+    column = finite(kind) & np.uint64(2 ** (width(kind) - 1) - 1)
+    for bits, operand in zip(computed(opcode, column)[0], column, strict=True):
+        exact, root = Fraction(value(int(operand), kind)), Fraction(value(int(bits), kind))
+        other = Fraction(value(int(bits) + (1 if way != "rp" else -1), kind)) if bits or way != "rp" else Fraction(0)
+        if way == "rp":
+            assert root**2 >= exact
+            assert root == 0 or other**2 < exact
+        else:
+            assert root**2 <= exact < other**2
+
+
+@pytest.mark.parametrize(
+    "opcode", expanded("<add|sub|mul|fma>.rn.<f16|bf16>\nex2.approx.<f16|ftz.bf16>\ntanh.approx.<f16|bf16>")
+)
+def test_pairs_are_computed_half_by_half(opcode: str) -> None:
+    columns = [finite(kind, 600) for kind in types_of(opcode)[0]]
+    found = computed(opcode, *columns)[0]
+    pairs = computed(f"{opcode}x2", *(each[::2] | each[1::2] << np.uint64(16) for each in columns))[0]
+    assert (pairs == found[::2] | found[1::2] << np.uint64(16)).all()
+
+
+# The cases of mul.ftz, add.ftz, sub.ftz, min.ftz, max.ftz, abs.ftz, neg.ftz, and sqrt.ftz are as ptxas works them out.
+TABLE = """
+fma.rn.f32 | 1+2**-12 1+2**-12 2**-80 = 1+2**-11+2**-23 | 1+2**-12 1+2**-12 -(2**-80) = 1+2**-11  # no double does
+fma.rn.f64 | 1+2**-52 1+2**-52 -(1+2**-51) = 2**-104 | 2.0**512*1.5 2.0**512 -1.7e308 = 3*2**1023-int(1.7e308)
+fma.rn.f64 | 2.0**1000 1.5 2.0**948 = 2.0**1000*1.5+2.0**948 | 5e-324 0.5 5e-324 = 1e-323 | 5e-324 0.5 0.0 = 0.0
+fma.rn.f64 | (1+2**-52)*2.0**-500 (1+2**-52)*2.0**-500 -(2.0**-1000) = 2.0**-1051 | -5e-324 0.5 0.0 = -0.0
+fma.rn.f64 | 1e308 10 1 = inf | 3 -0.0 -0.0 = -0.0
+fma.rn.f64 | 1e300 1e300 inf = inf | -1e300 1e300 inf = inf | 1e300 1e300 -inf = -inf  # products of numbers
+fma.rn.bf16 | 2.0**-67 2.0**-67*1.0078125 0 = 2.0**-133 | 2.0**-67 2.0**-67 0 = 0.0
+fma.rn.<f32|f64> | inf 1 1 = inf | 1 1 -inf = -inf
+fma.rn.<f16|f32> | inf 0 1 = nan | nan 1 1 = nan | inf 1 -inf = nan | 0 inf 1 = nan | 1 1 nan = nan
+fma.rn.bf16 | nan nan nan = 0x7FFF | 0x7FC1 0x7FC1 0x7FC1 = 0x7FFF
+add.<f16|f32> | inf -inf = nan
+sub.f32 | nan 1 = nan
+mul.f32 | 0 inf = nan
+div.rn.f32 | 0 0 = nan
+sqrt.rn.f32 | -1 = nan
+rcp.rn.f32 | nan = nan
+<min|max>.f32 | nan nan = nan
+neg.f32 | nan = nan
+abs.f32 | 0xFFC00000 = nan
+min.<f32|f64> | 0.0 -0.0 = -0.0 | -0.0 0.0 = -0.0 | nan 2 = 2 | 2 nan = 2 | -1 3 = -1
+max.<f32|f64> | 0.0 -0.0 = 0.0 | -0.0 0.0 = 0.0 | nan 2 = 2 | 2 nan = 2 | -1 3 = 3
+add.<rn|rz|rp>.<f32|f64> | 1 -1 = 0.0
+sub.<rn|rz|rp>.<f32|f64> | 1 1 = 0.0
+fma.<rn|rz|rp>.<f32|f64> | 1 1 -1 = 0.0
+mad.<rn|rz|rp>.<f32|f64> | -1 1 1 = 0.0
+add.rm.<f32|f64> | 1 -1 = -0.0
+sub.rm.<f32|f64> | 1 1 = -0.0
+fma.rm.<f32|f64> | 1 1 -1 = -0.0
+mad.rm.<f32|f64> | -1 1 1 = -0.0
+add.sat.f32 | 0.75 0.75 = 1 | -0.75 0.25 = 0.0 | nan 0.25 = 0.0
+mul.sat.f32 | -1 0 = 0.0
+fma.rn.sat.f32 | 0.5 0.5 0.125 = 0.375
+fma.rz.ftz.sat.f32 | 2**-100 2**-100 2**-130 = 0.0
+add.sat.f16 | 3 1 = 1
+fma.rn.relu.f16 | 1 2 -3 = 0.0 | 1 -0.0 -0.0 = 0.0 | 1 2 3 = 5
+fma.rn.relu.bf16 | 1 -2 -3 = 0.0 | 1 nan -3 = nan
+add.ftz.f16 | 2**-20 2**-20 = 0.0
+add.f16 | 2**-20 2**-20 = 2**-19
+mul.ftz.f16 | 2**-10 -(2**-10) = -0.0
+neg.bf16 | 0.0 = -0.0
+neg.f16 | nan = nan
+abs.f16 | -2.5 = 2.5
+abs.ftz.f16 | -(2**-20) = 0.0
+min.f16 | nan 2 = 2
+min.NaN.f16 | nan 2 = nan
+max.bf16 | -0.0 0.0 = 0.0
+min.bf16 | 0.0 -0.0 = -0.0
+max.NaN.f32 | 1 nan = nan
+min.xorsign.abs.f32 | -3 2 = -2
+max.xorsign.abs.f32 | -3 -2 = 3
+min.xorsign.abs.bf16 | -3 nan = -3
+max.ftz.f16 | 2**-20 -1 = 0.0
+copysign.f32 | -0.0 2.5 = -2.5
+add.rn.f16x2 | 0xC0003E00 0x7BFF4000 = 0x7BFF4300  # 1.5 + 2 and -2 + 65504
+mul.rn.f16x2 | 0xC0003E00 0x7BFF4000 = 0xFC004200  # 1.5 * 2 and -2 * 65504
+mul.ftz.f32 | 0x3F7FFFFF 0x00800000 = 0x00000000  # rounds up to 2^-126 only among subnormal numbers
+mul.f32 | 0x3F7FFFFF 0x00800000 = 0x00800000
+mul.ftz.f32 | 0x20000400 0x1FFFF800 = 0x00800000 | 0x80800000 0x3F000000 = 0x80000000  # rounds up to 2^-126 in any case
+mul.ftz.f32 | 0x3F7FFFFF 0x00800001 = 0x00800000
+add.ftz.f32 | 0x00800001 0x80000001 = 0x00800001 | 0x00800001 0x80800000 = 0x0 | 0x80000001 0x80000000 = 0x80000000
+sub.ftz.f32 | 0x00800001 0x00800000 = 0x00000000
+min.ftz.f32 | 0x00000001 0x80000000 = 0x80000000 | 0x80000001 0x00000000 = 0x80000000
+max.ftz.f32 | 0x80000001 0x00000000 = 0x00000000
+abs.ftz.f32 | 0x80000001 = 0x00000000
+neg.ftz.f32 | 0x00000001 = 0x80000000
+sqrt.rn.ftz.f32 | 0x00000001 = 0x00000000
+rcp.rn.ftz.f32 | 0x80000001 = 0xFF800000
+div.rn.ftz.f32 | 0x3F800000 0x80000001 = 0xFF800000
+<fma|mad>.rn.ftz.f32 | 0x7F7FFFFF 0x00000001 0x3F800000 = 0x3F800000
+fma.rn.ftz.f32 | 0x3F7FFFFF 0x80800000 0x80000001 = 0x80000000
+testp.<finite|number|normal>.<f32|f64> | 0.0 = 1 | -1 = 1
+testp.<infinite|notanumber|subnormal>.<f32|f64> | 0.0 = 0 | -1 = 0
+testp.<infinite|number>.<f32|f64> | -inf = 1 | nan = 0
+testp.notanumber.<f32|f64> | -inf = 0 | nan = 1
+testp.<finite|normal|subnormal>.<f32|f64> | -inf = 0 | nan = 0
+testp.<finite|number|subnormal>.f32 | 2**-130 = 1
+testp.<infinite|notanumber|normal>.f32 | 2**-130 = 0
+testp.<finite|number|subnormal>.f64 | 2**-1030 = 1
+testp.<infinite|notanumber|normal>.f64 | 2**-1030 = 0
+"""
+
+
+@pytest.mark.parametrize(("opcode", "case"), cases(TABLE))
+def test_special_values(opcode: str, case: str) -> None:
+    assert_computes(opcode, case)
+
+
+@pytest.mark.parametrize("opcode", expanded("fma.rn.<f16|f32|f64>"))
+@pytest.mark.parametrize("a", [-1.0, -0.0, 0.0, 2.0])
+@pytest.mark.parametrize("b", [-0.0, 0.0, 3.0])
+@pytest.mark.parametrize("c", [-0.0, 0.0, -6.0, 3.0])
+def test_a_zero_has_the_sign_that_the_plain_sum_gives_it(opcode: str, a: float, b: float, c: float) -> None:
+    kind = types_of(opcode)[1]
+    found = value(int(computed(opcode, *(bits_of(each, kind) for each in (a, b, c)))[0][0]), kind)
+    assert same(found, a * b + c)
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [("inf", "0", "1"), ("nan", "1", "1"), ("inf", "1", "-inf")])
+def test_f64_makes_some_nan(a: str, b: str, c: str) -> None:
+    bits = computed("fma.rn.f64", *(bits_of(float(each), "f64") for each in (a, b, c)))[0][0]
+    assert math.isnan(value(int(bits), "f64"))
+
+
+def test_decimal_literals_belong_to_either_float_type() -> None:
+    stores = "st.global.f32 [%d1], %f1; st.global.f64 [%d1+8], %g1;"
+    body = f"mov.f32 %f1, 1.5; add.f32 %f1, %f1, -2.5e0; mov.f64 %g1, 0.1; {stores}"
+    out = words(body, block=(1,)).arrays[0]
+    assert out[:1].view(np.float32)[0] == -1
+    assert out[2:4].view(np.float64)[0] == 0.1

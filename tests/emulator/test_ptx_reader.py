@@ -1,0 +1,243 @@
+"""Reading PTX: literals, functions, declarations of variables, as NVRTC and inline assembly write them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from mmcore_emulator.executor.layout import as_written
+from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.profiler.by_line import Counting
+from mmcore_emulator.profiler.counters import Line
+from mmcore_emulator.ptx import calls
+from mmcore_emulator.ptx.declarations import Variable, module_variables, variable
+from mmcore_emulator.ptx.reader import parse
+from mmcore_emulator.ptx.types import Constant
+from tests.emulation import (
+    PtxError,
+    UnsupportedInstruction,
+    emulate,
+    function_of,
+    ptx_kernel,
+    ptx_of,
+    translated,
+    words,
+)
+from tests.emulator.test_corpus import CORPUS
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [("0", 0), ("42", 42), ("-1", 2**64 - 1), ("0x1F", 31), ("0XfU", 15), ("0b101", 5), ("017", 15),
+     ("-0x10", 2**64 - 16), ("18446744073709551615", 2**64 - 1)],
+)  # fmt: skip
+def test_an_integer_is_read_in_its_base(text: str, bits: int) -> None:
+    assert function_of(ptx_kernel(f"mov.b64 %d3, {text};")).body[-2].operands[1] == Constant(bits)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("f_param_0)", "f_param_0, .param .u64 f_param_0)", "PtxError: PTX parameter f_param_0 stands twice"),
+        ("ret;", "ret; nonsense", "PtxError: PTX statement 'nonsense' is not understood"),
+    ],
+)
+def test_a_damaged_function_is_refused_in_words(right: str, wrong: str, words: str) -> None:
+    assert translated(ptx_kernel("").replace(right, wrong)).startswith(words)
+
+
+def test_a_module_may_have_several_kernels_and_arrays_of_its_other_functions() -> None:
+    text = ptx_kernel("st.global.u32 [%d2], 1;") + ptx_kernel("st.global.u32 [%d2], 2;").replace(" f(", " g(")
+    assert set(parse(text)) == {"f", "g"}
+    module = ".shared .align 4 .b8 mine[64];\n.shared .align 4 .b8 theirs[4096];"
+    layout = translate(function_of(ptx_kernel("mov.u32 %r2, mine;", module=module))).layout
+    assert [nbytes for _, nbytes in layout.shared] == [64]
+
+
+def test_the_size_of_a_cluster_is_read() -> None:
+    source = (CORPUS / "cluster_memory.cu").read_text(encoding="utf-8")
+    assert function_of(ptx_of(source, architecture="90a")).cluster == (2, 1, 1)
+
+
+HAND_WRITTEN = """
+.version 8.8
+.target sm_100
+.address_size 64
+.file 1 "/somewhere/else.cu"
+.visible .entry f(.param .u64 .ptr .global .align 4 f_param_0, .param .u64 f_param_1)
+.maxntid 1024, 1, 1
+.reqntid 32
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<8>; .reg .b64 %rd<8>;
+    ld.param.b64 %rd1, [f_param_0]; // a comment
+    ld.param.b64 %rd2, [f_param_1];
+    cvta.to.global.u64 %rd3, %rd1;
+    .loc 1 7 3, function_name $L__info_string0, inlined_at 1 9 2
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd4, %r1, 4; /* another */
+    add.s64 %rd5, %rd3, %rd4;
+    ld.global.b32 %r2, [%rd5+0];
+    { .reg .b32 t; mov.b32 t, 0f3F000000; fma.rn.f32 %r3, %r2, t, 0f40000000; }
+    setp.gt.f32 %p1, %r3, 0f40800000;
+@%p1 mov.b32 %r3, 0fC0000000;
+    @!%p1 bra $L__done;
+    add.rn.f32 %r3, %r3, 0fBF800000;
+$L__done:
+    st.global.b32 [%rd5], %r3;
+    ret;
+}
+.section .debug_str { $L__info_string0: .b8 102,0 }
+"""
+
+
+def test_untyped_registers_may_hold_floats() -> None:
+    halved = np.arange(32, dtype=np.float32) / 2 + 2
+    expected = np.where(halved > 4, np.float32(-3), halved)
+    out = emulate("", np.arange(32, dtype=np.float32), np.uint64(0), text=HAND_WRITTEN).arrays[0]
+    np.testing.assert_array_equal(out, expected)
+
+
+# Functions.
+
+
+def test_functions_of_the_corpus_are_called_and_not_inlined() -> None:
+    source = (CORPUS / "called_in_branches.cu").read_text(encoding="utf-8")
+    for architecture in ("75", "90", "100"):
+        assert len(re.findall(r"\bcall\b", ptx_of(source, architecture=architecture))) == 2
+
+
+def test_instructions_of_a_function_belong_to_its_lines() -> None:
+    source = """__device__ __noinline__ float far(const float* a, int i) {
+        return a[i];
+    }
+    extern "C" __global__ void f(float* out) {
+        float x = far(out, threadIdx.x);
+        if (threadIdx.x < 2) x += far(out, threadIdx.x + 1000);
+        out[threadIdx.x] = x;
+    }"""
+    run = emulate(source, np.zeros(32, np.float32), observers=lambda translation: (Counting(translation.blocks),))
+    (violation,) = run.violations
+    assert (violation.kind, violation.source, violation.line) == ("out-of-bounds-read", "test.cu", 2)
+    assert violation.message.startswith("thread (0, 0) of block (0, 0) reads 3872 bytes past the end of P")
+    (counting,) = run.run.observers
+    assert isinstance(counting, Counting)
+    assert counting.lines[Line("test.cu", 2)].global_loads == 34
+
+
+def chain(functions: int, calls_of_each: int) -> str:
+    """Return functions that each call the next one so often; the last does nothing."""
+    each = " ".join(f".func g{i} () {{ {f'call.uni g{i + 1}, ();' * calls_of_each} ret; }}" for i in range(functions))
+    return f"{each} .func g{functions} () {{ ret; }}"
+
+
+def test_a_kernel_that_calls_too_much_is_refused_where_a_thread_makes_the_call() -> None:
+    call = "setp.eq.u32 %p1, %r1, 31; @%p1 call.uni g0, ();"
+    assert words(call, module=chain(10, 2)).violations == []
+    too_large = rf"g\d+, with which the kernel has more than {calls.LARGEST} inst"
+    for depth, each, words_of_error in (
+        (40, 2, too_large),
+        (400, 1, r"the instruction call\.uni of g\d+, 50 calls deep"),
+    ):
+        with pytest.raises(UnsupportedInstruction, match=words_of_error):
+            words(call, module=chain(depth, each))
+
+
+def test_a_function_that_is_not_called_is_not_read() -> None:
+    module = ".func (.reg .b32 y) g (.reg .b32 x) { nonsense ( ; }"
+    assert set(parse(ptx_kernel("", module=module))) == {"f"}
+
+
+# Variables.
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        (".global .align 4 .u32 x", Variable("x", "global", 4, 4)),
+        (".const .b64 x", Variable("x", "const", 8, 8)),
+        (".global .u16 x = -7", Variable("x", "global", 2, 2, b"\xf9\xff")),
+        (".global .s32 x = 0xFFFFFFFF", Variable("x", "global", 4, 4, b"\xff" * 4)),
+        (".global .align 16 .b8 x[2][3] = {1, 0x2 ,255}", Variable("x", "global", 6, 16, b"\x01\x02\xff")),
+        (".global .f32 x[ 2 ] = {0f3F800000, 0F40000000}", Variable("x", "global", 8, 4, b"\0\0\x80?\0\0\0@")),
+        (".global .f64 x=0d3FF0000000000000", Variable("x", "global", 8, 8, b"\0\0\0\0\0\0\xf0?")),
+        (".global .attribute(.managed) .align 4 .u32 x = 3", Variable("x", "global", 4, 4, b"\x03\0\0\0")),
+        (".global .u64 x = generic(y)+12", Variable("x", "global", 8, 8, unknown="holds the address of y")),
+        (".global .u64 x[2] = {y+4, 0}", Variable("x", "global", 16, 8, unknown="holds the address of y")),
+        (".global .u8 x[1] = {0xFF00(generic($y))}", Variable("x", "global", 1, 1, unknown="holds the address of $y")),
+        (".shared .align 4 .b8 x[16]", Variable("x", "shared", 16, 4)),
+    ],
+)
+def test_a_declaration_is_read(declaration: str, expected: Variable) -> None:
+    assert variable(declaration) == expected
+
+
+DAMAGED = """
+.global .align 4 .u32; => '.global .align 4 .u32' is not understood
+.global .align 4 .u33 x; => '.global .align 4 .u33 x' is not understood
+.global .align four .u32 x; => is not understood
+.global .align 3 .u32 x; => x has an alignment of 3, which is no power of two
+.global .align 0 .u32 x; => x has an alignment of 0, which is no power of two
+.global .v4 .f32 x; => is not understood
+.global .u32 x, y; => is not understood
+.global .u32 x[; => is not understood
+.global .u32 x[-1]; => is not understood
+.global .u32 x[]; => x has no size
+.const .u32 x = ; => x is set to '', which is no .u32
+.const .u32 x = 5 6; => x is set to '5 6', which is no .u32
+.const .b8 x[2] = {1, 256}; => x is set to '256', which is no .b8
+.const .b8 x[2] = {1, -129}; => x is set to '-129', which is no .b8
+.const .b8 x[2] = {1, 2, 3}; => x of 2 bytes is set to 3 values of .b8
+.const .b8 x[2] = {1,, 2}; => x of 2 bytes is set to 3 values of .b8
+.const .b8 x[2] = {1,}; => x is set to '', which is no .b8
+.const .b8 x[2] = {1, 2; => x is set to '{1, 2', which is not understood
+.const .b8 x[2] = 1; => x is set to '1', which is not understood
+.const .b8 x = {1}; => x is set to '{1}', which is not understood
+.const .f32 x = 0f3F80; => PTX constant '0f3F80' is not understood
+.const .f32 x = 0d3FF0000000000000; => which is no .f32
+.const .f32 x = 1; => x is set to '1', which is no .f32
+.const .u32 x = 0f3F800000; => which is no .u32
+.extern .global .u32 x = 1; => x cannot have an initial value
+.shared .u32 x = 1; => x cannot have an initial value
+.global .u32 x = 1\\n.global .u32 y; => x is set to '1 .global .u32 y', which is no .u32
+.global .u32 x = 1 => '.global .u32 x = 1' does not end
+"""
+
+
+@pytest.mark.parametrize("line", DAMAGED.strip().splitlines())
+def test_a_damaged_declaration_is_refused_in_words(line: str) -> None:
+    text, _, reason = line.partition(" => ")
+    with pytest.raises(PtxError) as refusal:
+        module_variables(text.replace("\\n", "\n"))
+    assert reason in str(refusal.value)
+
+
+def test_a_long_declaration_is_not_quoted_in_full() -> None:
+    with pytest.raises(PtxError) as refusal:
+        module_variables(f".global .b8 x[9999 = {{{'1, ' * 9999}}};")
+    assert len(str(refusal.value)) < 200
+
+
+def test_the_declarations_of_a_function_are_not_those_of_the_module() -> None:
+    text = ".func g(.param .b32 p) { .shared .b32 inner; .reg .b32 %r<2>; ret; }\n.global .b32 x;"
+    assert set(parse(ptx_kernel("", module=text))["f"].variables) == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("cache", "cache"),
+        ("x2ab", "x2ab"),
+        ("_ZN4mine6spacedE", "mine::spaced"),
+        ("_ZN1a1b1cE", "a::b::c"),
+        ("_ZN32_INTERNAL_00000000_7_test_cu_man34_GLOBAL__N__00000000_7_test_cu_man4anonE", "anon"),
+        ("_ZZ1kE7counter", "counter"),
+        ("_ZZ1kE7counter_0", "counter"),
+        ("_ZZN4mine1kEPfE4t1le", "t1le"),
+        ("_Z9templatedILi3EE", "_Z9templatedILi3EE"),
+    ],
+)
+def test_a_variable_has_the_name_that_the_source_gives_it(symbol: str, name: str) -> None:
+    assert as_written(symbol) == name

@@ -1,0 +1,262 @@
+"""A module's variables: what they hold, how long, and what is reported of a wrong access."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mmcore_emulator
+from mmcore import Cell
+from mmcore.api import cell
+from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.errors import DeviceError
+from mmcore.measure import measure
+from mmcore.planning.plan import plan
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.over_read import over_read_elements
+from tests.emulation import UnsupportedInstruction, emulate, ptx_of
+from tests.emulator.loaded import Loaded, kernel_of
+from tests.emulator.test_corpus import CORPUS
+from tests.own_kernel import FIRST_LINE, own
+
+
+@pytest.mark.parametrize(
+    ("declarations", "expression", "expected"),
+    [
+        ("__device__ int x;", "x", 0),
+        ("__device__ int x = -7;", "x", -7),
+        ("__device__ short x = -7;", "x", -7),
+        ("__device__ bool x = true;", "x", 1),
+        ("__device__ unsigned char x[3] = {1, 250};", "x[i] + x[i + 1]", 250),
+        ("__device__ long long x = -123456789012345LL;", "x", -123456789012345),
+        ("__device__ unsigned long long x = ~0ull;", "x >> 40", 2**24 - 1),
+        ("__device__ float x = -0.0f;", "signbit(x)", 1),
+        ("__device__ float x = 0.1f;", "x", float(np.float32(0.1))),
+        ("__device__ double x = 0.1;", "x", 0.1),
+        ("__device__ float x[1024];", "x[1023 * i]", 0),
+        ("__device__ const float x[4] = {1.0f, 2.5f, -3.0f, 4.0f};", "x[i] + x[i + 1]", -0.5),
+        ("__device__ int x[2][5] = {{1, 2, 3}, {4, 5, 6, 7, 8}};", "x[i][i + 1] * 10 + x[0][i + 3]", 60),
+        ("struct Pair { int a; double b; }; __device__ Pair x[2] = {{1, 2.5}, {3, 4.5}};", "x[i].a + x[i].b", 7.5),
+        ("__device__ float4 x = {1, 2, 3, 4};", "x.x + 10 * x.w", 41),
+        ("__constant__ float x[16] = {1.0f, 2.5f};", "x[i] + x[i + 1]", 2.5),
+        ("__constant__ int x = 12;", "x", 12),
+        ("__constant__ double x[2];", "x[i]", 0),
+        ("__managed__ int x = 5;", "x", 5),
+        ("static __device__ int x = 5;", "x", 5),
+        ("namespace { __device__ int x = 5; } namespace a { __device__ int x = 6; }", "x * a::x", 30),
+        ("namespace a { namespace b { __device__ int x = 6; } }", "a::b::x", 6),
+        ("template <int N> __device__ int x = N;", "x<3> * x<4>", 12),
+        ("__device__ int x = 5; inline __device__ int y = 6;", "x + 10 * y", 65),
+        ("extern __constant__ int x; __constant__ int x = 7;", "x", 7),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("-rdc=true",)], ids=str)
+def test_a_variable_holds_its_initial_value_or_zeros(
+    declarations: str, expression: str, expected: float, options: tuple[str, ...]
+) -> None:
+    source = f'{declarations}\nextern "C" __global__ void f(double* out, int i) {{ out[0] = {expression}; }}'
+    run = emulate(source, np.zeros(1), np.int32(1), block=(1,), options=options)
+    assert (run.violations, run.arrays[0][0]) == ([], expected)
+
+
+def test_a_volatile_variable_has_volatile_loads() -> None:
+    ptx = ptx_of((CORPUS / "volatile_variables.cu").read_text(encoding="utf-8"))
+    assert (ptx.count("ld.volatile.global"), ptx.count("ld.volatile.shared")) == (2, 1)
+
+
+# How long a value lasts.
+
+COUNTER = kernel_of(
+    "__device__ int launches; __device__ int cache[32] = {5};",
+    "static __device__ int own = 100; if (threadIdx.x == 0) { ++launches; ++own; } __syncthreads();"
+    "cache[threadIdx.x] += threadIdx.x + n; out[threadIdx.x] = cache[threadIdx.x]; out[31] = launches * 1000 + own;",
+)
+
+
+def test_a_value_lasts_from_launch_to_launch() -> None:
+    run = Loaded(COUNTER)
+    assert run.launch(1) == run.launch(1) == []
+    assert run.out.tolist() == [7, *(2 * i + 2 for i in range(1, 31)), 2102]
+
+
+def test_another_program_has_variables_of_its_own() -> None:
+    first = Loaded(COUNTER)
+    second = Loaded(COUNTER, first.emulator)
+    assert first.launch() == first.launch() == second.launch() == []
+    assert (first.out[31], second.out[31]) == (2102, 1101)
+
+
+def test_the_variables_of_a_closed_program_are_freed() -> None:
+    emulator = Emulator()
+    array = emulator.allocate("before", 4).array
+    run = Loaded(COUNTER, emulator)
+    assert run.launch() == []
+    run.program.close()
+    after = emulator.allocate("after", 4)
+    # Arrays follow one another: "before", "out", and the next one.
+    assert after.address - array.base == 2 * (run.buffer.address - array.base)
+
+
+def test_every_device_keeps_a_variable_from_launch_to_launch_and_drops_it_with_the_program(
+    device: Device, cu_file: Path
+) -> None:
+    declarations = (
+        "__device__ float launches = 10; __device__ const float table[4] = {1, 2}; __constant__ float c[2] = {100};"
+    )
+    body = "if (threadIdx.x == 0) launches += table[n]; __syncthreads(); C[threadIdx.x] = launches + c[threadIdx.x];"
+    kernel = own(cu_file, body, declarations=declarations, block=(1,))
+    planned = plan(kernel, kernel.problem(1, 1, 1), kernel.usual_configs[0], device.properties)
+    for _ in range(2):
+        with LoadedKernel(planned, device) as loaded:
+            out = np.zeros((1, 1), np.float32)
+            for expected in (112, 114):
+                assert loaded.run() == []
+                loaded.buffers["C"].download(out)
+                assert out[0, 0] == expected
+
+
+def test_the_functions_of_a_program_share_its_variables() -> None:
+    """A function with a variable that is not supported does not harm the others."""
+    source = """
+    __device__ int x = 5;
+    __device__ int* pointer = &x;
+    extern "C" __global__ void other(int* out) { out[0] = *pointer; }
+    extern "C" __global__ void put(int* out, int n) { x = n; }
+    extern "C" __global__ void f(int* out, int n) { out[threadIdx.x] = x + n; }"""
+    run = Loaded(source)
+    assert run.launch(40, block=(1,), function="put") == []
+    assert run.launch(2) == []
+    assert run.out.tolist() == [42] * 32
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("declarations", "use", "message"),
+    [
+        ("__device__ int x; __device__ int* p = &x;", "*p", "p, which holds the address of x"),
+        ("__device__ int x[9]; __device__ int* p = x + 3;", "*p", "p, which holds the address of x"),
+        ("__device__ int x; __device__ int* p[2] = {0, &x};", "*p[n]", "p, which holds the address of x"),
+        (
+            "__device__ int x; struct __attribute__((packed)) P { char c; int* p; }; __device__ P s = {1, &x};",
+            "*s.p",
+            "s, which holds the address of x",
+        ),
+        ("namespace a { extern __device__ int x; }", "a::x", "a::x, which another module defines"),
+    ],
+)
+def test_a_variable_with_an_unknown_initial_value_is_refused_by_name(declarations: str, use: str, message: str) -> None:
+    source = kernel_of(declarations, f"out[0] = {use};")
+    with pytest.raises(UnsupportedInstruction, match=f"^the emulator does not know variables like {message}$"):
+        emulate(source, np.zeros(1, np.int32), np.int32(0), options=("-rdc=true",))
+
+
+def test_a_variable_beyond_all_memory_is_refused() -> None:
+    with pytest.raises(DeviceError, match=r"x has 2199023255552 bytes; the emulator has addresses for \d+ in an array"):
+        Loaded(kernel_of("__device__ float x[1ull << 39];", "out[0] = x[n];")).launch()
+
+
+@pytest.mark.parametrize(
+    ("declarations", "body", "message"),
+    [
+        ("__device__ float x[4];", "out[0] = x[n];", "reads 16 bytes past the end of x"),
+        ("__device__ float x[4];", "x[n] = n;", "writes 16 bytes past the end of x"),
+        ("__device__ int x;", "(&x)[n - 9] = n;", "writes 4 bytes before the start of x"),
+        ("__device__ int x;", "atomicAdd(&x + n, 1);", "writes 28 bytes past the end of x"),
+        ("__constant__ int c[8];", "out[0] = c[n];", "reads the first byte past the end of c"),
+        ("__constant__ int c[8];", "*(n ? (int*)c + 1 : out) = 5;", "writes to c, which is constant"),
+        ("namespace a { __device__ int x; }", "(&a::x)[n] = 1;", "writes 28 bytes past the end of a::x"),
+        ("", "static __device__ int x; (&x)[n] = 1; out[0] = x;", "writes 28 bytes past the end of x"),
+        ("__device__ int out[8];", "::out[n] = 1;", "writes the first byte past the end of out (__device__)"),
+    ],
+)
+def test_an_access_outside_a_variable_names_it(declarations: str, body: str, message: str) -> None:
+    (violation,) = Loaded(kernel_of(declarations, body)).launch(8, block=(1,))
+    kind = "out-of-bounds-read" if message.startswith("reads") else "out-of-bounds-write"
+    assert (violation.kind, violation.line) == (kind, 3)
+    assert violation.message == f"thread (0, 0) of block (0, 0) {message} at test.cu:3"
+    assert violation.array is not None
+    assert message.removesuffix(", which is constant").endswith(f" {violation.array}")
+
+
+# Profiles and checks.
+
+TABLE = "__device__ const float table[64] = {1.5f}; __constant__ float c[64] = {2.5f};"
+
+
+@pytest.mark.parametrize(
+    ("body", "declarations", "expected"),
+    [
+        (  # from element 1 of a table that begins on a sector
+            "C[threadIdx.x] = table[n + threadIdx.x - 31];",
+            TABLE,
+            {"global_loads": 32, "global_load_requests": 1, "global_load_bytes": 128, "global_load_sectors": 5},
+        ),
+        (
+            "cache[threadIdx.x] = n; atomicAdd(&cache[n], 1.0f); C[threadIdx.x] = n;",
+            "__device__ float cache[64];",
+            {"global_stores": 64, "global_store_sectors": 8, "global_atomics": 32, "global_atomic_requests": 1},
+        ),
+        (  # constants have a cache of their own
+            "C[threadIdx.x] = c[threadIdx.x % 3];",
+            TABLE,
+            {"global_loads": 0, "global_load_requests": 0, "global_stores": 32},
+        ),
+    ],
+)
+def test_accesses_to_a_variable_are_counted(
+    cu_file: Path, body: str, declarations: str, expected: dict[str, int]
+) -> None:
+    profile = mmcore_emulator.profile(own(cu_file, body, declarations=declarations), 32, device="emulator")
+    assert profile.violations == ()
+    assert {name: getattr(profile.counters, name) for name in expected} == expected
+
+
+def violations(path: Path, body: str, declarations: str, *, grid: int = 1) -> list[Violation]:
+    kernel = own(path, body, declarations=declarations, grid=(grid,))
+    found = mmcore_emulator.check(kernel, 32, device="emulator").violations
+    return [violation for violation in found if violation.kind != "unwritten-output"]
+
+
+def test_tables_and_elements_of_one_thread_are_no_hazards(cu_file: Path) -> None:
+    place = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    body = f"{place} own_[i] += table[i] + c[n]; C[i] = own_[i] + first;"
+    declarations = f"{TABLE} __device__ float own_[64]; __device__ double first;"
+    assert violations(cu_file, body, declarations, grid=2) == []
+
+
+def test_threads_that_write_one_variable_race(cu_file: Path) -> None:
+    (violation,) = violations(cu_file, "last = threadIdx.x;", "__device__ int last;", grid=2)
+    assert (violation.kind, violation.array, violation.line, violation.count) == ("global-race", "last", FIRST_LINE, 64)
+    assert "writes element 0 of last, as other threads do at once" in violation.message
+    body = "if (threadIdx.x == 0) ++launches;\nC[threadIdx.x] = A[threadIdx.x];"
+    (violation, *_) = violations(cu_file, body, "__device__ volatile int launches;", grid=2)
+    assert (violation.kind, violation.array, violation.line) == ("global-race", "launches", FIRST_LINE)
+
+
+def test_a_check_reports_accesses_outside_a_variable(cu_file: Path) -> None:
+    kinds = {(each.kind, each.array) for each in violations(cu_file, "C[0] = table[n + 32]; C[1] = c[n + 32];", TABLE)}
+    assert {("out-of-bounds-read", "table"), ("out-of-bounds-read", "c")} <= kinds
+
+
+def test_a_variable_is_no_over_read_of_a_matrix(cu_file: Path) -> None:
+    kernel = own(cu_file, "C[threadIdx.x] = A[n * n + 1] + table[63] + c[n];", declarations=TABLE, over_read={"A": 5})
+    assert over_read_elements(Cell(kernel.name, 32, 32, 32), Emulator(), kernel) == {"A": 2, "B": 0, "C": 0}
+
+
+def test_a_product_with_rows_looked_up_in_a_table_is_verified(device: Device, cu_file: Path) -> None:
+    declarations = "__device__ int launches; __constant__ int rows[4] = {2, 0, 3, 1};"
+    body = """
+    const int row = rows[threadIdx.y], column = threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < n; ++p) sum += A[row * n + p] * B[p * n + column];
+    C[row * n + column] = sum;
+    if (row == 0 && column == 0) ++launches;"""
+    kernel = own(cu_file, body, declarations=declarations, block=(4, 4))
+    assert measure(cell(kernel, 4)[0], device, kernel).verified
+    assert mmcore_emulator.check(kernel, 4, device="emulator").violations == ()
