@@ -88,7 +88,7 @@ class Threads:
         """Join the threads of a warp that the mask names; the other lanes come with the last of them."""
         self.join(threads_of(warp, mask=mask))
         mask = 0xFFFFFFFF if mask == EVERY_LANE else mask
-        self.clocks.meet(lanes_of(warp, mask=mask), number(mask))
+        self.clocks.warp_barrier(lanes_of(warp, mask=mask), number(mask))
 
     def fence(self, thread: int) -> None:
         """Order what a thread did, and has seen, before what it will do."""

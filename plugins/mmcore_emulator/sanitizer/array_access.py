@@ -31,7 +31,7 @@ class ArrayAccess:
     shadow: Shadow  # the array's shadow
     address: Values  # address of each lane of the batch
     index: Indices  # number of each entry's piece
-    who: Accesses  # lane of each entry
+    threads: Accesses  # lane of each entry
 
     @property
     def at(self) -> Instruction:
@@ -41,11 +41,11 @@ class ArrayAccess:
     def violation(self, kind: str, wrong: Flags, text: Text, other: Instruction | None = None) -> LaneViolation:
         """Return the violation of wrong entries; ``text`` follows the description of the first."""
         lanes = np.zeros(self.address.size, np.bool_)
-        lanes[self.who.lane[wrong]] = True
+        lanes[self.threads.lane[wrong]] = True
 
         def of_lane(index: tuple[int, ...]) -> str:
             lane = np.ravel_multi_index(index, self.address.shape)
-            entry = int(np.flatnonzero(wrong & (self.who.lane == lane))[0])
+            entry = int(np.flatnonzero(wrong & (self.threads.lane == lane))[0])
             return self._describe(entry) + (text if isinstance(text, str) else text(entry))
 
         return LaneViolation(kind, self.array.label, self.at, lanes.reshape(self.address.shape), of_lane, other)
@@ -53,7 +53,7 @@ class ArrayAccess:
     def _describe(self, entry: int) -> str:
         """Return what the thread of an entry does, and to which elements."""
         does = "reads" if self.access.kind in ("load", "fetch") else verb(self.at)
-        offset = int(self.address.reshape(-1)[self.who.lane[entry]]) - self.array.base
+        offset = int(self.address.reshape(-1)[self.threads.lane[entry]]) - self.array.base
         size = TYPE_BYTES.get(effect(self.at).type)
         if size is None:
             return f"{does} {self.access.nbytes} bytes of {self.name} (from byte {offset})"

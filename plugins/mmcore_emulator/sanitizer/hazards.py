@@ -61,8 +61,7 @@ class Checking(Observer):
     def __init__(self, shadows: GlobalShadows, recorder: Recorder, translation: Translation) -> None:
         instructions = [at for block in translation.blocks for at in block.instructions]
         flag_reads = FlagReads(instructions)
-        self._recorder, self._order = recorder, HappensBefore()
-        self._layout = translation.layout
+        self._recorder, self._order, self._layout = recorder, HappensBefore(), translation.layout
         self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, InstructionNumbers())
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
@@ -71,7 +70,7 @@ class Checking(Observer):
         recorder.add(_misplaced(self._layout))
 
     def begin(self, batch: Batch) -> BatchHazards:
-        recorder, clocks = self._recorder.of(batch), BatchClocks(self._order, batch)
+        recorder, clocks = BatchRecorder(batch, self._recorder), BatchClocks(self._order, batch)
         record = recorder.record
         early = None if self.early_reads is None else EarlyAccesses(batch, self.early_reads, record)
         observers: list[Observer] = [BarrierHazards(clocks, record)]
@@ -137,14 +136,14 @@ class BarrierHazards(Observer):
         self._clocks.fence(scope, self._batch.spread(mask))
 
     def meet(self, lanes: Values, named: Values) -> None:
-        self._clocks.meet(lanes, named)
+        self._clocks.warp_barrier(lanes, named)
 
     def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
         lanes = np.logical_or.reduce([self._batch.spread(mask) for _, mask in left])
         if not relaxed.any():
             self._clocks.fence("gpu", lanes)
             super().meet_cluster(left, relaxed)
-        self._clocks.cluster(lanes, relaxed)
+        self._clocks.cluster_barrier(lanes, relaxed)
 
 
 def _misplaced(layout: Layout) -> Iterator[Violation]:

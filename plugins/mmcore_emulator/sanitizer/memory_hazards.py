@@ -118,8 +118,8 @@ class MemoryHazards(Observer):
             shadow = self._shared.get(array.base) or self._shared.setdefault(array.base, Shadow(array, piece))
         steps = np.arange(access.nbytes // piece)
         index = (np.broadcast_to(array.index(address, piece), inside.shape)[inside][:, np.newaxis] + steps).reshape(-1)
-        who = Accesses(self._clocks, np.repeat(np.flatnonzero(inside), len(steps)))
-        return ArrayAccess(access, array, name, shadow, address, index, who)
+        threads = Accesses(self._clocks, np.repeat(np.flatnonzero(inside), len(steps)))
+        return ArrayAccess(access, array, name, shadow, address, index, threads)
 
     def _load(self, accesses: ArrayAccess) -> None:
         shadow, at = accesses.shadow, accesses.at
@@ -131,9 +131,9 @@ class MemoryHazards(Observer):
         else:
             self._races.check(accesses, *earlier)
         shadow.unread[accesses.index] = False
-        (shadow.strong_loads if strong else shadow.loads).note(accesses.index, accesses.who, number)
+        (shadow.strong_loads if strong else shadow.loads).note(accesses.index, accesses.threads, number)
         if strong:
-            shadow.strong_stores.note_in_turn(accesses.index, accesses.who, number, stores=False, observes=True)
+            shadow.strong_stores.note_in_turn(accesses.index, accesses.threads, number, stores=False, observes=True)
             self._synchronise(accesses, reads=True, writes=False)
 
     def _store(self, accesses: ArrayAccess) -> None:
@@ -146,7 +146,7 @@ class MemoryHazards(Observer):
             if does.step == "inval":
                 races.check(accesses, *shadow.loads)
             else:
-                shadow.loads.note(accesses.index, accesses.who, self._instructions.number(accesses.at))
+                shadow.loads.note(accesses.index, accesses.threads, self._instructions.number(accesses.at))
             return
         if does.kind in ("remote store", "copy", "bulk copy") and kind != "copy":
             # It lands now; :meth:`_copy` has checked it when it was issued.
@@ -175,10 +175,10 @@ class MemoryHazards(Observer):
             self._report("overwritten-output", accesses, lost, text)
         shadow.write(accesses.index)
         if not strong:
-            shadow.stores.note(accesses.index, accesses.who, number)
+            shadow.stores.note(accesses.index, accesses.threads, number)
             return
         observes = self._flag_reads.observes(accesses.at)
-        shadow.strong_stores.note_in_turn(accesses.index, accesses.who, number, stores=True, observes=observes)
+        shadow.strong_stores.note_in_turn(accesses.index, accesses.threads, number, stores=True, observes=observes)
         if kind != "copy":
             self._synchronise(accesses, reads=observes, writes=True)
 
@@ -192,7 +192,7 @@ class MemoryHazards(Observer):
             self._check_written(accesses)
         self._races.check(accesses, *shadow.loads, *shadow.stores)
         if does.kind == "copy":  # It is ordered after what its thread has done before.
-            shadow.stores.note(accesses.index, accesses.who, self._instructions.number(accesses.at))
+            shadow.stores.note(accesses.index, accesses.threads, self._instructions.number(accesses.at))
         shadow.write(accesses.index)
 
     def _fetch(self, accesses: ArrayAccess) -> None:
@@ -210,8 +210,8 @@ class MemoryHazards(Observer):
         batch = () if accesses.access.space == "global" else self._batch.first
         if writes:
             self._order.tick()
-        who = accesses.who
-        columns = (accesses.index, who.lane, who.thread, who.block)
+        threads = accesses.threads
+        columns = (accesses.index, threads.lane, threads.thread, threads.block)
         for index, lane, thread, block in zip(*(column.tolist() for column in columns), strict=True):
             flag = (accesses.array.base, index, *batch)
             if reads:
@@ -224,7 +224,7 @@ class MemoryHazards(Observer):
         self._report("uninitialized-read", accesses, ~accesses.shadow.written[accesses.index], text)
 
     def _check_colliding(self, accesses: ArrayAccess) -> Flags:
-        colliding = accesses.shadow.colliding(accesses.index, accesses.who)
+        colliding = accesses.shadow.colliding(accesses.index, accesses.threads)
         text = ", as other threads do at once: whose value stays is open"
         self._report(f"{accesses.access.space}-race", accesses, colliding, text)
         return colliding

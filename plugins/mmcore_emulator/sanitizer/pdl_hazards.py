@@ -17,12 +17,7 @@ _TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
 
 
 class EarlyAccesses:
-    """The accesses of a batch to global memory before a thread of the block has waited for the previous launch.
-
-    Args:
-        batch: the batch.
-        readable: the arrays that may be read before.
-    """
+    """The accesses to global memory before a thread of the block has waited; ``readable`` arrays may be read."""
 
     def __init__(self, batch: Batch, readable: Collection[Array], record: Record) -> None:
         self._batch, self._readable, self._record = batch, readable, record
@@ -36,7 +31,7 @@ class EarlyAccesses:
         """Check accesses to an array in global memory."""
         if accesses.access.kind == "load" and any(accesses.array is array for array in self._readable):
             return
-        early = ~self._waited.reshape(-1)[accesses.who.lane]
+        early = ~self._waited.reshape(-1)[accesses.threads.lane]
         if early.any():
             self._record(accesses.violation("early-access", early, f" {_TOO_EARLY}"))
 

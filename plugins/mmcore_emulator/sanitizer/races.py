@@ -21,12 +21,7 @@ _Describe: TypeAlias = Callable[[ArrayAccess, LastAccess, Instruction, int], str
 
 
 class Races:
-    """A check for races of a batch, which reports them apart for each earlier instruction.
-
-    Args:
-        batch: the batch.
-        instructions: the instructions that have accessed memory, by the numbers in LastAccess.
-    """
+    """A check for races of a batch, which reports them apart for each earlier instruction."""
 
     def __init__(self, batch: Batch, instructions: InstructionNumbers, record: Record) -> None:
         self._batch, self._instructions, self._record = batch, instructions, record
@@ -35,13 +30,13 @@ class Races:
         """Return which accesses race with earlier ones."""
         racing = np.zeros(accesses.index.shape, np.bool_)
         for last in earlier:
-            racing |= self._report(accesses, last, last.unordered_with(accesses.index, accesses.who), self._race)
+            racing |= self._report(accesses, last, last.unordered_with(accesses.index, accesses.threads), self._race)
         return racing
 
     def check_other_blocks(self, accesses: ArrayAccess, last: LastAccess) -> Flags:
         """Return which accesses race with earlier ones of other blocks."""
-        unordered = last.unordered_with(accesses.index, accesses.who)
-        racing = unordered & last.by_other_blocks(accesses.index, accesses.who)
+        unordered = last.unordered_with(accesses.index, accesses.threads)
+        racing = unordered & last.by_other_blocks(accesses.index, accesses.threads)
         return self._report(accesses, last, racing, self._race)
 
     def check_stale(self, accesses: ArrayAccess, *earlier: LastAccess) -> None:
@@ -76,8 +71,8 @@ class Races:
             yield self._instructions[number], chosen & (numbers == number)
 
     def _race(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
-        own, one = int(accesses.who.thread[entry]), np.array([entry])
-        block, thread = self._batch.of_number(last.unordered_thread(accesses.index[one], accesses.who[one]) - 1)
+        own, one = int(accesses.threads.thread[entry]), np.array([entry])
+        block, thread = self._batch.of_number(last.unordered_thread(accesses.index[one], accesses.threads[one]) - 1)
         between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
         return (
             f", which {place(block, thread)} {verb(earlier)}{at_line(earlier)}, "

@@ -25,50 +25,46 @@ _Key: TypeAlias = tuple[str, str | None, _Line, _Line | None]
 
 
 class Recorder:
-    """The violations of all launches and batches."""
+    """The violations of all launches and batches: of each key the first one, and the number of threads."""
 
     def __init__(self) -> None:
-        self._violations: dict[_Key, Violation] = {}
-        self._counts: Counter[_Key] = Counter()
+        self.first: dict[_Key, Violation] = {}
+        self.counts: Counter[_Key] = Counter()
 
     @property
     def violations(self) -> list[Violation]:
         """The violations in the order in which they were found."""
-        return [replace(violation, count=self._counts[key]) for key, violation in self._violations.items()]
+        return [replace(violation, count=self.counts[key]) for key, violation in self.first.items()]
 
     def add(self, violations: Iterable[Violation]) -> None:
         """Record violations that do not belong to threads."""
         for violation in violations:
             key = (violation.kind, violation.array, (None, None), None)
-            self._violations[key], self._counts[key] = violation, 1
-
-    def of(self, batch: Batch) -> BatchRecorder:
-        """Return a recorder for the threads of a batch."""
-        return BatchRecorder(batch, self._violations, self._counts)
+            self.first[key], self.counts[key] = violation, 1
 
 
 class BatchRecorder:
     """A recorder of a batch, which counts each thread once when the batch has ended."""
 
-    def __init__(self, batch: Batch, violations: dict[_Key, Violation], counts: Counter[_Key]) -> None:
-        self._batch, self._violations, self._counts = batch, violations, counts
+    def __init__(self, batch: Batch, recorder: Recorder) -> None:
+        self._batch, self._recorder = batch, recorder
         self._lanes: dict[_Key, Flags] = {}
 
     def record(self, found: LaneViolation) -> None:
         """Record what lanes of the batch do."""
         line, other = place_in_source(found.at), None if found.other is None else place_in_source(found.other)
         key = found.kind, found.array, line, other
-        if key not in self._violations:
+        if key not in self._recorder.first:
             first = self._batch.first_of(found.lanes)
             block, thread = self._batch.position(first)
             message = f"{place(block, thread)} {found.text(first)}"
-            self._violations[key] = Violation(found.kind, message, found.array, *line, block, thread)
+            self._recorder.first[key] = Violation(found.kind, message, found.array, *line, block, thread)
         self._lanes[key] = self._lanes.get(key, np.zeros(self._batch.shape, np.bool_)) | found.lanes
 
     def end(self) -> None:
         """Count the threads of each violation."""
         for key, lanes in self._lanes.items():
-            self._counts[key] += int(lanes.sum())
+            self._recorder.counts[key] += int(lanes.sum())
 
 
 class SharedReport:

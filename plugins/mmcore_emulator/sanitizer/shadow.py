@@ -95,43 +95,43 @@ class LastAccess:
         """Return which of some pieces have been accessed at a time or later."""
         return np.asarray(self.made(index) & (self._time[index] >= time))
 
-    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
+    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
         """Return which accesses are not ordered after earlier ones to the same piece."""
         unordered = self.made(index)
         if self.empty:
             return unordered
-        unordered &= (self._block[index] != who.block) | (self._time[index] >= who.horizon)
+        unordered &= (self._block[index] != accesses.block) | (self._time[index] >= accesses.horizon)
         left = np.flatnonzero(unordered)
         if left.size:
-            unordered[left] = who[left].unordered_with(self._epochs[index[left]])
+            unordered[left] = accesses[left].unordered_with(self._epochs[index[left]])
         return unordered
 
-    def by_other_blocks(self, index: Indices, who: Accesses) -> Flags:
+    def by_other_blocks(self, index: Indices, accesses: Accesses) -> Flags:
         """Return which of some pieces threads of other blocks have accessed."""
-        return np.asarray(self._block[index] != who.block)
+        return np.asarray(self._block[index] != accesses.block)
 
-    def unordered_thread(self, index: Indices, who: Accesses) -> int:
+    def unordered_thread(self, index: Indices, accesses: Accesses) -> int:
         """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
-        (piece,), (thread,), (slot,) = index.tolist(), who.thread.tolist(), who.slot.tolist()
-        if self._block[piece] == who.block[0] and self._warps[piece] == who.warp_bit[0]:
-            (lanes,) = who.unordered_lanes(self._epochs[index]).tolist()
+        (piece,), (thread,), (slot,) = index.tolist(), accesses.thread.tolist(), accesses.slot.tolist()
+        if self._block[piece] == accesses.block[0] and self._warps[piece] == accesses.warp_bit[0]:
+            (lanes,) = accesses.unordered_lanes(self._epochs[index]).tolist()
             first = (lanes & -lanes).bit_length() - 1
             return int(thread - slot % WARP + first)
         return int(self._another[piece] if self.thread[piece] == thread else self.thread[piece])
 
-    def note(self, index: Indices, who: Accesses, at: int) -> None:
+    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
-        replaced = ~self.unordered_with(index, who)
-        fresh, accesses = index[replaced], who[replaced]
-        self.thread[fresh], self._block[fresh] = accesses.thread, accesses.block
+        replaced = ~self.unordered_with(index, accesses)
+        fresh, replacing = index[replaced], accesses[replaced]
+        self.thread[fresh], self._block[fresh] = replacing.thread, replacing.block
         self._lanes[fresh] = self._warps[fresh] = 0
         self.at[fresh] = at
-        self._time[index] = who.clocks.order.now
-        np.bitwise_or.at(self._lanes, index, who.lane_bit)
-        np.bitwise_or.at(self._warps, index, who.warp_bit)
-        self._block[index[self._block[index] != who.block]] = _SEVERAL
-        others = self.thread[index] != who.thread
-        self._another[index[others]] = who.thread[others]
+        self._time[index] = accesses.clocks.order.now
+        np.bitwise_or.at(self._lanes, index, accesses.lane_bit)
+        np.bitwise_or.at(self._warps, index, accesses.warp_bit)
+        self._block[index[self._block[index] != accesses.block]] = _SEVERAL
+        others = self.thread[index] != accesses.thread
+        self._another[index[others]] = accesses.thread[others]
         self.empty = False
 
 
@@ -148,10 +148,10 @@ class LastAccesses:
     def __iter__(self) -> Iterator[LastAccess]:
         return iter(self._by_rank.values())
 
-    def note(self, index: Indices, who: Accesses, at: int) -> None:
+    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
-        for rank, entries in who.clocks.by_rank(who.lane):
-            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(index[entries], who[entries], at)
+        for rank, entries in accesses.clocks.by_rank(accesses.lane):
+            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(index[entries], accesses[entries], at)
 
 
 class LastStrongStores(LastAccess):
@@ -162,17 +162,17 @@ class LastStrongStores(LastAccess):
         self._by_thread: dict[int, dict[int, Epoch]] = {}
         self._observed: dict[tuple[int, int], int] = {}
 
-    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
-        unordered = super().unordered_with(index, who)
+    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
+        unordered = super().unordered_with(index, accesses)
         left = {
-            entry: self._not_acquired(int(index[entry]), int(who.thread[entry]), who.clocks)
+            entry: self._not_acquired(int(index[entry]), int(accesses.thread[entry]), accesses.clocks)
             for entry in np.flatnonzero(unordered).tolist()
         }
         while left:  # Compare each access with one more thread's stores.
             epochs = {entry: epoch for entry, others in left.items() if (epoch := next(others, None)) is not None}
             unordered[[entry for entry in left if entry not in epochs]] = False
             entries = np.array(list(epochs), np.int64)
-            ordered = ~who[entries].unordered_with(np.array(list(epochs.values()), _EPOCH))
+            ordered = ~accesses[entries].unordered_with(np.array(list(epochs.values()), _EPOCH))
             left = {entry: left[entry] for entry in entries[ordered].tolist()}
         return unordered
 
@@ -183,15 +183,15 @@ class LastStrongStores(LastAccess):
             if other != thread and epoch.time >= observed and not clocks.order.has_acquired(thread, epoch):
                 yield epoch
 
-    def note_in_turn(self, index: Indices, who: Accesses, at: int, *, stores: bool, observes: bool) -> None:
+    def note_in_turn(self, index: Indices, accesses: Accesses, at: int, *, stores: bool, observes: bool) -> None:
         """Remember accesses that are made one after the other: stores, and accesses that observe others' stores.
 
         What a thread has observed is ordered before all that it does to the same piece later.
         """
-        order = who.clocks.order
+        order = accesses.clocks.order
         if stores:
-            self.note(index, who, at)
-        columns = (index, who.thread, who.block, who.warp_bit, who.lane_bit)
+            self.note(index, accesses, at)
+        columns = (index, accesses.thread, accesses.block, accesses.warp_bit, accesses.lane_bit)
         for piece, thread, block, warp, lane in zip(*(column.tolist() for column in columns), strict=True):
             now = order.tick()
             if observes:
@@ -234,10 +234,10 @@ class Shadow:
         """Note that a launch stores something in pieces."""
         self.written[index] = self.stored[index] = self.unread[index] = True
 
-    def colliding(self, index: Indices, who: Accesses) -> Flags:
+    def colliding(self, index: Indices, accesses: Accesses) -> Flags:
         """Return which accesses of one instruction are to a piece that another thread accesses in it."""
-        self._scratch[index] = who.thread
-        self._scratch[index[self._scratch[index] != who.thread]] = _NO_THREAD
+        self._scratch[index] = accesses.thread
+        self._scratch[index[self._scratch[index] != accesses.thread]] = _NO_THREAD
         return np.asarray(self._scratch[index] == _NO_THREAD)
 
 

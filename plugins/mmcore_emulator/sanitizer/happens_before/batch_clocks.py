@@ -68,7 +68,7 @@ class BatchClocks:
         for rank in np.unique(ranks).tolist():
             yield rank, np.flatnonzero(ranks == rank)
 
-    def meet(self, lanes: Values, named: Values) -> None:
+    def warp_barrier(self, lanes: Values, named: Values) -> None:
         """Join the clocks of the lanes of a warp that name the same mask, and are in it."""
         rows, masks = self._warps.rows(lanes), self._warps.rows(named)
         now = self.order.tick()
@@ -125,7 +125,7 @@ class BatchClocks:
             times[warps] = joined
         self.order.join(self.threads(lanes), [arrival.clocks for arrival in arrivals])
 
-    def cluster(self, lanes: Values, relaxed: Values) -> None:
+    def cluster_barrier(self, lanes: Values, relaxed: Values) -> None:
         """Join the clocks of lanes that leave the barrier of their clusters.
 
         Of ``relaxed`` lanes only what a fence precedes that they made before they arrived.

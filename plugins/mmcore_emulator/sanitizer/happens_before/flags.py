@@ -17,11 +17,7 @@ def scope(at: Instruction, order: str) -> str:
 
 
 class FlagReads:
-    """The instructions of a kernel that observe what other threads have written to flags.
-
-    Attributes:
-        any: whether there are such instructions.
-    """
+    """The instructions of a kernel that observe what other threads write to flags; whether there are ``any``."""
 
     def __init__(self, instructions: Sequence[Instruction]) -> None:
         self._compared = _compared(instructions)
@@ -31,10 +27,7 @@ class FlagReads:
         self.any = bool(self._observing) or any(effect(at).kind == "load" and self.strong(at) for at in instructions)
 
     def strong(self, at: Instruction) -> bool:
-        """Return whether other threads may write meanwhile what an instruction reads.
-
-        A volatile read reads a flag if its value is compared.
-        """
+        """Return whether a read is strong; a volatile one is if its value is compared."""
         does = effect(at)
         return id(at) in self._compared if "volatile" in does.order else does.strong
 

@@ -19,15 +19,12 @@ class LaneNumbers:
 
     Attributes:
         batch, warps: the batch, and its warps.
-        thread: number in the grid of each lane's thread, from 1.
-        thread_in_block: number of that thread in its block.
-        block: number in the grid of each lane's block.
-        block_in_batch: number in the batch of that block.
+        thread, thread_in_block: number of each lane's thread in the grid, from 1, and in its block, from 0.
+        block, block_in_batch: number of each lane's block in the grid, and in the batch.
         slot: number of each lane when lanes are counted warp by warp.
         lane_bit, warp_bit: bit of each lane in a mask of its warp, and of its warp in a mask of its block.
-        rank: rank in its cluster of each block of the batch.
-        cluster: number of that cluster: the least number in the grid among its blocks.
-        grid_number: number in the grid of each block of the batch.
+        rank, grid_number: rank in its cluster, and number in the grid, of each block of the batch.
+        cluster: cluster of each block of the batch: the least number in the grid among the cluster's blocks.
     """
 
     def __init__(self, batch: Batch) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from mmcore_emulator.machine.lanes import WARP
@@ -18,7 +17,7 @@ from mmcore_emulator.machine.lanes import WARP
 VectorClock: TypeAlias = Mapping[tuple[str, int], int]
 """The time of each ("thread", number), ("warp", number) or ("block", number)."""
 
-EMPTY: VectorClock = MappingProxyType({})
+EMPTY: VectorClock = {}
 SCOPES: Mapping[str, tuple[str, ...]] = {"cta": ("cta",), "gpu": ("cta", "gpu")}
 """The scopes that a fence of each scope includes."""
 
