@@ -52,9 +52,8 @@ class Accesses:
             warps = clocks.unordered_warps(accesses.slot, epochs["warps"], epochs["time"])
             warps &= ~np.where(accesses.unordered_lanes(epochs), np.uint32(0), accesses.warp_bit)
             unordered[in_block], earlier["warps"][in_block] = warps != 0, warps
-        if clocks.events is not None:
-            left = np.flatnonzero(unordered)
-            unordered[left] = ~clocks.events.ordered(self.lane[left], earlier[left])
+        left = np.flatnonzero(unordered)
+        unordered[left] = ~clocks.events.ordered(self.lane[left], earlier[left])
         if clocks.order.any_acquired:
             for entry in np.flatnonzero(unordered).tolist():
                 epoch = Epoch(*earlier[entry].tolist())

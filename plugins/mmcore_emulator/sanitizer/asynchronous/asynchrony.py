@@ -18,7 +18,6 @@ from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.asynchronous.in_flight import InFlight
 from mmcore_emulator.sanitizer.asynchronous.proxies import Proxies
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks
 from mmcore_emulator.sanitizer.happens_before.mbarrier_clocks import MbarrierClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import Indices
 from mmcore_emulator.sanitizer.recording import SharedReport
@@ -29,13 +28,13 @@ _REMOTE = ("remote", 0)
 
 
 class Asynchrony(Observer):
-    """An observer of a batch of blocks, which adds clocks of events to the batch's clocks."""
+    """An observer of a batch of blocks."""
 
     def __init__(self, clocks: BatchClocks, report: SharedReport) -> None:
         self._numbers, self._order, self._report = clocks.numbers, clocks.order, report
-        self._events = clocks.events = EventClocks(clocks.numbers)
+        self._events = clocks.events
         self._in_flight, self._proxies = InFlight(self._events, report), Proxies(clocks.numbers, report)
-        self._mbarriers = MbarrierClocks(clocks, self._events)
+        self._mbarriers = MbarrierClocks(clocks)
         # The parity of the phase after the last one that each lane has waited for, by mbarrier.
         self._parities: dict[int, NDArray[np.int8]] = {}
         # The last access of each block to another's memory, by their numbers: its lane, instruction and time.

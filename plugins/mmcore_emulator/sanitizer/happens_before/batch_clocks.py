@@ -37,13 +37,12 @@ class BatchClocks:
         order: the order of the launch's accesses.
         numbers: the numbers of the lanes.
         horizon: time of the latest barrier of each lane's whole block, as a flat array.
-        events: clocks of asynchronous events and mbarriers, if the kernel has any.
+        events: clocks of asynchronous events and mbarriers.
     """
-
-    events: EventClocks | None = None
 
     def __init__(self, order: HappensBefore, batch: Batch) -> None:
         self.order, self.numbers = order, LaneNumbers(batch)
+        self.events = EventClocks(self.numbers)
         order.blocks, order.block_size = batch.grid.size, batch.block.size
         self._batch, self._warps = batch, self.numbers.warps
         self.horizon = np.zeros(batch.lanes, np.int64)
@@ -87,9 +86,8 @@ class BatchClocks:
             if self.order.any_acquired:
                 for warp in np.flatnonzero(group.any(axis=1)).tolist():
                     self.order.join(self.threads(self._warps.lane_numbers[warp, group[warp]]))
-        if self.events is not None:
-            members = np.flatnonzero(lanes)
-            self.events.join(members, (self.numbers.slot // WARP << WARP | self.numbers.flat(named))[members])
+        members = np.flatnonzero(lanes)
+        self.events.join(members, (self.numbers.slot // WARP << WARP | self.numbers.flat(named))[members])
 
     def barrier(self, lanes: Values, number: Values, count: Values) -> None:
         """Join the clocks of lanes that leave a barrier of their block, of which ``count`` threads (0 for all) are."""
@@ -105,9 +103,9 @@ class BatchClocks:
             for barrier in np.unique(barriers[lanes]).tolist():
                 members = np.flatnonzero(lanes & (barriers == barrier))
                 self._join_block(members, self._arrivals.pop(barrier, []), bool(whole[members].all()))
-        if self.events is not None:
-            members = np.flatnonzero(lanes)
-            self.events.join(members, barriers[members])
+        members = np.flatnonzero(lanes)
+        self.events.join(members, barriers[members])
+        if self._event_arrivals:
             self.events.acquire_released(self._event_arrivals, members, barriers[members])
             for barrier in np.unique(barriers[members]).tolist():
                 self._event_arrivals.pop(barrier, None)
@@ -141,9 +139,8 @@ class BatchClocks:
                 self.order.acquire(self.threads(members), join(*released))
             else:
                 self.order.acquire_blocks(self.threads(members), np.unique(self.numbers.block[inside]).tolist())
-        if self.events is not None:
-            members = np.flatnonzero(lanes)
-            self.events.join(members, clusters[members])
+        members = np.flatnonzero(lanes)
+        self.events.join(members, clusters[members])
 
     def threads(self, lanes: Indices) -> list[int]:
         """Return the numbers in the grid of lanes' threads."""
@@ -159,8 +156,7 @@ class BatchClocks:
             released = times[warp].copy()
             released[warp % self._warps.per_block] = now
             self._arrivals.setdefault(barrier, []).append(_Arrival(released, self.order.released(thread)))
-        if self.events is not None:
-            self.events.release(self._event_arrivals, self.events.clock[arriving], barriers)
+        self.events.release(self._event_arrivals, self.events.clock[arriving], barriers)
 
     def _times_of_warps(self) -> Times:
         if self._warp_times is None:
@@ -199,9 +195,8 @@ class BatchClocks:
         if self._warp_times is not None:
             for other in np.flatnonzero(self._warp_times[warp]).tolist():
                 clock["warp", block * self._warps.per_block + other] = min(until, int(self._warp_times[warp, other]))
-        if self.events is not None:
-            for number, time in self.events.of_threads(lane):
-                clock["thread", number] = max(clock.get(("thread", number), 0), min(until, time))
+        for number, time in self.events.of_threads(lane):
+            clock["thread", number] = max(clock.get(("thread", number), 0), min(until, time))
         clock["thread", thread] = until
         return join(clock, self.order.acquired(thread, "" if until == self.order.now else scope))
 

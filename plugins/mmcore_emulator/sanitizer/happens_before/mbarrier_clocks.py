@@ -9,7 +9,7 @@ import numpy as np
 
 from mmcore_emulator.machine.asynchronous.events import ArrivalSent
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released, Rows
+from mmcore_emulator.sanitizer.happens_before.event_clocks import Released, Rows
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import EMPTY, VectorClock, join
 
@@ -24,8 +24,8 @@ class _Arrival(NamedTuple):
 class MbarrierClocks:
     """The clocks at the mbarriers of a batch's blocks."""
 
-    def __init__(self, clocks: BatchClocks, events: EventClocks) -> None:
-        self._clocks, self._events = clocks, events
+    def __init__(self, clocks: BatchClocks) -> None:
+        self._clocks, self._events = clocks, clocks.events
         self._sent: dict[ArrivalSent, _Arrival] = {}
         self._from_events: Released = {}
         self._from_flags: dict[int, VectorClock] = {}
