@@ -34,8 +34,18 @@ class Accesses:
         self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
         self.horizon = clocks.horizon[lane]
 
-    def __getitem__(self, chosen: Flags | Indices | slice) -> Accesses:
+    def __getitem__(self, chosen: Flags | Indices) -> Accesses:
         return Accesses(self.clocks, self.lane[chosen])
+
+    def by_rank(self, index: Indices) -> Iterator[tuple[int, Indices, Accesses]]:
+        """Yield the ranks in their clusters of the lanes' blocks, each with its pieces and accesses."""
+        numbers = self.clocks.numbers
+        if numbers.batch.cluster.size == 1:
+            yield 0, index, self
+            return
+        ranks = numbers.rank[numbers.block_in_batch[self.lane]]
+        for rank in np.unique(ranks).tolist():
+            yield rank, index[ranks == rank], self[ranks == rank]
 
     def unordered_lanes(self, earlier: Epochs) -> Masks:
         """Return the lanes of each one's own warp that an epoch has, and that its clock does not include."""
@@ -43,7 +53,7 @@ class Accesses:
 
     def unordered_with(self, earlier: Epochs) -> Flags:
         """Return which accesses are not ordered after earlier ones, an epoch for each."""
-        clocks, earlier = self.clocks, earlier.copy()
+        clocks = self.clocks
         same_block = earlier["block"] == self.block
         unordered: Flags = np.asarray(~(same_block & (earlier["time"] < self.horizon)))
         in_block = np.flatnonzero(unordered & same_block)
@@ -51,6 +61,7 @@ class Accesses:
             epochs, accesses = earlier[in_block], self[in_block]
             warps = clocks.unordered_warps(accesses.slot, epochs["warps"], epochs["time"])
             warps &= ~np.where(accesses.unordered_lanes(epochs), np.uint32(0), accesses.warp_bit)
+            earlier = earlier.copy()
             unordered[in_block], earlier["warps"][in_block] = warps != 0, warps
         left = np.flatnonzero(unordered)
         unordered[left] = ~clocks.events.ordered(self.lane[left], earlier[left])
@@ -121,8 +132,8 @@ class LastAccess:
     def note(self, index: Indices, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
         replaced = ~self.unordered_with(index, accesses)
-        fresh, replacing = index[replaced], accesses[replaced]
-        self.thread[fresh], self._block[fresh] = replacing.thread, replacing.block
+        fresh = index[replaced]
+        self.thread[fresh], self._block[fresh] = accesses.thread[replaced], accesses.block[replaced]
         self._lanes[fresh] = self._warps[fresh] = 0
         self.at[fresh] = at
         self._time[index] = accesses.clocks.order.now
@@ -149,8 +160,8 @@ class LastAccesses:
 
     def note(self, index: Indices, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
-        for rank, entries in accesses.clocks.by_rank(accesses.lane):
-            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(index[entries], accesses[entries], at)
+        for rank, entries, of_rank in accesses.by_rank(index):
+            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(entries, of_rank, at)
 
 
 class LastStrongStores(LastAccess):

@@ -5,7 +5,6 @@ Within a warp each thread has a time for every other thread; within a block, for
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -57,15 +56,6 @@ class BatchClocks:
         self._arrivals: dict[int, list[_Arrival]] = {}
         self._event_arrivals: Released = {}
         self._warps_joined = False
-
-    def by_rank(self, lanes: Indices) -> Iterator[tuple[int, Indices | slice]]:
-        """Yield the ranks in their clusters of lanes' blocks, each with the positions of its lanes."""
-        if self._batch.cluster.size == 1:
-            yield 0, slice(None)
-            return
-        ranks = self.numbers.rank[self.numbers.block_in_batch[lanes]]
-        for rank in np.unique(ranks).tolist():
-            yield rank, np.flatnonzero(ranks == rank)
 
     def warp_barrier(self, lanes: Values, named: Values) -> None:
         """Join the clocks of the lanes of a warp that name the same mask, and are in it."""
